@@ -55,8 +55,6 @@ static bool read_params(const HttpRequest *request, BundleParams *ret, char *err
                "cluster is whole or digest", error);
 }
 
-/* --- other pages ------------------------------------------------------------------------- */
-
 static const struct {
     Str path, name;
 } pages[] = {
@@ -68,7 +66,7 @@ static const struct {
 
 #define PAGE_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
-/* The page as it would be sent; one that cannot be made is left out. */
+/* Adds the page as it would be sent; a page that cannot be made is left out. */
 static bool make_page(
     ApiContext *api, const HttpRequest *request, Str path, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_TEXT_MAX);
@@ -83,8 +81,6 @@ static bool make_page(
     *ret = arena_copy(arena, buf_str(&text));
     return reply.status == 200 && ret->ptr && !buf_error(&text);
 }
-
-/* --- the file ---------------------------------------------------------------------------- */
 
 static unsigned write_bundle(const BundleParts *parts, const BundleParams *params, Buf *out) {
     int r = bundle_write(parts, out);
@@ -116,7 +112,7 @@ static unsigned record(
     return 200;
 }
 
-/* Those in force; but of a single decision those that made it, if they are still known. */
+/* The policies in force, or for a single decision those that made it, if they are still known. */
 static bool take_policies(Changes *changes, const View *view, const Recording *recording,
     const BundleParams *params, Arena *arena, BundleParts *parts) {
     const SavedView *scene = params->id > 0 ? recording->decisions[0].saved_view : NULL;

@@ -6,7 +6,7 @@
 #include "api/query.h"
 
 static void write_change(JsonWriter *writer, const Change *change) {
-    page_write(writer, "{id: %zu, time: %td, kind: %s, bad: %i, what: %.*s, text: %.*s", change->id,
+    json_write(writer, "{id: %zu, time: %td, kind: %s, bad: %i, what: %.*s, text: %.*s", change->id,
         change->at_nsec, change_name(change->kind), change_is_bad(change->kind),
         STR_FMT(change->what), STR_FMT(change->text));
     if (change->kind == CHANGE_POLICY) {
@@ -23,16 +23,17 @@ static unsigned list_page(ApiContext *api, size_t limit, Arena *arena, Buf *out)
 
     if (arena_has_failed(arena))
         return page_write_no_memory(out, "the list of changes", arena);
-    page_write(&writer, "{changes: [");
+    json_write(&writer, "{changes: [");
     for (size_t i = 0; i < n; i++)
         write_change(&writer, &list[i]);
-    json_write_end_array(&writer);
-    return page_write_end(&writer);
+    json_write(&writer, "]}\n");
+    return 200;
 }
 
 static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
     _cleanup_(buf_done) Buf diff = BUF_INIT(CHANGES_PAGE_MAX / 2);
     JsonWriter writer = JSON_WRITER(out);
+    char shown[DIGEST_TEXT_MAX];
     Digest digest;
 
     if (!digest_parse(text, &digest))
@@ -44,10 +45,9 @@ static unsigned diff_page(ApiContext *api, Str text, Buf *out) {
             "in /api/v1/changes have a diff");
     if (buf_error(&diff))
         return page_write_error(out, 500, "the difference is too large to be shown");
-    json_write_object(&writer);
-    field_digest(&writer, "digest", digest);
-    json_write_member(&writer, STR("diff"), buf_str(&diff));
-    return page_write_end(&writer);
+    json_write(&writer, "{digest: %s, diff: %.*s}\n", digest_print(digest, shown),
+        STR_FMT(buf_str(&diff)));
+    return 200;
 }
 
 unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out) {

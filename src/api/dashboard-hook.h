@@ -16,7 +16,7 @@ typedef struct DashboardHook {
     /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
     bool (*has)(Str path);
 
-    /* Draws it, GET or HEAD; of any other path a page that says so. Runs on a page worker
+    /* Draws it, GET or HEAD; for any other path a 404 page. Runs on a page worker
      * (api/page-workers.h). */
     void (*show)(ApiContext *api, const HttpRequest *request, HttpReply *reply);
 } DashboardHook;

@@ -7,7 +7,6 @@
 
 #include "api/page-field.h"
 #include "api/query.h"
-#include "base/calendar.h"
 
 /* A page ends after so many bytes, whatever its limit. */
 #define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
@@ -52,13 +51,11 @@ static bool read_outcome(Str value, int *ret, char *error) {
 }
 
 static bool read_verb(Str value, int *ret, char *error) {
-    *ret = -1;
-    if (!value.ptr)
-        return true;
-    for (int i = 0; i < _VERB_MAX; i++)
-        if (str_is(value, verb_name((Verb)i)))
-            *ret = i;
-    if (*ret >= 0)
+    Verb verb = VERB_FILTER;
+    bool is_verb = value.ptr && verb_parse(value, &verb);
+
+    *ret = is_verb ? (int)verb : -1;
+    if (is_verb || !value.ptr)
         return true;
     (void)snprintf(error, QUERY_ERROR_MAX, "\"verb\" must be filter, prioritize, preempt or bind");
     return false;
@@ -87,7 +84,7 @@ static bool read_rule(const Query *query, DecisionFilter *ret, char *error) {
         "POLICY/RULE, or RULE", error);
 }
 
-static bool decision_filter_read(const Query *query, DecisionFilter *ret, char *error) {
+static bool read_filter(const Query *query, DecisionFilter *ret, char *error) {
     *ret = (DecisionFilter){
         .uid = query_get(query, STR("uid")), .node = query_get(query, STR("node"))};
     if (!read_pair(query_get(query, STR("pod")), &ret->namespace, &ret->name, "pod",
@@ -104,7 +101,7 @@ static bool decision_filter_read(const Query *query, DecisionFilter *ret, char *
 }
 
 /* The same of the nodes of one decision. */
-static bool decision_filter_read_nodes(const Query *query, DecisionFilter *ret, char *error) {
+static bool read_node_filter(const Query *query, DecisionFilter *ret, char *error) {
     *ret = (DecisionFilter){.verb = -1, .node = query_get(query, STR("node"))};
     if (!read_rule(query, ret, error) ||
         !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error))
@@ -126,31 +123,23 @@ static bool rule_fits(const DecisionFilter *filter, const RuleName *rule) {
 
 /* Whether the summary alone shows that some node has this outcome. */
 static bool has_outcome(const PastDecision *past, int outcome) {
+    const DecisionSummary *summary = &past->summary;
     bool is_good = str_is_empty(past->error);
+    const bool has[] = {
+        [OUTCOME_NOT_ASKED] = false,
+        [OUTCOME_PASSED] = is_good && past->verb != VERB_PRIORITIZE && summary->n_out > 0,
+        [OUTCOME_REJECTED] = summary->n_rejected > 0,
+        [OUTCOME_UNKNOWN] = summary->n_unknown > 0,
+        [OUTCOME_NARROWED] = summary->n_narrowed > 0,
+        [OUTCOME_LATE] = summary->n_late > 0,
+        [OUTCOME_SCORED] = is_good && past->verb == VERB_PRIORITIZE,
+        [DECISION_FILTER_ANY] = true,
+        [DECISION_FILTER_ERROR] = !is_good,
+        [DECISION_FILTER_NONE_PASSED] =
+            is_good && past->verb == VERB_FILTER && summary->n_in > 0 && summary->n_out == 0,
+    };
 
-    switch (outcome) {
-    case DECISION_FILTER_ANY:
-        return true;
-    case DECISION_FILTER_ERROR:
-        return !is_good;
-    case DECISION_FILTER_NONE_PASSED:
-        return is_good && past->verb == VERB_FILTER && past->summary.n_in > 0 &&
-               past->summary.n_out == 0;
-    case OUTCOME_PASSED:
-        return is_good && past->verb != VERB_PRIORITIZE && past->summary.n_out > 0;
-    case OUTCOME_REJECTED:
-        return past->summary.n_rejected > 0;
-    case OUTCOME_UNKNOWN:
-        return past->summary.n_unknown > 0;
-    case OUTCOME_NARROWED:
-        return past->summary.n_narrowed > 0;
-    case OUTCOME_LATE:
-        return past->summary.n_late > 0;
-    case OUTCOME_SCORED:
-        return is_good && past->verb == VERB_PRIORITIZE;
-    default:
-        return false;
-    }
+    return has[outcome];
 }
 
 static bool has_rule(const PastDecision *past, const DecisionFilter *filter) {
@@ -163,7 +152,7 @@ static bool has_rule(const PastDecision *past, const DecisionFilter *filter) {
 
 /* Whether the decision may match, by its summary. If the filter is by outcome of a node, one of the
  * functions below decides. */
-static bool decision_filter_matches(const DecisionFilter *filter, const PastDecision *past) {
+static bool may_fit(const DecisionFilter *filter, const PastDecision *past) {
     bool by_node = filter->node.ptr && filter->outcome < _OUTCOME_MAX;
 
     return (filter->verb < 0 || (int)past->verb == filter->verb) &&
@@ -172,8 +161,7 @@ static bool decision_filter_matches(const DecisionFilter *filter, const PastDeci
            (by_node || has_outcome(past, filter->outcome));
 }
 
-static bool decision_filter_matches_outcome(
-    const DecisionFilter *filter, const PastDecision *past, Outcome outcome) {
+static bool outcome_fits(const DecisionFilter *filter, const PastDecision *past, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
     if (filter->outcome < _OUTCOME_MAX ? (int)outcome.kind != filter->outcome
@@ -182,34 +170,20 @@ static bool decision_filter_matches_outcome(
     return !filter->rule.ptr || (rule && rule_fits(filter, rule));
 }
 
-/* Of a bind, which is about one node that its headline names. */
-static bool decision_filter_matches_bind(const DecisionFilter *filter, const PastDecision *past) {
-    return !filter->rule.ptr && str_eq(past->node, filter->node) &&
-           (filter->outcome >= _OUTCOME_MAX || has_outcome(past, filter->outcome));
-}
-
 /* --- output ----------------------------------------------------------------------------------- */
 
-static void write_time(JsonWriter *writer, int64_t at_nsec) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-    int64_t usec = at_nsec / 1000;
-
-    calendar_print(usec / 1000000, (uint32_t)(usec % 1000000) * 1000, &text);
-    json_write_member(writer, STR("time"), buf_str(&text));
-}
-
 static void write_rule_names(JsonWriter *writer, const RuleName *rule) {
-    page_write(writer, "policy: %.*s, rule: %.*s, reason: %.*s, unresolvable: %i",
+    json_write(writer, "policy: %.*s, rule: %.*s, reason: %.*s, unresolvable: %i",
         STR_FMT(rule->policy), STR_FMT(rule->name), STR_FMT(rule->reason), rule->is_unresolvable);
 }
 
 static void write_counts(JsonWriter *writer, const PastDecision *past) {
     const DecisionSummary *summary = &past->summary;
 
-    page_write(writer, "counts: {known: %zu, asked: %zu", past->n_known, summary->n_in);
-    json_member_int(writer, past->verb == VERB_PRIORITIZE ? "scored" : "passed", summary->n_out);
+    json_write(writer, "counts: {known: %zu, asked: %zu, %s: %zu", past->n_known, summary->n_in,
+        past->verb == VERB_PRIORITIZE ? "scored" : "passed", summary->n_out);
     if (past->verb == VERB_FILTER)
-        page_write(writer, "rejected: %zu, unknown: %zu, narrowed: %zu, late: %zu",
+        json_write(writer, "rejected: %zu, unknown: %zu, narrowed: %zu, late: %zu",
             summary->n_rejected, summary->n_unknown, summary->n_narrowed, summary->n_late);
     if (past->verb == VERB_FILTER || past->verb == VERB_PRIORITIZE)
         json_member_int(writer, "unjudged", summary->n_unjudged);
@@ -223,7 +197,7 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
 
         json_write_object(writer);
         write_rule_names(writer, past_rule(past, i));
-        page_write(writer, "rejected: %u, observed: %u, failed: %u, missing: %u}", count->rejected,
+        json_write(writer, "rejected: %u, observed: %u, failed: %u, missing: %u}", count->rejected,
             count->observed, count->failed, count->missing);
     }
     json_write_end_array(writer);
@@ -232,7 +206,7 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
 /* Of nodes that can never take the pod: the rule, or the resource that they lack. */
 static void write_never(JsonWriter *writer, const PastDecision *past, const MainReason *main) {
     if (main->n_never == 0) {
-        json_member_null(writer, "never");
+        json_write(writer, "never: null");
         return;
     }
     json_member_object(writer, "never");
@@ -240,8 +214,7 @@ static void write_never(JsonWriter *writer, const PastDecision *past, const Main
         write_rule_names(writer, &past->rule_names->rules[main->never_filter]);
     else
         json_write_member(writer, STR("resource"), main->never_resource);
-    json_member_int(writer, "nodes", main->n_never);
-    json_write_end_object(writer);
+    json_write(writer, "nodes: %u}", main->n_never);
 }
 
 #define REASON_MAX ((size_t)64 * 1024)
@@ -253,52 +226,44 @@ static void write_main_reason(JsonWriter *writer, const PastDecision *past) {
     if (!main)
         return;
     past_print_reason(past, &text);
-    page_write(writer, "mainReason: {text: %.*s", STR_FMT(buf_str(&text)));
+    json_write(writer, "mainReason: {text: %.*s", STR_FMT(buf_str(&text)));
     write_rule_names(writer, past_main_rule(past));
     json_member_int(writer, "nodes", main->n_nodes);
     write_never(writer, past, main);
     json_write_end_object(writer);
 }
 
-/* The fields of a decision, in an object that is open. */
+/* Begins the object of a decision. */
 static void write_headline(JsonWriter *writer, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
-    json_member_int(writer, "id", past->id);
-    write_time(writer, past->at_nsec);
-    page_write(writer, "verb: %s, pod: {namespace: %.*s, name: %.*s, uid: %.*s",
-        verb_name(past->verb), STR_FMT(past->pod_namespace), STR_FMT(past->pod_name),
+    json_write(writer,
+        "{id: %zu, time: %.6td, verb: %s, pod: {namespace: %.*s, name: %.*s, uid: %.*s", past->id,
+        past->at_nsec, verb_name(past->verb), STR_FMT(past->pod_namespace), STR_FMT(past->pod_name),
         STR_FMT(past->pod_uid));
     field_digest(writer, "digest", past->pod_digest);
-    json_write_end_object(writer);
+    json_write(writer, "}");
     field_digest(writer, "policyDigest", past->rule_names->digest);
     json_member_int(writer, "generation", past->generation);
     if (past->duration_nsec >= 0)
-        json_member_double(writer, "durationSeconds", page_seconds(past->duration_nsec, true));
+        json_write(writer, "durationSeconds: %g", page_seconds(past->duration_nsec, true));
     write_counts(writer, past);
     write_rules(writer, past);
     write_main_reason(writer, past);
-    if (!str_is_empty(past->node))
-        json_write_member(writer, STR("target"), past->node);
-    if (!str_is_empty(past->nominated))
-        json_write_member(writer, STR("nominated"), past->nominated);
-    if (past->is_exempt)
-        json_member_bool(writer, "exempt", true);
-    json_write_member(writer, STR("error"), past->error);
-    json_member_bool(writer, "hasNodes", found->outcomes != NULL);
+    json_write(writer, "target?: %.*s, nominated?: %.*s, exempt?: %i, error: %.*s, hasNodes: %i",
+        STR_FMT(past->node), STR_FMT(past->nominated), past->is_exempt, STR_FMT(past->error),
+        found->outcomes != NULL);
 }
 
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    page_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_name(outcome.kind));
+    json_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_name(outcome.kind));
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
         json_member_int(writer, "score", outcome.score);
-    if (outcome.rank > 0)
-        json_member_int(writer, "rank", outcome.rank);
-    json_write_end_object(writer);
+    json_write(writer, "rank?: %u}", outcome.rank);
 }
 
 /* Where the next page starts; null: none. */
@@ -306,7 +271,7 @@ static void write_next(JsonWriter *writer, uint64_t next) {
     if (next > 0)
         json_member_int(writer, "next", (int64_t)next);
     else
-        json_member_null(writer, "next");
+        json_write(writer, "next: null");
 }
 
 /* --- the list ------------------------------------------------------------------------ */
@@ -321,26 +286,26 @@ typedef struct Listing {
 
 /* Whether the decision matches by the requested node, and that node's verdict. */
 static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
+    const DecisionFilter *filter = &listing->filter;
     const PastDecision *past = found->past;
 
-    if (past->verb == VERB_BIND)
-        return decision_filter_matches_bind(&listing->filter, past);
+    if (past->verb == VERB_BIND) /* its headline names the node */
+        return !filter->rule.ptr && str_eq(past->node, filter->node) &&
+               (filter->outcome >= _OUTCOME_MAX || has_outcome(past, filter->outcome));
     if (!found->outcomes) {
         listing->n_untold += str_is_empty(past->error) && past->verb != VERB_PREEMPT;
         return false;
     }
-    *ret = decisions_walk_outcome(&listing->walk, found->outcomes, listing->filter.node);
-    return decision_filter_matches_outcome(&listing->filter, past, *ret);
+    *ret = decisions_walk_outcome(&listing->walk, found->outcomes, filter->node);
+    return outcome_fits(filter, past, *ret);
 }
 
 static void list_one(Listing *listing, const FoundDecision *found) {
     const DecisionFilter *filter = &listing->filter;
     Outcome outcome = {.kind = OUTCOME_NOT_ASKED};
 
-    if (!decision_filter_matches(filter, found->past) ||
-        (filter->node.ptr && !node_fits(listing, found, &outcome)))
+    if (!may_fit(filter, found->past) || (filter->node.ptr && !node_fits(listing, found, &outcome)))
         return;
-    json_write_object(listing->writer);
     write_headline(listing->writer, found);
     if (filter->node.ptr && found->past->verb != VERB_BIND) {
         json_member_array(listing->writer, "nodes");
@@ -372,10 +337,10 @@ static void write_nomination(
     if (!filter->name.ptr ||
         !nomination_log_find(log, filter->namespace, filter->name, filter->uid, arena, &record))
         return;
-    page_write(
-        writer, "nomination: {uid: %.*s, node: %.*s", STR_FMT(record.uid), STR_FMT(record.node));
-    write_time(writer, record.at_nsec);
-    page_write(writer, "outcome: %s, text: %s, feasible: %zu, best: %zu}",
+    json_write(writer,
+        "nomination: {uid: %.*s, node: %.*s, time: %.6td, outcome: %s, text: %s, "
+        "feasible: %zu, best: %zu}",
+        STR_FMT(record.uid), STR_FMT(record.node), record.at_nsec,
         nomination_outcome_name(record.outcome), nomination_outcome_text(record.outcome),
         record.n_feasible, record.n_best);
 }
@@ -394,21 +359,22 @@ unsigned decisions_list_page(
     if (!decisions)
         return page_not_kept(out);
     if (!query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) ||
-        !decision_filter_read(&asked, &listing.filter, error) ||
+        !read_filter(&asked, &listing.filter, error) ||
         !query_number(
             &asked, STR("limit"), 1, DECISIONS_LIMIT_MAX, DECISIONS_LIMIT_DEFAULT, &limit, error) ||
         !query_number(&asked, STR("after"), 1, INT64_MAX, 0, &after, error))
         return page_write_error(out, 400, error);
     listing.limit = (size_t)limit;
     listing.walk.below = (uint64_t)after;
-    page_write(&writer, "{decisions: [");
+    json_write(&writer, "{decisions: [");
     last = list_all(&listing);
     decisions_walk_done(&listing.walk);
     json_write_end_array(&writer);
     write_next(&writer, last != 1 ? last : 0); /* none before the first */
     json_member_int(&writer, "untold", listing.n_untold);
     write_nomination(&writer, nominated, &listing.filter, arena);
-    return page_write_end(&writer);
+    json_write(&writer, "}\n");
+    return 200;
 }
 
 /* --- one of them --------------------------------------------------------------------- */
@@ -424,7 +390,7 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
     Query asked;
 
     return query_parse(query, names, ELEMENTS_OF(names), arena, &asked, error) &&
-           decision_filter_read_nodes(&asked, &ret->filter, error) &&
+           read_node_filter(&asked, &ret->filter, error) &&
            query_number(&asked, STR("limit"), 1, DECISION_NODES_MAX, DECISION_NODES_DEFAULT,
                &ret->limit, error) &&
            query_number(&asked, STR("after"), 1, INT64_MAX, 0, &ret->after, error);
@@ -440,7 +406,7 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
         uint32_t number;
         Outcome outcome = outcomes_at(found->outcomes, i, &number);
 
-        if (!decision_filter_matches_outcome(&page->filter, found->past, outcome))
+        if (!outcome_fits(&page->filter, found->past, outcome))
             continue;
         if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
             return i; /* a page has at least one node: the next starts after it */
@@ -458,7 +424,7 @@ static void write_one_node(
         found->outcomes, decisions_number(decisions, found->outcomes, page->filter.node));
 
     if ((page->filter.outcome == DECISION_FILTER_ANY && !page->filter.rule.ptr) ||
-        decision_filter_matches_outcome(&page->filter, found->past, outcome))
+        outcome_fits(&page->filter, found->past, outcome))
         write_node(writer, found->past, page->filter.node, outcome);
 }
 
@@ -474,7 +440,6 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
         if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
             return page_write_no_memory(out, "the nodes of the decision", arena);
     }
-    json_write_object(&writer);
     write_headline(&writer, found);
     json_member_array(&writer, "nodes");
     if (names)
@@ -483,7 +448,8 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
         write_one_node(&writer, decisions, found, page);
     json_write_end_array(&writer);
     write_next(&writer, next);
-    return page_write_end(&writer);
+    json_write(&writer, "}\n");
+    return 200;
 }
 
 static unsigned page_missing(Decisions *decisions, int64_t id, Buf *out) {

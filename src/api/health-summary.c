@@ -23,7 +23,7 @@ const char *health_name(Health health) {
     return names[health];
 }
 
-/* --- reasons: clauses that go on from "degraded because" ------------------------------------- */
+/* Clauses that go on from "degraded because". */
 
 static void say_bypassed(const HealthFacts *facts, Buf *out) {
     if (!facts->is_bypassed)
@@ -148,8 +148,6 @@ static const struct {
     {HEALTH_DEGRADED, say_pending, .link = "/pods?state=pending"},
 };
 
-/* --- the summary ------------------------------------------------------------------------------ */
-
 #define CLAUSE_MAX 1024u
 
 static void add_reasons(const HealthFacts *facts, Arena *arena, HealthSummary *ret) {
@@ -189,9 +187,6 @@ bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *r
             STR_FMT(ret->reasons[0]), ret->n_reasons - 1);
     return !arena_has_failed(arena);
 }
-
-/* --- facts -------------------------------------------------------------------------------------
- */
 
 #define DIGITS 12u
 

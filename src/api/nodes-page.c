@@ -27,27 +27,27 @@ static double rounded(double value) {
     return isfinite(step) && step > 0 ? round(value * step) / step : value;
 }
 
-static void write_column(JsonWriter *writer, const NodeColumn *column, size_t n) {
-    page_write(writer, "{name: %.*s, label: %.*s, share: %i, highest: %g, values: [",
-        STR_FMT(column->name), STR_FMT(column->label), column->is_share, rounded(column->highest));
-    for (size_t i = 0; i < n; i++)
-        json_write_double(writer, rounded(column->values[i]));
-    page_write(writer, "]}");
-}
-
-static void write_page(const NodesSummary *summary, Str column, Buf *out) {
+static void write_page(const NodesSummary *summary, Str wanted, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    page_write(&writer, "{decisions: %zu", summary->n_decisions);
+    json_write(&writer, "{decisions: %zu", summary->n_decisions);
     json_member_texts(&writer, "names", summary->names, summary->n);
     write_flags(&writer, "ready", summary->is_ready, summary->n);
     write_flags(&writer, "cordoned", summary->is_cordoned, summary->n);
     json_member_array(&writer, "columns");
-    for (size_t i = 0; i < summary->n_columns; i++)
-        if (!column.ptr || str_eq(column, summary->columns[i].name))
-            write_column(&writer, &summary->columns[i], summary->n);
-    json_write_end_array(&writer);
-    (void)page_write_end(&writer);
+    for (size_t i = 0; i < summary->n_columns; i++) {
+        const NodeColumn *column = &summary->columns[i];
+
+        if (wanted.ptr && !str_eq(wanted, column->name))
+            continue;
+        json_write(&writer, "{name: %.*s, label: %.*s, share: %i, highest: %g, values: [",
+            STR_FMT(column->name), STR_FMT(column->label), column->is_share,
+            rounded(column->highest));
+        for (size_t j = 0; j < summary->n; j++)
+            json_write_double(&writer, rounded(column->values[j]));
+        json_write(&writer, "]}");
+    }
+    json_write(&writer, "]}\n");
 }
 
 static bool has_column(const NodesSummary *summary, Str name) {

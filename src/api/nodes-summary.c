@@ -26,8 +26,6 @@ typedef struct NodesMaking {
     NodesSummary *summary;
 } NodesMaking;
 
-/* --- order ------------------------------------------------------------------------------------ */
-
 /* The number at @at in @text, without leading zeros; @at moves after it. */
 static Str take_number(Str text, size_t *at) {
     size_t begin, end;
@@ -109,8 +107,6 @@ static void set_states(NodesMaking *making) {
     summary->is_cordoned = cordoned;
 }
 
-/* --- columns ---------------------------------------------------------------------------------- */
-
 /* Where the values of a new column go. NULL: there is no room for it, or no memory. */
 static double *add_column(NodesMaking *making, Str name, Str label, bool is_share) {
     NodesSummary *summary = making->summary;
@@ -177,8 +173,6 @@ static void set_highest(NodesSummary *summary) {
     }
 }
 
-/* --- rejections ------------------------------------------------------------------------------- */
-
 /* The newest filters that have outcomes, references; how many. */
 static size_t read_filters(Decisions *decisions, FoundDecision ret[NODES_SUMMARY_DECISIONS_MAX]) {
     _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
@@ -195,8 +189,8 @@ static size_t read_filters(Decisions *decisions, FoundDecision ret[NODES_SUMMARY
 }
 
 /* Those of @filters that have their numbers from one roll. */
-static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n, const Map *places,
-    double *values) {
+static void count_run(NodesMaking *making, const FoundDecision *filters, size_t n,
+    const Map *places, double *values) {
     const Str *names = decisions_names(making->api->decisions, filters[0].outcomes, making->arena);
     uint32_t highest = 0, *counts;
 
@@ -204,71 +198,61 @@ static int count_run(NodesMaking *making, const FoundDecision *filters, size_t n
         if (highest < outcomes_highest(filters[i].outcomes))
             highest = outcomes_highest(filters[i].outcomes);
     counts = ARENA_ARRAY(making->arena, uint32_t, highest);
-    if (!names || !counts)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; counts && i < n; i++)
         outcomes_add_rejected(filters[i].outcomes, counts);
-    for (uint32_t i = 0; i < highest; i++) {
+    for (uint32_t i = 0; names && counts && i < highest; i++) {
         uint32_t place = counts[i] > 0 ? map_find(places, names[i]) : MAP_NONE;
 
         if (place != MAP_NONE)
             values[place] += counts[i];
     }
-    return 0;
 }
 
-static int count_filters(
+static void count_filters(
     NodesMaking *making, const FoundDecision *filters, size_t n, double *values) {
     Map places = MAP_INIT_IN(making->arena);
     size_t end;
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < making->summary->n; i++)
-        r = map_add(&places, making->summary->names[i], (uint32_t)i);
-    for (size_t i = 0; r == 0 && i < n; i = end) {
+    for (size_t i = 0; i < making->summary->n; i++)
+        (void)!map_add(&places, making->summary->names[i], (uint32_t)i);
+    for (size_t i = 0; i < n; i = end) {
         const NodeNumbers *numbers = outcomes_numbers(filters[i].outcomes);
 
         for (end = i + 1; end < n && outcomes_numbers(filters[end].outcomes) == numbers; end++)
             ;
-        r = count_run(making, &filters[i], end - i, &places, values);
+        count_run(making, &filters[i], end - i, &places, values);
     }
-    return r;
 }
 
-static int add_rejected(NodesMaking *making) {
+static void add_rejected(NodesMaking *making) {
     double *values = add_column(making, STR("rejected"), STR("rejected by berth"), false);
     FoundDecision *filters = ARENA_RAW(making->arena, FoundDecision, NODES_SUMMARY_DECISIONS_MAX);
     size_t n;
-    int r;
 
     if (!values || !filters)
-        return -ENOMEM;
+        return;
     for (size_t i = 0; i < making->summary->n; i++)
         values[i] = 0;
     n = read_filters(making->api->decisions, filters);
-    r = count_filters(making, filters, n, values);
+    count_filters(making, filters, n, values);
     making->summary->n_decisions = n;
     for (size_t i = 0; i < n; i++)
         found_done(&filters[i]);
-    return r;
 }
 
 int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     NodesMaking making = {.api = api, .view = view, .arena = arena, .summary = ret};
-    int r;
 
     *ret = (NodesSummary){0};
     set_names(&making);
     set_states(&making);
-    if (arena_has_failed(arena))
-        return -ENOMEM;
     add_used(&making, STR("used.cpu"), STR("cpu requested"), STR("cpu"));
     add_used(&making, STR("used.memory"), STR("memory requested"), STR("memory"));
     add_used(&making, STR("used.pods"), STR("pod slots used"), STR("pods"));
-    r = add_rejected(&making);
-    for (size_t i = 0; r == 0 && i < view->program->n_gauges; i++)
+    add_rejected(&making);
+    for (size_t i = 0; i < view->program->n_gauges; i++)
         add_gauge(&making, i);
     set_highest(ret);
-    return arena_has_failed(arena) ? -ENOMEM : r;
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }

@@ -6,26 +6,8 @@
 #include "base/digest.h"
 #include "json/write.h"
 
-/*
- * Writes the members, objects and arrays of a template, which may stay open at its end:
- *
- *     page_write(writer, "{name: %.*s, nodes: {covered: %zu, of: %zu}}", STR_FMT(name), n, m);
- *
- * Keys have no quotes. Values are conversions of printf(), which the compiler checks:
- *
- *   %s, %.*s       a text
- *   %zu, %u, %jd   a whole number
- *   %i             a boolean
- *   %g             a number; null: NaN
- *   %td            a time, as field_time()
- */
-void page_write(JsonWriter *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* For %g: NaN where it is not known. */
 double page_seconds(int64_t nsec, bool is_known);
-
-/* RFC 3339 with milliseconds; null when @at_nsec, since 1970, is 0. */
-void field_time(JsonWriter *writer, const char *key, int64_t at_nsec);
 
 /* RFC 3339 of a whole second since 1970: also one that is too far for nanoseconds. */
 void field_second(JsonWriter *writer, const char *key, int64_t at_sec);
@@ -35,9 +17,6 @@ void field_digest(JsonWriter *writer, const char *key, Digest digest);
 
 /* {"health": "degraded", "text": "degraded because …", "reasons": […]} */
 void field_health(JsonWriter *writer, const char *key, const HealthSummary *health);
-
-/* Ends the page's object. Returns 200. */
-unsigned page_write_end(JsonWriter *writer);
 
 /* An error page: {"Error": "berth: TEXT"} replaces the contents of @out. Returns @status. */
 unsigned page_write_error(Buf *out, unsigned status, const char *text);

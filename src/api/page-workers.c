@@ -16,7 +16,7 @@
 typedef struct Job {
     HttpPending *pending;
     HttpFill *task;
-    PagePace pace;
+    bool is_slow;
 } Job;
 
 struct PageWorkers {
@@ -36,12 +36,12 @@ struct PageWorkers {
 static bool take_job(PageWorkers *workers, Job *ret) {
     size_t i = 0;
 
-    while (i < workers->n && workers->is_slow && workers->jobs[i].pace == PAGE_SLOW)
+    while (i < workers->n && workers->is_slow && workers->jobs[i].is_slow)
         i++;
     if (i == workers->n)
         return false;
     *ret = workers->jobs[i];
-    workers->is_slow |= ret->pace == PAGE_SLOW;
+    workers->is_slow |= ret->is_slow;
     workers->n--;
     memmove(&workers->jobs[i], &workers->jobs[i + 1], (workers->n - i) * sizeof(Job));
     return true;
@@ -58,12 +58,12 @@ static bool next_job(PageWorkers *workers, Job *ret) {
 }
 
 static void end_job(PageWorkers *workers, const Job *job) {
-    if (job->pace != PAGE_SLOW)
-        return;
-    (void)pthread_mutex_lock(&workers->lock);
-    workers->is_slow = false;
-    (void)pthread_cond_broadcast(&workers->more);
-    (void)pthread_mutex_unlock(&workers->lock);
+    if (job->is_slow) {
+        _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);
+
+        workers->is_slow = false;
+        (void)pthread_cond_broadcast(&workers->more);
+    }
 }
 
 static void *work(void *context) {
@@ -115,25 +115,25 @@ PageWorkers *page_workers_free(PageWorkers *workers) {
 }
 
 /* With the lock held. */
-static bool has_place(const PageWorkers *workers, PagePace pace) {
+static bool has_place(const PageWorkers *workers, bool is_slow) {
     size_t n_slow = 0;
 
     if (workers->is_over || workers->n == PAGE_QUEUE_MAX)
         return false;
     for (size_t i = 0; i < workers->n; i++)
-        n_slow += workers->jobs[i].pace == PAGE_SLOW;
-    return pace != PAGE_SLOW || n_slow < PAGE_SLOW_MAX;
+        n_slow += workers->jobs[i].is_slow;
+    return !is_slow || n_slow < PAGE_SLOW_MAX;
 }
 
 /* The slot in the queue comes first: a deferred request must be answered. */
 bool page_workers_add(
-    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, HttpFill *task) {
+    PageWorkers *workers, const HttpRequest *request, int tag, bool is_slow, HttpFill *task) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);
-    HttpPending *pending = has_place(workers, pace) ? server_defer(request, tag) : NULL;
+    HttpPending *pending = has_place(workers, is_slow) ? server_defer(request, tag) : NULL;
 
     if (!pending)
         return false;
-    workers->jobs[workers->n++] = (Job){.pending = pending, .task = task, .pace = pace};
+    workers->jobs[workers->n++] = (Job){.pending = pending, .task = task, .is_slow = is_slow};
     (void)pthread_cond_broadcast(&workers->more);
     return true;
 }

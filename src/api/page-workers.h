@@ -23,11 +23,6 @@ PageWorkers *page_workers_free(
     PageWorkers *workers); /* waits for tasks that are running. Takes NULL */
 DEFINE_CLEANUP(PageWorkers *, page_workers_free)
 
-typedef enum PagePace {
-    PAGE_FAST,
-    PAGE_SLOW, /* one at a time */
-} PagePace;
-
 /* Inside handle(): @task will answer @request. False: the queue is full, or no more can wait. */
 bool page_workers_add(
-    PageWorkers *workers, const HttpRequest *request, int tag, PagePace pace, HttpFill *task);
+    PageWorkers *workers, const HttpRequest *request, int tag, bool is_slow, HttpFill *task);

@@ -2,9 +2,7 @@
 
 #include "api/pages.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "api/api-pages.h"
 #include "api/routes.h"
@@ -17,17 +15,6 @@
 #define PAGES_CONNECTIONS_PER_ADDRESS_MAX 32u
 
 #define PAGES_TEXT_MAX 256u
-
-struct Pages {
-    const PagesOptions *options;
-    ApiContext *api;
-    const PagesTokens *tokens;
-    const char *verbs_url;
-    Server *server;
-    char url[SERVER_URL_MAX];
-};
-
-/* --- access ----------------------------------------------------------------------------------- */
 
 static bool is_open_to_all(const Pages *pages) {
     return server_is_loopback(pages->options->address);
@@ -74,8 +61,6 @@ static void refuse(const Pages *pages, const HttpRequest *request, HttpReply *re
             STR("berth: this listener shows only health; --pages-token-file or --pages-client-name "
                 "allows the rest"));
 }
-
-/* --- the server's callbacks ------------------------------------------------------------------- */
 
 static PageAccess access_of(const Pages *pages, const HttpRequest *request) {
     bool replays = may_replay(pages, request);
@@ -136,22 +121,16 @@ static void finished(void *context, const HttpOutcome *outcome) {
     metrics_note_request(pages->api->metrics, route_of_tag(outcome->tag)->kind, outcome);
 }
 
-/* --- begin and end ---------------------------------------------------------------------------- */
-
 static size_t memory_max(const PagesOptions *options) {
     size_t share = options->verbs_memory_max / PAGES_MEMORY_SHARE;
 
     return share > PAGES_MEMORY_MIN ? share : PAGES_MEMORY_MIN;
 }
 
-int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls,
-    const PagesTokens *tokens, const char *verbs_url, Pages **ret) {
-    _cleanup_(pages_freep) Pages *pages = calloc(1, sizeof(*pages));
+int pages_listen(Pages *pages, TlsStore *tls, Server **ret) {
+    const PagesOptions *options = pages->options;
     ServerOptions server = server_default_options();
-    int r;
 
-    if (!pages)
-        return -ENOMEM;
     server.address = options->address;
     server.port = options->port;
     server.tls = tls;
@@ -165,43 +144,8 @@ int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls,
     server.memory_max = memory_max(options);
     server.connections_max = PAGES_CONNECTIONS_MAX;
     server.connections_per_address_max = PAGES_CONNECTIONS_PER_ADDRESS_MAX;
-    pages->options = options;
-    pages->api = api;
-    pages->tokens = tokens;
-    pages->verbs_url = verbs_url;
-    r = server_new(&server,
+    return server_new(&server,
         &(ServerCallbacks){
             .context = pages, .admit = admit, .handle = handle, .finished = finished},
-        &pages->server);
-    if (r < 0)
-        return r;
-    (void)server_url(pages->server, pages->url);
-    *ret = TAKE_PTR(pages);
-    return 0;
-}
-
-Pages *pages_free(Pages *pages) {
-    if (!pages)
-        return NULL;
-    server_free(pages->server);
-    free(pages);
-    return NULL;
-}
-
-const char *pages_url(const Pages *pages) {
-    return pages->url;
-}
-
-void pages_tick(Pages *pages, int64_t now_nsec) {
-    if (pages)
-        server_tick(pages->server, now_nsec);
-}
-
-void pages_retire(Pages *pages) {
-    if (pages)
-        server_retire(pages->server);
-}
-
-unsigned pages_drain(Pages *pages) {
-    return pages ? server_drain(pages->server) : 0;
+        ret);
 }

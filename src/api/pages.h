@@ -4,7 +4,7 @@
  * Pages: a second listener (--pages-listen), without verbs.
  *
  * The verbs' listener is open to kube-scheduler only, by certificate, or on loopback. Kubelets,
- * Prometheus and people get this one. It has one worker and limits of its own, so that no page
+ * Prometheus and users get this one. It has one worker and limits of its own, so that no page
  * takes workers, connections or memory from a decision.
  *
  *   health       open to all, because a kubelet's probe has no credentials; reasons are withheld
@@ -17,8 +17,6 @@
 #include "api/token.h"
 #include "http/server.h"
 #include "http/tls.h"
-
-typedef struct Pages Pages;
 
 #define PAGES_CONNECTIONS_MAX 64u
 
@@ -39,20 +37,16 @@ typedef struct PagesTokens {
     Token *full, *viewer;
 } PagesTokens;
 
-/* Listens. @answers answer, and are the daemon's like @tls and @tokens; @verbs_url is the address
- * of the verbs, for clients that try them here. All is borrowed. 0, or a negative errno of
- * server_new(). */
-int pages_new(const PagesOptions *options, ApiContext *api, TlsStore *tls,
-    const PagesTokens *tokens, const char *verbs_url, Pages **ret) MUST_CHECK;
-Pages *pages_free(Pages *pages); /* takes NULL */
-DEFINE_CLEANUP(Pages *, pages_free)
+/* What the listener answers from; all borrowed. */
+typedef struct Pages {
+    const PagesOptions *options;
+    ApiContext *api;
+    const PagesTokens *tokens;
+    const char *verbs_url; /* for clients that try the verbs here */
+} Pages;
 
-const char *pages_url(const Pages *pages);
+/* Listens; @pages lives longer. 0, or a negative errno of server_new(). */
+int pages_listen(Pages *pages, TlsStore *tls, Server **ret) MUST_CHECK;
 
 /* Whether any client may see more than health. */
 bool pages_are_seen(const Pages *pages);
-
-/* The same as of the server in it. Each takes NULL. */
-void pages_tick(Pages *pages, int64_t now_nsec);
-void pages_retire(Pages *pages);
-unsigned pages_drain(Pages *pages);

@@ -7,13 +7,13 @@
 #include "api/query.h"
 
 static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
-    page_write(writer, "{name: %.*s, kind: %.*s", STR_FMT(rule->name), STR_FMT(rule->kind));
+    json_write(writer, "{name: %.*s, kind: %.*s", STR_FMT(rule->name), STR_FMT(rule->kind));
     if (rule->is_filter)
-        page_write(writer, "reason: %.*s, rejected: %zu, observed: %zu, onlyBlocker: %zu",
+        json_write(writer, "reason: %.*s, rejected: %zu, observed: %zu, onlyBlocker: %zu",
             STR_FMT(rule->reason), rule->n_rejected, rule->n_observed, rule->n_only_blocker);
     else
-        page_write(writer, "weight: %g", rule->weight);
-    page_write(writer, "failed: %zu, missing: %zu, nanosecondsPerNode: %g}", rule->n_failed,
+        json_write(writer, "weight: %g", rule->weight);
+    json_write(writer, "failed: %zu, missing: %zu, nanosecondsPerNode: %g}", rule->n_failed,
         rule->n_missing, rule->cost_nsec);
 }
 
@@ -27,7 +27,7 @@ static void write_rules(
 }
 
 static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
-    page_write(writer,
+    json_write(writer,
         "{name: %.*s, file: %.*s, line: %u, mode: %s, matched: %zu, rejectedAll: %zu, rejected: "
         "%zu, onlyBlocker: %zu, nanosecondsPerNode: %g, lastMatch: %td",
         STR_FMT(policy->name), STR_FMT(policy->file), policy->line,
@@ -41,12 +41,11 @@ static void write_policy(JsonWriter *writer, const PolicySummary *policy) {
 static void write_page(const PoliciesSummary *summary, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    page_write(&writer, "{waiting: {pods: %zu, lookedAt: %zu, whole: %i}, policies: [",
+    json_write(&writer, "{waiting: {pods: %zu, lookedAt: %zu, whole: %i}, policies: [",
         summary->n_waiting, summary->n_looked_at, summary->is_whole);
     for (size_t i = 0; i < summary->n; i++)
         write_policy(&writer, &summary->policies[i]);
-    json_write_end_array(&writer);
-    (void)page_write_end(&writer);
+    json_write(&writer, "]}\n");
 }
 
 unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out) {

@@ -1,9 +1,9 @@
 /*
- * Names and counters first, which cost nothing. Then pending pods: each filter by itself over the
- * nodes of their last filter, since kube-scheduler's own filters have left the others out; a node
- * that one policy alone fails, and where the requests fit, makes it the only blocker of that pod. A
- * pod that some node would take now has no blocker. Last the cost, over all nodes, for some of the
- * last pods.
+ * Summarizes policies: names and counters; which policy alone blocks a pending pod; and the cost.
+ *
+ * For pending pods each filter is evaluated by itself, over the candidate nodes of their last
+ * request. A policy is a pod's only blocker if a node where the requests fit fails no other policy,
+ * and no node would take the pod now. The cost is measured over all nodes, for some recent pods.
  */
 
 #include "api/policies-summary.h"
@@ -35,7 +35,17 @@ typedef struct PoliciesMaking {
     PodsSummary pods;
     RuleSummary **rules; /* by policy: its filters, then its scores */
     PoliciesSummary *result;
+    bool is_cut; /* time is up, or there is no memory: the rest is left out */
 } PoliciesMaking;
+
+/* For a pod on @rows. False: it is no pod that could be judged, or making->is_cut. */
+static bool open_evaluation(
+    PoliciesMaking *making, Str text, const uint32_t *rows, size_t n, RuleEvaluation *ret) {
+    int r = rule_evaluation_open(making->view, &making->time, text, rows, n, making->scratch, ret);
+
+    making->is_cut |= r != 0 && r != RULE_EVALUATION_E_UNREADABLE;
+    return r == 0;
+}
 
 /* --- names and counters ----------------------------------------------------------------------- */
 
@@ -100,7 +110,7 @@ static PolicySummary policy_summary(
     return summary;
 }
 
-static int set_policies(PoliciesMaking *making) {
+static void set_policies(PoliciesMaking *making) {
     const Program *program = making->view->program;
     PoliciesSummary *result = making->result;
 
@@ -111,7 +121,6 @@ static int set_policies(PoliciesMaking *making) {
         making->rules[i] = make_rules(making, &program->policies[i]);
         result->policies[i] = policy_summary(making, &program->policies[i], making->rules[i]);
     }
-    return arena_has_failed(making->arena) ? -ENOMEM : 0;
 }
 
 /* --- when each was last for a pod ------------------------------------------------------------- */
@@ -132,39 +141,29 @@ static void note_spoken(PoliciesMaking *making, const PodSummary *pod) {
                 note_time(&result->policies[j], past->at_nsec);
 }
 
-/* The policies that apply to the pod, without any node. 0, one of rule-evaluation.h, or -ENOMEM. */
-static int note_applied(PoliciesMaking *making, const PodSummary *pod) {
+/* The policies that apply to the pod, without any node. */
+static void note_applied(PoliciesMaking *making, const PodSummary *pod) {
     Str text = pod->filter ? pod_text_str(pod->filter->pod_text) : STR_NULL;
     PoliciesSummary *result = making->result;
     const uint8_t *applied;
     RuleEvaluation evaluation;
-    int r;
 
     if (!text.ptr)
-        return 0;
+        return;
     arena_reset(making->scratch);
-    r = rule_evaluation_open(
-        making->view, &making->time, text, NULL, /* n= */ 0, making->scratch, &evaluation);
-    if (r != 0)
-        return r;
+    if (!open_evaluation(making, text, NULL, /* n= */ 0, &evaluation))
+        return;
     applied = judge_applied(evaluation.judge);
     for (size_t i = 0; i < result->n; i++)
         if (applied[i])
             note_time(&result->policies[i], pod->filter->past->at_nsec);
-    return 0;
 }
 
-static int find_matches(PoliciesMaking *making) {
-    int r = 0;
-
+static void find_matches(PoliciesMaking *making) {
     for (size_t i = 0; i < making->pods.n; i++)
         note_spoken(making, &making->pods.pods[i]);
-    for (size_t i = 0; i < making->pods.n && i < MATCH_PODS; i++) {
-        r = note_applied(making, &making->pods.pods[i]);
-        if (r != 0 && r != RULE_EVALUATION_E_UNREADABLE)
-            return r;
-    }
-    return 0;
+    for (size_t i = 0; i < making->pods.n && i < MATCH_PODS && !making->is_cut; i++)
+        note_applied(making, &making->pods.pods[i]);
 }
 
 /* --- the only blocker ------------------------------------------------------------------------- */
@@ -186,12 +185,13 @@ static const uint32_t *asked_rows(
                             : rule_evaluation_rows(making->view, making->scratch, ret_n);
 }
 
-static int note_blocked(PoliciesMaking *making, const RuleEvaluation *evaluation,
+static void note_blocked(PoliciesMaking *making, const RuleEvaluation *evaluation,
     const Filter *filter, uint16_t policy, Blocked *rows) {
     const bool *fails;
-    int r = rule_evaluation_filter(evaluation, &making->time, filter, making->scratch, &fails);
 
-    for (size_t i = 0; r == 0 && i < evaluation->n; i++) {
+    making->is_cut |=
+        rule_evaluation_filter(evaluation, &making->time, filter, making->scratch, &fails) != 0;
+    for (size_t i = 0; !making->is_cut && i < evaluation->n; i++) {
         if (!fails[i])
             continue;
         rows[i].n_policies += rows[i].n_policies == 0 || rows[i].policy != policy;
@@ -199,53 +199,45 @@ static int note_blocked(PoliciesMaking *making, const RuleEvaluation *evaluation
         rows[i].n_rules++;
         rows[i].rule = filter->number;
     }
-    return r;
 }
 
-static int judge_rows(PoliciesMaking *making, const RuleEvaluation *evaluation, Blocked *rows) {
+static void judge_rows(PoliciesMaking *making, const RuleEvaluation *evaluation, Blocked *rows) {
     const Program *program = making->view->program;
-    int r = 0;
 
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
 
         if (policy->is_observed || !judge_applies(evaluation->judge, policy))
             continue;
-        for (size_t j = 0; r == 0 && j < policy->n_filters; j++)
-            r = note_blocked(making, evaluation, &policy->filters[j], (uint16_t)i, rows);
+        for (size_t j = 0; !making->is_cut && j < policy->n_filters; j++)
+            note_blocked(making, evaluation, &policy->filters[j], (uint16_t)i, rows);
     }
-    return r;
-}
-
-static RuleSummary *rule_of(PoliciesMaking *making, const Filter *filter) {
-    size_t policy = (size_t)(filter->policy - making->view->program->policies);
-
-    return &making->rules[policy][filter - filter->policy->filters];
 }
 
 /* Each policy and rule counts a pod once, however many nodes it alone keeps it from. */
-static int count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n) {
+static void count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n) {
     const Program *program = making->view->program;
     bool *policies = ARENA_ARRAY(making->scratch, bool, program->n_policies);
     bool *rules = ARENA_ARRAY(making->scratch, bool, program->n_filters);
 
-    if (!policies || !rules)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
+    making->is_cut |= !policies || !rules;
+    for (size_t i = 0; !making->is_cut && i < n; i++) {
         if (rows[i].is_full)
             continue;
         if (rows[i].n_rules == 0)
-            return 0; /* this node would take it */
+            return; /* this node would take it */
         if (rows[i].n_policies == 1)
             policies[rows[i].policy] = true;
         if (rows[i].n_rules == 1)
             rules[rows[i].rule] = true;
     }
-    for (size_t i = 0; i < program->n_policies; i++)
+    for (size_t i = 0; !making->is_cut && i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
         making->result->policies[i].n_only_blocker += policies[i];
-    for (size_t i = 0; i < program->n_filters; i++)
-        rule_of(making, program->filters[i])->n_only_blocker += rules[i];
-    return 0;
+        for (size_t j = 0; j < policy->n_filters; j++)
+            making->rules[i][j].n_only_blocker += rules[policy->filters[j].number];
+    }
 }
 
 static void note_full(const RuleEvaluation *evaluation, const uint32_t *rows, Blocked *blocked) {
@@ -257,47 +249,37 @@ static void note_full(const RuleEvaluation *evaluation, const uint32_t *rows, Bl
         blocked[i].is_full = pod_fit_lacking(&fit, table, rows[i], AMOUNT_FREE) != SIZE_MAX;
 }
 
-/* 0, one of rule-evaluation.h, or -ENOMEM. */
-static int look_at_waiting(PoliciesMaking *making, const FoundDecision *filter) {
+static void look_at_waiting(PoliciesMaking *making, const FoundDecision *filter) {
     const uint32_t *rows;
     Blocked *blocked;
     RuleEvaluation evaluation;
     size_t n = 0;
-    int r;
 
     arena_reset(making->scratch);
     rows = asked_rows(making, filter, &n);
     blocked = ARENA_ARRAY(making->scratch, Blocked, n);
-    if (!rows || !blocked)
-        return -ENOMEM;
-    r = rule_evaluation_open(making->view, &making->time, pod_text_str(filter->pod_text), rows, n,
-        making->scratch, &evaluation);
-    if (r == 0)
-        r = judge_rows(making, &evaluation, blocked);
-    if (r == 0)
-        note_full(&evaluation, rows, blocked);
-    if (r == 0)
-        r = count_blockers(making, blocked, n);
-    making->result->n_looked_at += r == 0;
-    return r;
+    making->is_cut |= !rows || !blocked;
+    if (making->is_cut ||
+        !open_evaluation(making, pod_text_str(filter->pod_text), rows, n, &evaluation))
+        return;
+    judge_rows(making, &evaluation, blocked);
+    note_full(&evaluation, rows, blocked);
+    count_blockers(making, blocked, n);
+    making->result->n_looked_at += !making->is_cut;
 }
 
-static int find_blockers(PoliciesMaking *making) {
+static void find_blockers(PoliciesMaking *making) {
     const PodsSummary *pods = &making->pods; /* those that wait come first */
     size_t n_tried = 0;
 
     for (size_t i = 0; i < pods->n_waiting && n_tried < POLICIES_SUMMARY_PODS_MAX; i++) {
         const FoundDecision *filter = pods->pods[i].filter;
-        int r;
 
-        if (!filter || !filter->pod_text)
+        if (making->is_cut || !filter || !filter->pod_text)
             continue;
         n_tried++;
-        r = look_at_waiting(making, filter);
-        if (r != 0 && r != RULE_EVALUATION_E_UNREADABLE)
-            return r;
+        look_at_waiting(making, filter);
     }
-    return 0;
 }
 
 /* --- cost ------------------------------------------------------------------------------------- */
@@ -337,53 +319,42 @@ static int run_rule(PoliciesMaking *making, const RuleEvaluation *evaluation, co
     return judge_score_values(evaluation->judge, score, values, states, values + evaluation->n);
 }
 
-static int measure_rule(PoliciesMaking *making, const RuleEvaluation *evaluation,
+static void measure_rule(PoliciesMaking *making, const RuleEvaluation *evaluation,
     const Filter *filter, const Score *score, Costs *costs) {
     int64_t begin = clock_thread_cpu_nsec();
-    int r = run_rule(making, evaluation, filter, score);
 
-    if (r == 0)
+    making->is_cut |= making->is_cut || run_rule(making, evaluation, filter, score) != 0;
+    if (!making->is_cut)
         costs->nsec[costs->n++] = (double)(clock_thread_cpu_nsec() - begin) / (double)evaluation->n;
-    return r;
 }
 
 /* Skips rules that were measured often enough. */
-static int measure_policy(
+static void measure_policy(
     PoliciesMaking *making, const RuleEvaluation *evaluation, const Policy *policy, Costs *costs) {
-    int r = 0;
-
     if (policy->n_filters + policy->n_scores == 0 || costs[0].n == COST_PODS)
-        return 0;
-    for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
-        r = measure_rule(making, evaluation, &policy->filters[i], NULL, &costs[i]);
-    for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
-        r = measure_rule(
-            making, evaluation, NULL, &policy->scores[i], &costs[policy->n_filters + i]);
-    return r;
+        return;
+    for (size_t i = 0; i < policy->n_filters; i++)
+        measure_rule(making, evaluation, &policy->filters[i], NULL, costs++);
+    for (size_t i = 0; i < policy->n_scores; i++)
+        measure_rule(making, evaluation, NULL, &policy->scores[i], costs++);
 }
 
-/* 0, one of rule-evaluation.h, or -ENOMEM. */
-static int measure_pod(PoliciesMaking *making, Str text, Costs *costs) {
+static void measure_pod(PoliciesMaking *making, Str text, Costs *costs) {
     const Program *program = making->view->program;
     const uint32_t *rows;
     RuleEvaluation evaluation;
     size_t n;
-    int r;
 
     arena_reset(making->scratch);
     rows = rule_evaluation_rows(making->view, making->scratch, &n);
-    if (!rows)
-        return -ENOMEM;
-    if (n == 0)
-        return 0;
-    r = rule_evaluation_open(
-        making->view, &making->time, text, rows, n, making->scratch, &evaluation);
-    for (size_t i = 0; r == 0 && i < program->n_policies; i++) {
+    making->is_cut |= !rows;
+    if (n == 0 || !open_evaluation(making, text, rows, n, &evaluation))
+        return;
+    for (size_t i = 0; i < program->n_policies; i++) {
         if (judge_applies(evaluation.judge, &program->policies[i]))
-            r = measure_policy(making, &evaluation, &program->policies[i], costs);
+            measure_policy(making, &evaluation, &program->policies[i], costs);
         costs += making->result->policies[i].n_rules;
     }
-    return r;
 }
 
 static void set_costs(PoliciesMaking *making, Costs *costs) {
@@ -401,26 +372,22 @@ static void set_costs(PoliciesMaking *making, Costs *costs) {
     }
 }
 
-static int find_costs(PoliciesMaking *making) {
+static void find_costs(PoliciesMaking *making) {
     const Program *program = making->view->program;
     const PodsSummary *pods = &making->pods;
     Costs *costs = ARENA_ARRAY(making->arena, Costs, program->n_filters + program->n_scores);
     size_t n_tried = 0;
-    int r = 0;
 
-    if (!costs)
-        return -ENOMEM;
-    for (size_t i = 0; r == 0 && i < pods->n && n_tried < COST_PODS_TRIED; i++) {
+    making->is_cut |= !costs;
+    for (size_t i = 0; !making->is_cut && i < pods->n && n_tried < COST_PODS_TRIED; i++) {
         Str text = pods->pods[i].filter ? pod_text_str(pods->pods[i].filter->pod_text) : STR_NULL;
 
-        if (!text.ptr)
-            continue;
-        n_tried++;
-        r = measure_pod(making, text, costs);
-        r = r == RULE_EVALUATION_E_UNREADABLE ? 0 : r;
+        n_tried += text.ptr != NULL;
+        if (text.ptr)
+            measure_pod(making, text, costs);
     }
-    set_costs(making, costs);
-    return r;
+    if (costs)
+        set_costs(making, costs);
 }
 
 int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, PoliciesSummary *ret) {
@@ -444,14 +411,16 @@ int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, Polic
     *ret = (PoliciesSummary){0};
     if (!scratch || !of_judge)
         return -ENOMEM;
-    r = set_policies(&making);
-    if (r == 0)
-        r = pods_summary_all(api->decisions, api->recent_pods, view, arena, &making.pods);
+    set_policies(&making);
+    r = arena_has_failed(arena)
+            ? -ENOMEM
+            : pods_summary_all(api->decisions, api->recent_pods, view, arena, &making.pods);
     if (r == 0) {
         ret->n_waiting = making.pods.n_waiting;
-        /* After the deadline, or without memory, the rest is left out. */
-        ret->is_whole =
-            find_matches(&making) == 0 && find_blockers(&making) == 0 && find_costs(&making) == 0;
+        find_matches(&making);
+        find_blockers(&making);
+        find_costs(&making);
+        ret->is_whole = !making.is_cut;
     }
     pods_summary_done(&making.pods);
     return r;

@@ -148,9 +148,7 @@ enum {
     DASHBOARD,
     DRY_RUN,
     FIRST_FOUND,
-    READYZ = FIRST_FOUND + _VERB_MAX,
-    LIVEZ,
-    HEALTHZ,
+    FIRST_PAGE = FIRST_FOUND + _VERB_MAX,
 };
 
 static const Route routes[] = {
@@ -162,9 +160,9 @@ static const Route routes[] = {
     {VERB("prioritize", REQUEST_PRIORITIZE, NULL)},
     {VERB("preempt", REQUEST_PREEMPT, NULL)},
     {VERB("bind", REQUEST_BIND, NULL)},
-    [READYZ] = {HEALTH("/readyz", "health checks; ?verbose lists them")},
-    [LIVEZ] = {HEALTH("/livez", NULL)},
-    [HEALTHZ] = {HEALTH("/healthz", NULL)},
+    [FIRST_PAGE] = {HEALTH("/readyz", "health checks; ?verbose lists them")},
+    {HEALTH("/livez", NULL)},
+    {HEALTH("/healthz", NULL)},
     {PAGE("/metrics", "GET", REQUEST_METRICS, ROUTE_QUICK, PAGE_MAX,
         "text/plain; version=0.0.4; charset=utf-8", make_metrics, "metrics for Prometheus")},
     {API("decisions", REQUEST_DECISIONS, ROUTE_FAST, DECISIONS_PAGE_MAX, make_decisions,
@@ -227,7 +225,7 @@ const Route *route_find(const ApiContext *api, const HttpRequest *request) {
         return &routes[verb == WIRING_FILTER ? DRY_RUN : NO_ROUTE];
     if (verb != WIRING_NO_VERB)
         return &routes[FIRST_FOUND + (int)verb];
-    for (size_t i = READYZ; i < ELEMENTS_OF(routes); i++) {
+    for (size_t i = FIRST_PAGE; i < ELEMENTS_OF(routes); i++) {
         const Route *route = &routes[i];
 
         if (str_is(path, route->path) || has_id(route, path))
@@ -330,13 +328,10 @@ static void reply_health(const Route *route, ApiContext *api, const HttpRequest 
         .sandbox = api->fixed.sandbox,
         .now_nsec = clock_monotonic_nsec(),
     };
-    HealthProbe probe = route == &routes[LIVEZ]    ? PROBE_LIVEZ
-                        : route == &routes[READYZ] ? PROBE_READYZ
-                                                   : PROBE_HEALTHZ;
     unsigned status;
 
     (void)measuring_status(api->measuring, view, request->arena, &measuring);
-    status = health_page(probe, request->query, &state, &page);
+    status = health_page(route->path + 1, request->query, &state, &page);
     reply_text(request, reply, status, TEXT, buf_str(&page));
 }
 
@@ -410,11 +405,11 @@ void route_reply(const Route *route, ApiContext *api, const HttpRequest *request
 
 void route_defer(const Route *route, ApiContext *api, const HttpRequest *request, HttpFill *task,
     HttpReply *reply) {
-    PagePace pace = route->pace == ROUTE_SLOW ? PAGE_SLOW : PAGE_FAST;
     int tag = route_tag(route);
 
-    if (route->pace == ROUTE_STREAM ? updates_join(api->updates, request, tag)
-                                    : page_workers_add(api->workers, request, tag, pace, task))
+    if (route->pace == ROUTE_STREAM
+            ? updates_join(api->updates, request, tag)
+            : page_workers_add(api->workers, request, tag, route->pace == ROUTE_SLOW, task))
         return;
     reply_error(request, reply, 503, STR("berth: too many pages are requested at once"));
     reply->retry_after_sec = BUSY_SEC;

@@ -12,7 +12,6 @@
  */
 
 #include "api/context.h"
-#include "api/page-workers.h"
 #include "monitor/metrics.h"
 
 /* Which pages a client may read; decided by the listener. */

@@ -22,7 +22,7 @@ int rule_evaluation_open(const View *view, const RequestTime *time, Str text, co
     pod_decode(&reader, arena, &ret->pod);
     if (json_error(&reader))
         return RULE_EVALUATION_E_UNREADABLE;
-    r = n > 0 ? view_adjust(view, time, &ret->pod, /* gone= */ NULL, 0, arena, &ret->node_set) : 0;
+    r = n > 0 ? view_adjust(view, time, &ret->pod, /* rows= */ NULL, 0, arena, &ret->node_set) : 0;
     if (r < 0)
         return r;
     if (ret->node_set.facts->is_late)

@@ -6,10 +6,8 @@
 #include "live/gauge-state.h"
 #include "policy/metric.h"
 
-/* --- sources ---------------------------------------------------------------------------------- */
-
 static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url) {
-    page_write(writer, "{name: %.*s, kind: %s, url: %.*s}", STR_FMT(name), gauge_kind_name(kind),
+    json_write(writer, "{name: %.*s, kind: %s, url: %.*s}", STR_FMT(name), gauge_kind_name(kind),
         STR_FMT(url));
 }
 
@@ -25,8 +23,6 @@ static void write_sources(
     json_write_end_array(writer);
 }
 
-/* --- metrics ---------------------------------------------------------------------------------- */
-
 /* Each policy has its own name for it. */
 static void write_uses(JsonWriter *writer, const Program *program, size_t gauge) {
     json_member_array(writer, "usedBy");
@@ -35,7 +31,7 @@ static void write_uses(JsonWriter *writer, const Program *program, size_t gauge)
 
         for (uint32_t j = 0; j < metrics->type.n_fields; j++)
             if (metrics->gauges[j] == gauge)
-                page_write(writer, "{policy: %.*s, name: %.*s}", STR_FMT(program->policies[i].name),
+                json_write(writer, "{policy: %.*s, name: %.*s}", STR_FMT(program->policies[i].name),
                     STR_FMT(metrics->fields[j].name));
     }
     json_write_end_array(writer);
@@ -55,10 +51,9 @@ static void write_query(JsonWriter *writer, const Gauge *gauge) {
         [GAUGE_CUSTOM] = gauge->query,
     };
 
-    page_write(writer, "kind: %s, source: %.*s", gauge_kind_name(gauge->source),
-        STR_FMT(gauge_source_name(gauge)));
-    json_write_member(writer, keys[gauge->source], values[gauge->source]);
-    json_member_bool(writer, "perPod", gauge->is_of_pods);
+    json_write(writer, "kind: %s, source: %.*s, %.*s: %.*s, perPod: %i",
+        gauge_kind_name(gauge->source), STR_FMT(gauge_source_name(gauge)),
+        STR_FMT(keys[gauge->source]), STR_FMT(values[gauge->source]), gauge->is_of_pods);
 }
 
 static void write_examples(
@@ -72,45 +67,38 @@ static void write_examples(
 static void write_answers(JsonWriter *writer, const PollStatus *poll) {
     const JoinReport *report = &poll->report;
 
-    page_write(writer,
+    json_write(writer,
         "querySeconds: %g, requests: {ok: %zu, failed: %zu}, bytes: %zu, series: %zu, pods: %zu, "
         "workloads: %zu, dropped: {",
         page_seconds(poll->duration_nsec, poll->n_ok + poll->n_failed > 0), poll->n_ok,
         poll->n_failed, poll->n_bytes, report->n_series, report->n_pods, report->n_workloads);
     for (size_t i = 0; i < _JOIN_DROPS; i++)
         json_member_int(writer, join_drop_name((JoinDrop)i), report->n_dropped[i]);
-    page_write(writer, "}, join: %s", report->how);
+    json_write(writer, "}, join: %s", report->how);
     write_examples(writer, "unmatched", report->unmatched);
     write_examples(writer, "uncovered", report->uncovered);
-    page_write(writer, "failingSince: %td, error: %s, warning: %s", poll->failing_since_nsec,
+    json_write(writer, "failingSince: %td, error: %s, warning: %s", poll->failing_since_nsec,
         poll->error, poll->warning);
 }
 
-static void write_settings(JsonWriter *writer, const Gauge *gauge) {
-    _cleanup_(buf_done) Buf placements = BUF_INIT(1024);
-
-    metric_describe_placements(gauge, &placements);
-    page_write(writer, "intervalSeconds: %g, maxAgeSeconds: %g, placements: %.*s",
-        page_seconds(gauge->interval_nsec, gauge->source != GAUGE_ANNOTATION),
-        page_seconds(gauge->max_age_nsec, true), STR_FMT(buf_str(&placements)));
-}
-
 static void write_metric(JsonWriter *writer, const SourcesState *state, size_t number) {
-    const Program *program = state->view->program;
-    GaugeState gauge = gauge_state(
+    _cleanup_(buf_done) Buf placements = BUF_INIT(1024);
+    GaugeState is = gauge_state(
         state->view, state->status, number, (GaugeTime){state->now_nsec, state->uptime_nsec});
 
-    json_write_object(writer);
-    json_write_member(writer, STR("name"), gauge.gauge->name);
-    write_uses(writer, program, number);
-    write_query(writer, gauge.gauge);
-    page_write(writer,
-        "state: %s, lastSuccess: %td, ageSeconds: %g, nodes: {covered: %zu, of: %zu}", gauge.state,
-        gauge.at_nsec, page_seconds(gauge.age_nsec, gauge.at_nsec != 0), gauge.figures.n_present,
-        gauge.figures.n_nodes);
-    write_settings(writer, gauge.gauge);
-    if (gauge.poll)
-        write_answers(writer, gauge.poll);
+    metric_describe_placements(is.gauge, &placements);
+    json_write(writer, "{name: %.*s", STR_FMT(is.gauge->name));
+    write_uses(writer, state->view->program, number);
+    write_query(writer, is.gauge);
+    json_write(writer,
+        "state: %s, lastSuccess: %td, ageSeconds: %g, nodes: {covered: %zu, of: %zu}, "
+        "intervalSeconds: %g, maxAgeSeconds: %g, placements: %.*s",
+        is.state, is.at_nsec, page_seconds(is.age_nsec, is.at_nsec != 0), is.figures.n_present,
+        is.figures.n_nodes,
+        page_seconds(is.gauge->interval_nsec, is.gauge->source != GAUGE_ANNOTATION),
+        page_seconds(is.gauge->max_age_nsec, true), STR_FMT(buf_str(&placements)));
+    if (is.poll)
+        write_answers(writer, is.poll);
     json_write_end_object(writer);
 }
 
@@ -124,7 +112,5 @@ void sources_page(const SourcesState *state, Buf *out) {
     json_member_array(&writer, "metrics");
     for (size_t i = 0; i < n_shown; i++)
         write_metric(&writer, state, i);
-    json_write_end_array(&writer);
-    json_member_int(&writer, "untold", n - n_shown);
-    (void)page_write_end(&writer);
+    json_write(&writer, "], untold: %zu}\n", n - n_shown);
 }

@@ -10,8 +10,6 @@
 #include "policy/exactness.h"
 #include "version.h"
 
-/* --- policies --------------------------------------------------------------------------------- */
-
 /* Filters that count pods, and what makes them exact where berth does not bind. */
 static void write_counting(JsonWriter *writer, const Policy *policy) {
     json_member_array(writer, "counting");
@@ -19,7 +17,7 @@ static void write_counting(JsonWriter *writer, const Policy *policy) {
         Exactness exactness = exactness_of(&policy->filters[i], BIND_BY_SCHEDULER);
 
         if (exactness != EXACT_NOTHING)
-            page_write(writer, "{rule: %.*s, withoutBind: %s}", STR_FMT(policy->filters[i].name),
+            json_write(writer, "{rule: %.*s, withoutBind: %s}", STR_FMT(policy->filters[i].name),
                 exactness_word(exactness));
     }
     json_write_end_array(writer);
@@ -28,7 +26,7 @@ static void write_counting(JsonWriter *writer, const Policy *policy) {
 static void write_policy(JsonWriter *writer, const StatusState *state, const Policy *policy) {
     PolicyFigure figure = metrics_of_policy(state->api->metrics, policy->name);
 
-    page_write(writer, "{name: %.*s, mode: %s, matched: %zu, rejectedAll: %zu",
+    json_write(writer, "{name: %.*s, mode: %s, matched: %zu, rejectedAll: %zu",
         STR_FMT(policy->name), policy->is_observed ? "Observe" : "Enforce", figure.n_matched,
         figure.n_rejected_all);
     write_counting(writer, policy);
@@ -48,15 +46,13 @@ static void write_policies(JsonWriter *writer, const StatusState *state) {
 
     json_member_object(writer, "policy");
     field_digest(writer, "digest", program->digest);
-    page_write(writer,
+    json_write(writer,
         "policies: %zu, filters: %zu, scores: %zu, rejected: %s, waiting: %s, list: [",
         program->n_policies, program->n_filters, program->n_scores, refusal, reload.waiting);
     for (size_t i = 0; i < program->n_policies; i++)
         write_policy(writer, state, &program->policies[i]);
-    page_write(writer, "]}");
+    json_write(writer, "]}");
 }
-
-/* --- the cluster ------------------------------------------------------------------------------ */
 
 static size_t count_pods(const NodeTable *table) {
     size_t n = 0;
@@ -78,14 +74,14 @@ static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_
         is_connected &= kinds[i].is_connected;
         error = error[0] ? error : kinds[i].last_error;
     }
-    page_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
+    json_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
         live->is_synced, is_connected,
         page_seconds(updated_at == 0 ? -NSEC_PER_SEC : now_nsec - updated_at, true), error,
         live->watcher.server);
 }
 
 static void write_kind(JsonWriter *writer, WatcherKind kind, const WatcherKindStatus *status) {
-    page_write(writer, "{resource: %s, synced: %i, error: %s}", watcher_kind_name(kind),
+    json_write(writer, "{resource: %s, synced: %i, error: %s}", watcher_kind_name(kind),
         status->is_synced, status->last_error);
 }
 
@@ -107,7 +103,7 @@ static void write_no_watch(JsonWriter *writer, const StatusState *state) {
     bool is_there = state->view->snapshot != NULL;
     ReloadState reload;
 
-    page_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
+    json_write(writer, "synced: %i, connected: %i, stalenessSeconds: %g, error: %s, server: %s",
         is_there, is_there, 0.0, refusal_of(state->api->reloads, RELOAD_CLUSTER, &reload), "");
 }
 
@@ -120,26 +116,24 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     };
     const View *view = state->view;
 
-    page_write(writer, "cluster: {source: %s", sources[state->api->fixed.source]);
+    json_write(writer, "cluster: {source: %s", sources[state->api->fixed.source]);
     if (state->live)
         write_watch(writer, state->live, state->now_nsec);
     else
         write_no_watch(writer, state);
     write_related(writer, state->live);
-    page_write(writer, "nodes: %zu, pods: %zu, generation: %zu", view->table->names->n_nodes,
+    json_write(writer, "nodes: %zu, pods: %zu, generation: %zu", view->table->names->n_nodes,
         count_pods(view->table), view->generation);
     field_digest(writer, "digest", digest);
     json_write_end_object(writer);
 }
 
-/* --- bind, certificates, schedulers ----------------------------------------------------------- */
-
 /* The object that is begun has to be ended. False: it is null. */
 static bool begin_lease(JsonWriter *writer, LeaseName lease) {
     if (lease.name)
-        page_write(writer, "lease: {namespace: %s, name: %s", lease.namespace, lease.name);
+        json_write(writer, "lease: {namespace: %s, name: %s", lease.namespace, lease.name);
     else
-        json_member_null(writer, "lease");
+        json_write(writer, "lease: null");
     return lease.name;
 }
 
@@ -149,9 +143,9 @@ static void write_lease(JsonWriter *writer, LeaseName lease) {
 }
 
 static void write_bind_lease(JsonWriter *writer, const LiveStatus *live) {
-    if (!begin_lease(writer, live && live->watcher.has_lease ? live->lease : (LeaseName){0}))
+    if (!begin_lease(writer, live && live->watcher.has_lease ? live->leases.bind : (LeaseName){0}))
         return;
-    page_write(writer, "holder: %s, held: %i, error: %s}", live->watcher.lease.holder,
+    json_write(writer, "holder: %s, held: %i, error: %s}", live->watcher.lease.holder,
         live->watcher.lease.is_held, live->watcher.lease.error);
 }
 
@@ -161,8 +155,7 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
 
     if (tls)
         names = tls_store_client_names(tls, &n_names);
-    json_member_object(writer, "tls");
-    json_member_bool(writer, "enabled", tls != NULL);
+    json_write(writer, "tls: {enabled: %i", tls != NULL);
     if (tls)
         field_second(writer, "notAfter", tls_store_expiry(tls));
     else
@@ -171,37 +164,28 @@ static void write_tls(JsonWriter *writer, const TlsStore *tls) {
     json_write_end_object(writer);
 }
 
-static void write_sandbox(JsonWriter *writer, const Sandbox *sandbox) {
-    if (sandbox)
-        page_write(writer, "sandbox: {active: %s, missing: %s}", sandbox->active, sandbox->missing);
-    else
-        json_member_null(writer, "sandbox");
-}
-
 static void write_schedulers(JsonWriter *writer, RecentPods *pods) {
     RecentScheduler list[RECENT_SCHEDULERS_MAX + 1];
     size_t n = recent_pods_schedulers(pods, list);
 
     json_member_array(writer, "schedulers");
     for (size_t i = 0; i < n; i++)
-        page_write(writer, "{name: %.*s, asked: %zu, lastAskedTime: %td}", STR_FMT(list[i].name),
+        json_write(writer, "{name: %.*s, asked: %zu, lastAskedTime: %td}", STR_FMT(list[i].name),
             list[i].n_filters, list[i].last_wall_nsec);
     json_write_end_array(writer);
 }
-
-/* --- the page --------------------------------------------------------------------------------- */
 
 static void write_itself(JsonWriter *writer, const StatusState *state) {
     const Str verbs[] = {STR("filter"), STR("prioritize"), STR("preempt"), STR("bind")};
     const StatusFixed *fixed = &state->api->fixed;
 
-    page_write(writer, "version: %s, identity: %s, startTime: %td, time: %td, uptimeSeconds: %g",
+    json_write(writer, "version: %s, identity: %s, startTime: %td, time: %td, uptimeSeconds: %g",
         BERTH_VERSION, fixed->identity, fixed->started_at_sec * NSEC_PER_SEC, state->wall_nsec,
         page_seconds(state->now_nsec - fixed->started_at_nsec, true));
     json_member_texts(writer, "verbs", verbs, fixed->may_bind ? 4 : 3);
-    page_write(writer, "nodeCacheCapable: %i, deadlineSeconds: %g", fixed->source != CLUSTER_NONE,
-        page_seconds(fixed->deadline_nsec, true));
-    json_member_int(writer, "maxScore", program_wire_max(state->view->program));
+    json_write(writer, "nodeCacheCapable: %i, deadlineSeconds: %g, maxScore: %u",
+        fixed->source != CLUSTER_NONE, page_seconds(fixed->deadline_nsec, true),
+        program_wire_max(state->view->program));
 }
 
 /* The objects that its policies need for new pods (policy/admission.h). */
@@ -219,7 +203,7 @@ static void write_admission(JsonWriter *writer, const Program *program) {
                 admission_digest(policy, kind, &digest) < 0)
                 continue;
             admission_name(policy, kind, &name);
-            page_write(writer, "{name: %.*s", STR_FMT(buf_str(&name)));
+            json_write(writer, "{name: %.*s", STR_FMT(buf_str(&name)));
             field_digest(writer, "digest", digest);
             json_write_end_object(writer);
         }
@@ -234,7 +218,7 @@ static void write_slots(JsonWriter *writer, const Program *program) {
         const SlotRule *slots = policy_slots(policy);
 
         if (slots && !policy->is_observed)
-            page_write(writer, "{resource: %.*s, limit: %jd}", STR_FMT(slots->resource),
+            json_write(writer, "{resource: %.*s, limit: %jd}", STR_FMT(slots->resource),
                 (intmax_t)slots->limit);
     }
     json_write_end_array(writer);
@@ -243,12 +227,12 @@ static void write_slots(JsonWriter *writer, const Program *program) {
 static void write_publish(JsonWriter *writer, const Program *program, const LiveStatus *live) {
     size_t n_labels, n = program_count_published(program, &n_labels);
 
-    page_write(writer, "publish: {filters: %zu, labels: %zu, enabled: %i", n, n_labels,
+    json_write(writer, "publish: {filters: %zu, labels: %zu, enabled: %i", n, n_labels,
         live && live->publishes);
     if (live && live->publishes) {
-        page_write(writer, "isWriter: %i, pendingNodes: %zu", live->watcher.publishes,
+        json_write(writer, "isWriter: %i, pendingNodes: %zu", live->watcher.publishes,
             live->n_unpublished);
-        write_lease(writer, live->publish_lease);
+        write_lease(writer, live->leases.publish);
     }
     write_admission(writer, program);
     write_slots(writer, program);
@@ -259,14 +243,13 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
     const NominationFigures *pods = live ? &live->nominator.pods : NULL;
     bool is_enabled = live && live->has_nominator;
 
-    page_write(writer, "nominate: {enabled: %i", is_enabled);
+    json_write(writer, "nominate: {enabled: %i", is_enabled);
     if (is_enabled) {
-        page_write(writer,
-            "isNominator: %i, state: %s, outstanding: %zu, used: %zu, unused: %zu, expired: %zu, "
-            "returned: %zu",
+        json_write(writer,
+            "isNominator: %i, state: %s, outstanding: %zu, used: %zu, unused: %zu, expired: %zu",
             live->nominates, nominator_state_name(pods->state), pods->n_outstanding, pods->n_used,
-            pods->n_unused, pods->n_expired, pods->n_returned);
-        write_lease(writer, live->nominate_lease);
+            pods->n_unused, pods->n_expired);
+        write_lease(writer, live->leases.nominate);
     }
     json_write_end_object(writer);
 }
@@ -276,23 +259,23 @@ static void write_webhook(JsonWriter *writer, const StatusState *state) {
     _cleanup_(buf_done) Buf chain = BUF_INIT(TLS_FILE_MAX);
 
     if (!state->api->fixed.answers_reviews) {
-        json_member_null(writer, "admission");
+        json_write(writer, "admission: null");
         return;
     }
     if (state->api->tls)
         tls_store_print_chain(state->api->tls, &chain);
-    page_write(writer, "admission: {certificate: %.*s}", STR_FMT(buf_str(&chain)));
+    json_write(writer, "admission: {certificate: %.*s}", STR_FMT(buf_str(&chain)));
 }
 
 static void write_cluster_policies(JsonWriter *writer, const StatusState *state) {
     const LiveStatus *live = state->live;
     bool is_enabled = live && live->watcher.watches_policies;
 
-    page_write(writer, "policiesFromCluster: {enabled: %i", is_enabled);
+    json_write(writer, "policiesFromCluster: {enabled: %i", is_enabled);
     if (is_enabled) {
         json_member_bool(writer, "isWriter", live->writes_policy_status);
         field_digest(writer, "definition", policy_crd_digest());
-        write_lease(writer, live->policies_lease);
+        write_lease(writer, live->leases.policies);
         write_webhook(writer, state);
     }
     json_write_end_object(writer);
@@ -310,9 +293,9 @@ void status_page(const StatusState *state, Buf *out) {
     field_health(&writer, "health", state->health);
     write_policies(&writer, state);
     write_cluster(&writer, state, digest);
-    page_write(&writer, "bind: {enabled: %i", fixed->may_bind);
+    json_write(&writer, "bind: {enabled: %i", fixed->may_bind);
     write_bind_lease(&writer, state->live);
-    page_write(&writer, "}, wakeUp: %i", fixed->may_touch);
+    json_write(&writer, "}, wakeUp: %i", fixed->may_touch);
     write_publish(&writer, state->view->program, state->live);
     write_nominate(&writer, state->live);
     write_cluster_policies(&writer, state);
@@ -323,8 +306,12 @@ void status_page(const StatusState *state, Buf *out) {
         json_write_string(&writer, fixed->exempt->items[i].text);
     json_write_end_array(&writer);
     write_tls(&writer, state->api->tls);
-    write_sandbox(&writer, fixed->sandbox);
+    if (fixed->sandbox)
+        json_write(&writer, "sandbox: {active: %s, missing: %s}", fixed->sandbox->active,
+            fixed->sandbox->missing);
+    else
+        json_write(&writer, "sandbox: null");
     json_member_int(&writer, "bypassed", state->live ? state->live->n_bypassed : 0);
     write_schedulers(&writer, state->api->recent_pods);
-    (void)page_write_end(&writer);
+    json_write(&writer, "}\n");
 }

@@ -44,8 +44,8 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     static const Str busy = STR("busy");
     Fixture *fixture = context;
 
-    if (!page_workers_add(fixture->workers, request, TAG,
-            str_is(request->query, "long") ? PAGE_SLOW : PAGE_FAST, make_page))
+    if (!page_workers_add(
+            fixture->workers, request, TAG, str_is(request->query, "long"), make_page))
         *reply = (HttpReply){.status = 503, .slices = &busy, .n_slices = 1, .tag = TAG};
 }
 

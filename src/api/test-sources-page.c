@@ -196,12 +196,12 @@ static void test_health(void **state) {
         .program = fixture->scene.program,
         .measuring = &fixture->status};
 
-    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &fixture->page), 200);
+    assert_int_equal(health_page("readyz", STR("verbose"), &health, &fixture->page), 200);
     assert_has(fixture, "[+]sources ok: 1 of 2 metrics answered; load: connection \"refused\"\n");
     buf_reset(&fixture->page);
     reloads_note_good(&reloads, RELOAD_SOURCES, 1);
     reloads_note_bad(&reloads, RELOAD_SOURCES, "sources.yaml:3:1: error: no");
-    assert_int_equal(health_page(PROBE_READYZ, STR("verbose"), &health, &fixture->page), 200);
+    assert_int_equal(health_page("readyz", STR("verbose"), &health, &fixture->page), 200);
     assert_has(
         fixture, "[+]sources ok: degraded: the newest was rejected: sources.yaml:3:1: error");
 }

@@ -20,7 +20,7 @@
 
 typedef struct Token Token;
 
-/* Reads and checks. 0, or a negative errno with a sentence for a person in @error. The path is
+/* Reads and checks. 0, or a negative errno with a sentence for users in @error. The path is
  * borrowed. */
 int token_new(const char *path, Token **ret, char *error, size_t error_size);
 Token *token_free(Token *token); /* takes NULL */

@@ -1,8 +1,6 @@
-/*
- * The daemon's thread makes one text for all; each listener has a copy of it in the buffer of its
- * stream (http/server.h), and a client that does not read it is dropped there. Listeners come from
- * workers and go here.
- */
+/* Sends updates to event streams. The daemon's thread makes one text for all listeners and copies
+ * it to the buffer of each stream (http/server.h), which drops clients that do not read. Workers
+ * add listeners; they are removed here. */
 
 #include "api/updates.h"
 
@@ -77,13 +75,11 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
     return true;
 }
 
-/* --- the update ------------------------------------------------------------------------------ */
-
 static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
     const HealthFacts *facts = &health->facts;
 
     field_health(writer, "sentence", health);
-    page_write(writer,
+    json_write(writer,
         "errorRate: %g, p99Seconds: %g, clusterAgeSeconds: %g, metricsAgeSeconds: %g, "
         "policyDigest: %.*s, nodes: %zu, waiting: %zu, waitingForPolicies: %zu, bypassed: %zu",
         health->error_rate, page_seconds(facts->p99_nsec, facts->p99_nsec > 0),
@@ -124,7 +120,7 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     for (size_t i = 0; totals && i < program->n_filters && i < RULES_IN_UPDATE; i++) {
         if (totals[i].n_rejected == 0)
             break;
-        page_write(writer, "{policy: %.*s, rule: %.*s, rejected: %zu}",
+        json_write(writer, "{policy: %.*s, rule: %.*s, rejected: %zu}",
             STR_FMT(totals[i].filter->policy->name), STR_FMT(totals[i].filter->name),
             totals[i].n_rejected);
     }
@@ -138,10 +134,9 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
         buf_append(&reason, past->error);
     else if (past->verb == VERB_FILTER)
         past_print_reason(past, &reason);
-    page_write(writer,
+    json_write(writer,
         "{id: %zu, time: %td, verb: %s, namespace: %.*s, name: %.*s, asked: %zu, passed: %zu, "
-        "node: "
-        "%.*s, reason: %.*s}",
+        "node: %.*s, reason: %.*s}",
         past->id, past->at_nsec, verb_name(past->verb), STR_FMT(past->pod_namespace),
         STR_FMT(past->pod_name), past->summary.n_in, past->summary.n_out, STR_FMT(past->node),
         STR_FMT(buf_str(&reason)));
@@ -159,8 +154,7 @@ static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *dec
     (void)pthread_mutex_unlock(&updates->lock);
     if (n > 0)
         updates->newest = found[0].past->id;
-    json_member_int(writer, "newest", updates->newest);
-    json_member_array(writer, "decisions");
+    json_write(writer, "newest: %jd, decisions: [", updates->newest);
     for (size_t i = 0; i < n; i++) {
         if (found[i].past->id > sent)
             write_decision(writer, found[i].past);
@@ -180,22 +174,18 @@ static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
         return false;
     buf_reset(&updates->text);
     buf_printf(&updates->text, "event: update\nid: %" PRIu64 "\ndata: ", ++updates->id);
-    json_write_object(&writer);
-    field_time(&writer, "time", wall_nsec);
+    json_write(&writer, "{time: %td", wall_nsec);
     write_sentence(&writer, &health);
     json_member_object(&writer, "requests");
     for (size_t i = 0; i < _VERB_MAX; i++)
         json_member_int(&writer, verb_name((Verb)i), atomic_load(&api->counts.answered[i]));
-    json_write_end_object(&writer);
-    json_member_int(&writer, "rejectedNodes", atomic_load(&api->counts.rejected_nodes));
+    json_write(&writer, "}, rejectedNodes: %jd", atomic_load(&api->counts.rejected_nodes));
     write_rules(&writer, api, arena);
     write_decisions(updates, &writer, api->decisions);
     json_write_end_object(&writer);
     buf_append(&updates->text, STR("\n\n"));
     return buf_error(&updates->text) == 0;
 }
-
-/* --- clients ---------------------------------------------------------------------------------- */
 
 static size_t count_listeners(Updates *updates) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&updates->lock);

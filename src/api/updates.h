@@ -18,7 +18,6 @@ typedef struct Updates Updates;
 
 Updates *updates_new(void);              /* NULL when out of memory */
 Updates *updates_free(Updates *updates); /* ends all streams. Takes NULL */
-DEFINE_CLEANUP(Updates *, updates_free)
 
 /* Inside handle(): @request listens from now on. False: no more can. */
 bool updates_join(Updates *updates, const HttpRequest *request, int tag);

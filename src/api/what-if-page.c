@@ -10,7 +10,6 @@
 #include "api/routes.h"
 #include "base/clock.h"
 #include "base/diag.h"
-#include "base/trim.h"
 #include "history/recorder.h"
 #include "input/policy-set.h"
 #include "replay/what-if.h"
@@ -37,8 +36,6 @@ static unsigned no_memory(Buf *out) {
     return page_write_error(
         out, 503, "not enough memory to replay so many decisions: request fewer (last=N)");
 }
-
-/* --- the question ------------------------------------------------------------------------ */
 
 static void read_policy(JsonReader *reader, Arena *arena, PolicySource *ret) {
     Str key;
@@ -177,27 +174,24 @@ static unsigned read_params(
     return page_write_error(out, 400, error);
 }
 
-/* --- policies ---------------------------------------------------------------------------- */
-
 static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
     char text[64];
 
     (void)snprintf(text, sizeof(text), "berth: the policies have %zu error%s", diags->n_errors,
         diags->n_errors == 1 ? "" : "s");
-    page_write(&writer, "{Error: %s, diagnostics: [", text);
+    json_write(&writer, "{Error: %s, diagnostics: [", text);
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];
 
-        page_write(&writer,
+        json_write(&writer,
             "{level: %s, file: %.*s, line: %zu, column: %zu, source: %.*s, message: %.*s, hint: "
             "%.*s}",
             diag->level == DIAG_ERROR ? "error" : "warning", STR_FMT(diag->place.file),
             diag->place.line, diag->place.column, STR_FMT(diag->source), STR_FMT(diag->text),
             STR_FMT(diag->hint));
     }
-    json_write_end_array(&writer);
-    (void)page_write_end(&writer);
+    json_write(&writer, "]}\n");
     return 400;
 }
 
@@ -232,8 +226,6 @@ static unsigned find_program(ApiContext *api, const View *view, const WhatIfPara
     }
     return r < 0 ? no_memory(out) : 200;
 }
-
-/* --- the answer -------------------------------------------------------------------------- */
 
 static bool is_over(void *context) {
     return clock_monotonic_nsec() > *(const int64_t *)context;

@@ -1,7 +1,8 @@
-/* Memory that is given back all at once. */
+/* Memory that is freed all at once. */
 
 #include "base/arena.h"
 
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,6 +50,8 @@ struct Arena {
     size_t used;  /* over all blocks */
     size_t budget;
     bool has_failed, is_full;
+    ArenaHandler *on_refusal; /* NULL: none */
+    const char *what;         /* for it */
 };
 
 static Block *block_new(size_t size, Block *previous) {
@@ -82,6 +85,11 @@ Arena *arena_new(size_t budget) {
         return NULL;
     }
     return arena;
+}
+
+void arena_on_refusal(Arena *arena, ArenaHandler *handler, const char *what) {
+    arena->on_refusal = handler;
+    arena->what = what;
 }
 
 /* All but the oldest block return to the system. */
@@ -165,6 +173,8 @@ size_t arena_limit_reached(const Arena *arena) {
 static void *refuse(Arena *arena, bool is_full) {
     arena->has_failed = true;
     arena->is_full |= is_full;
+    if (arena->on_refusal)
+        arena->on_refusal(arena->what, arena);
     return NULL;
 }
 
@@ -227,4 +237,10 @@ Str arena_printf(Arena *arena, const char *format, ...) {
     (void)vsnprintf(text, (size_t)len + 1, format, arguments);
     va_end(arguments);
     return str_of(text, (size_t)len);
+}
+
+void trim_heap(void) {
+#ifdef M_TRIM_THRESHOLD /* not in musl, which returns memory by itself */
+    (void)malloc_trim(0);
+#endif
 }

@@ -24,13 +24,6 @@ static void append_group(uint32_t group, unsigned n_missing, Buf *out) {
     buf_append(out, str_of(bytes, 3 - n_missing));
 }
 
-/* Whether no bit is set where padding hides it. */
-static bool is_clean(uint32_t group, unsigned n_missing) {
-    uint32_t hidden = n_missing == 0 ? 0 : n_missing == 1 ? 0xff : 0xffff;
-
-    return (group & hidden) == 0;
-}
-
 static bool decode(Str text, bool is_loose, Buf *out) {
     uint32_t group = 0;
     unsigned n_letters = 0, n_pads = 0;
@@ -47,7 +40,7 @@ static bool decode(Str text, bool is_loose, Buf *out) {
         group = group << 6 | (c == PAD ? 0 : (uint32_t)value);
         if (++n_letters < 4)
             continue;
-        if (!is_loose && !is_clean(group, n_pads))
+        if (!is_loose && (group & ((1u << 8 * n_pads) - 1)) != 0) /* bits that padding hides */
             return false;
         append_group(group, n_pads, out);
         n_letters = 0;

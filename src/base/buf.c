@@ -112,6 +112,31 @@ void buf_append_grouped(Buf *buf, uint64_t value) {
     }
 }
 
+/* The value whose name is at the front of @text; @n: none. */
+static size_t find_value(Str text, const BufValue *values, size_t n) {
+    size_t i = 0;
+
+    while (i < n && (values[i].name.len == 0 || values[i].name.ptr[0] != text.ptr[0] ||
+                        !str_has_prefix(text, values[i].name)))
+        i++;
+    return i;
+}
+
+void buf_append_template(Buf *buf, Str text, const BufValue *values, size_t n) {
+    while (text.len > 0) {
+        size_t plain = 0, i = n;
+
+        while (plain < text.len && (i = find_value(str_skip(text, plain), values, n)) == n)
+            plain++;
+        buf_append(buf, str_take(text, plain));
+        text = str_skip(text, plain);
+        if (i == n)
+            continue;
+        buf_append(buf, values[i].text);
+        text = str_skip(text, values[i].name.len);
+    }
+}
+
 void buf_append_repeat(Buf *buf, char c, size_t count) {
     char *at;
 

@@ -51,6 +51,12 @@ void buf_append_int(Buf *buf, int64_t value);
 void buf_append_grouped(Buf *buf, uint64_t value); /* 4,203 */
 void buf_printf(Buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* @text, in which the names of @values ("{node}") are replaced by their texts. */
+typedef struct BufValue {
+    Str name, text;
+} BufValue;
+void buf_append_template(Buf *buf, Str text, const BufValue *values, size_t n);
+
 /* @count times @c. */
 void buf_append_repeat(Buf *buf, char c, size_t count);
 

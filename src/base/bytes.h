@@ -59,11 +59,32 @@ static inline BytesLanes bytes_difference(const char *a, const char *b) {
     return x ^ y;
 }
 
+/* The same for 8 bytes, and for 4. */
+static inline uint64_t bytes_difference_8(const char *a, const char *b) {
+    uint64_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return x ^ y;
+}
+
+static inline uint32_t bytes_difference_4(const char *a, const char *b) {
+    uint32_t x, y;
+
+    memcpy(&x, a, sizeof(x));
+    memcpy(&y, b, sizeof(y));
+    return x ^ y;
+}
+
 static inline bool bytes_equal(const char *a, const char *b, size_t len) {
     BytesLanes difference;
 
-    if (len < 16 || len > 64)
+    if (len < 4 || len > 64)
         return memcmp(a, b, len) == 0;
+    if (len < 8)
+        return (bytes_difference_4(a, b) | bytes_difference_4(a + len - 4, b + len - 4)) == 0;
+    if (len < 16)
+        return (bytes_difference_8(a, b) | bytes_difference_8(a + len - 8, b + len - 8)) == 0;
     difference = bytes_difference(a, b) | bytes_difference(a + len - 16, b + len - 16);
     if (len > 32)
         difference |=

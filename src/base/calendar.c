@@ -6,8 +6,6 @@
 /* Between March 1st of year 0, where an era begins, and 1970-01-01. */
 #define ERA_TO_1970 INT64_C(719468)
 
-/* --- days and dates --------------------------------------------------------- */
-
 /* Years begin in March, so that the leap day is the last day of its year, and are counted in eras
  * of 400 years, so that no number below is negative. */
 int64_t calendar_days(CalendarDate date) {
@@ -63,8 +61,6 @@ int64_t calendar_day_of(int64_t sec, int *ret_second) {
     *ret_second = (int)second;
     return day;
 }
-
-/* --- reading ---------------------------------------------------------------- */
 
 /* Takes exactly @n digits off the front of @text. */
 static bool take_number(Str *text, size_t n, int *ret) {
@@ -162,8 +158,6 @@ bool calendar_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos) {
     *ret_nanos = nanos;
     return true;
 }
-
-/* --- writing ---------------------------------------------------------------- */
 
 void calendar_print_fraction(uint32_t nanos, Buf *out) {
     int n_digits = 9;

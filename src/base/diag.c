@@ -9,18 +9,14 @@
 
 #define COLUMNS_BEFORE 60 /* of a long line, before the carets */
 
-/* The line @place is on, without its end. */
-static Str line_of(Str source, size_t line) {
-    Str text = line > 0 ? str_line(source, line) : STR_NULL;
-
-    return str_has_suffix(text, STR("\r")) ? str_take(text, text.len - 1) : text;
-}
-
-/* A copy of @line, or that of the last diag if it is the same: a file may be one line of megabytes,
- * with an error in each of its words. */
-static Str keep_line(DiagList *list, Str line) {
+/* A copy of line @number of @source without its end, or that of the last diag if it is the same: a
+ * file may be one line of megabytes, with an error in each of its words. */
+static Str keep_line(DiagList *list, Str source, size_t number) {
     const Diag *last = list->diags.n > 0 ? &list->diags.items[list->diags.n - 1] : NULL;
+    Str line = number > 0 ? str_line(source, number) : STR_NULL;
 
+    if (str_has_suffix(line, STR("\r")))
+        line = str_take(line, line.len - 1);
     return last && str_eq(last->source, line) ? last->source : arena_copy(list->arena, line);
 }
 
@@ -34,7 +30,7 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
         list->n_warnings++;
     if (list->diags.n >= DIAG_MAX)
         return;
-    line = keep_line(list, line_of(source, place.line));
+    line = keep_line(list, source, place.line);
     diag = VEC_PUSH(&list->diags, list->arena);
     if (!diag)
         return;
@@ -71,10 +67,6 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
         str_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1), STR_NULL);
 }
 
-static bool is_before(const Place *a, const Place *b) {
-    return a->line != b->line ? a->line < b->line : a->column < b->column;
-}
-
 /* Where number @i goes, if those from @from up to it are in order. */
 static size_t find_position(const Diag *items, size_t from, size_t i) {
     const Place *place = &items[i].place;
@@ -84,9 +76,13 @@ static size_t find_position(const Diag *items, size_t from, size_t i) {
         at--;
     if (at == from) /* the first of its file */
         return i;
-    while (at > from && str_eq(items[at - 1].place.file, place->file) &&
-           is_before(place, &items[at - 1].place))
-        at--;
+    for (; at > from && str_eq(items[at - 1].place.file, place->file); at--) {
+        const Place *before = &items[at - 1].place;
+
+        if (before->line != place->line ? before->line < place->line
+                                        : before->column <= place->column)
+            break;
+    }
     return at;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Diag: something wrong with a text a person wrote, and where.
+ * Diag: something wrong with a text a user wrote, and where.
  *
  *     policy.yaml:14:7: error: unknown field "nodeLabel"
  *       14 |     - nodeLabel: {pool: a}

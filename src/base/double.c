@@ -9,11 +9,11 @@
 
 #include "base/ascii.h"
 
-#define DIGITS_SAFE 15   /* as many digits always survive: text to double and back */
-#define DIGITS_ENOUGH 17 /* as many always distinguish two doubles */
-#define TEXT_NEAR 256    /* hardly any number has a longer text */
+#define DIGITS_SAFE 15   /* so many digits survive text to double and back */
+#define DIGITS_ENOUGH 17 /* so many distinguish any two doubles */
+#define TEXT_NEAR 256    /* longer texts, which are rare, are copied to the heap */
 
-#define DIGITS_SHORT 19 /* as many fit 64 bits */
+#define DIGITS_SHORT 19 /* so many fit 64 bits */
 #define EXACT_MAX (UINT64_C(1) << 53)
 #define DOUBLE_BIAS 1023
 #define DOUBLE_FRACTION_BITS 52
@@ -55,8 +55,8 @@ static void step_up(DoubleDigits *d) {
     d->point++;
 }
 
-/* Below a power of two doubles are twice as dense as above: there the nearest text of some length
- * may belong to another number while the next one up does not (2^-44). */
+/* Below a power of two doubles are twice as dense as above: the nearest text of a length may belong
+ * to another number while the next text up does not (2^-44). */
 static bool is_power_of_two(double d) {
     int exponent;
 
@@ -84,8 +84,8 @@ static void whole_digits(uint64_t number, DoubleDigits *ret) {
     memcpy(ret->digits, text + at, sizeof(text) - at);
 }
 
-/* How many digits always survive. Below DBL_MIN a number has fewer bits the smaller it is,
- * and n bits keep (n - 1) × log10(2) digits. */
+/* How many digits survive for @d. Below DBL_MIN smaller numbers have fewer bits, and n bits keep
+ * (n - 1) × log10(2) digits. */
 static int safe_digits(double d) {
     int n;
 
@@ -178,11 +178,11 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]) {
     return sign + print_plain(&digits, out + sign);
 }
 
-/* Reading a short number, as most are: without an exponent, and of up to 19 digits, which are a
- * whole number below 2^64, divided by a power of ten for the digits after the point. If doubles
- * hold both exactly, one division of doubles rounds once, to the right result. If not (computed
- * values often have 17 digits), 128 bits are divided by 64: the quotient has more bits than a
- * double, and its last one is set if there is a rest. */
+/* Short numbers, as most are, have no exponent and up to 19 digits: a whole number below 2^64,
+ * divided by a power of ten for the digits after the point. If doubles hold both exactly, one
+ * division of doubles rounds once, to the right result. If not (computed values often have 17
+ * digits), 128 bits are divided by 64: the quotient has more bits than a double, and its last bit
+ * is set if there is a remainder, so that rounding is right. */
 
 /* digits / 10^n_fraction. */
 typedef struct Decimal {
@@ -190,7 +190,7 @@ typedef struct Decimal {
     unsigned n_fraction;
 } Decimal;
 
-/* False: it is longer than DIGITS_SHORT, or something else. */
+/* False: @text is not such a number. */
 static bool decimal_read(Str text, Decimal *ret) {
     size_t point = SIZE_MAX, n = 0;
     uint64_t digits = 0;

@@ -12,6 +12,8 @@
  *
  * Arenas, buffers and ropes remember that an allocation failed, so code that builds something
  * of many pieces checks once, at its end (arena_has_failed, buf_error).
+ *
+ * Commands that run once end the process instead: see cli/terminal.h and arena_on_refusal().
  */
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 /*
  * Hash: one keyed hash for all names.
  *
- * Names come from outside, so the key is random and drawn once per process: an
- * attacker who cannot guess it cannot build names that collide.
+ * Names come from outside, so the key is random and drawn once per process: an attacker who does
+ * not know it cannot choose names that collide.
  */
 
 #include "base/str.h"

@@ -1,9 +1,9 @@
 /*
- * Two marks are all that is worked out: which lines of the text before are gone, and which of the
- * text after are new. Hunks are then a walk over both.
+ * Compares two texts by line: marks the lines of the old text that are gone and those of the new
+ * text that were added, then writes hunks in one walk over both.
  *
- * Row d of the search holds how far d edits lead on each diagonal (x lines of the text before, y of
- * the text after, k = x - y); all rows are kept, to find the way back.
+ * Row d of the search holds how far d edits lead on each diagonal (x lines of the old text, y of
+ * the new text, k = x - y); all rows are kept, to trace the edits back.
  */
 
 #include "base/linediff.h"
@@ -33,8 +33,6 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* --- lines ------------------------------------------------------------------------------- */
-
 static Str cut_line(Str *text) {
     size_t at = str_find(*text, '\n');
     Str line = str_take(*text, at == SIZE_MAX ? text->len : at + 1);
@@ -43,17 +41,11 @@ static Str cut_line(Str *text) {
     return line;
 }
 
-static size_t count_lines(Str text) {
+static int split(Arena *arena, Str text, Lines *ret) {
     size_t n = 0;
 
-    for (; text.len > 0; n++)
-        (void)cut_line(&text);
-    return n;
-}
-
-static int split(Arena *arena, Str text, Lines *ret) {
-    size_t n = count_lines(text);
-
+    for (Str rest = text; rest.len > 0; n++)
+        (void)cut_line(&rest);
     *ret = (Lines){
         .items = ARENA_RAW(arena, Str, n),
         .hashes = ARENA_RAW(arena, uint64_t, n),
@@ -84,8 +76,6 @@ static void trim(Diff *diff) {
            is_same(diff, n - 1 - diff->n_tail, m - 1 - diff->n_tail))
         diff->n_tail++;
 }
-
-/* --- the shortest way -------------------------------------------------------------------- */
 
 /* The lines between head and tail. */
 typedef struct Middle {
@@ -176,8 +166,6 @@ static void mark(Diff *diff) {
     else
         mark_all(diff);
 }
-
-/* --- hunks ------------------------------------------------------------------------------- */
 
 /* Lines [x, x_end) of the text before and [y, y_end) of the text after. */
 typedef struct Hunk {

@@ -1,4 +1,4 @@
-/* From names to numbers: open addressing. */
+/* A hash table from names to numbers, by open addressing. */
 
 #include "base/map.h"
 

@@ -3,11 +3,9 @@
 /*
  * Map: from a name to a small number.
  *
- * Open addressing, linear probing, at most three quarters full. Keys are
- * borrowed: the caller keeps their bytes alive as long as the map (an arena, an
- * interner). There is no removal; maps here are built once and then only read.
- *
- * Reading from several threads at once is fine once nothing is added any more.
+ * Open addressing, linear probing, at most three quarters full. Keys are borrowed: their bytes must
+ * live as long as the map. There is no removal; maps are built once and then only read, by any
+ * number of threads.
  */
 
 #include "base/arena.h"
@@ -30,7 +28,7 @@ typedef struct Map {
 /* An empty map on the heap; release it with map_done(). */
 #define MAP_INIT ((Map){0})
 
-/* An empty map in an arena, gone with it. */
+/* An empty map in an arena, freed with it. */
 #define MAP_INIT_IN(where) ((Map){.arena = (where)})
 
 void map_done(Map *map);
@@ -38,5 +36,5 @@ void map_done(Map *map);
 /* Adds @key, which must not be there. 0, or -ENOMEM. */
 int map_add(Map *map, Str key, uint32_t value) MUST_CHECK;
 
-/* MAP_NONE when there is none. */
+/* The value of @key, or MAP_NONE. */
 uint32_t map_find(const Map *map, Str key);

@@ -1,4 +1,4 @@
-/* Messages for people in arrays of a fixed size, with text from outside escaped. */
+/* Messages for users in arrays of a fixed size, with text from outside escaped. */
 
 #include "base/message.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Message: a sentence for a person in an array of a fixed size, always terminated.
+ * Message: a sentence for users in an array of a fixed size, always terminated.
  *
  * Text from outside (names of a kubeconfig, answers of servers, libcurl's errors) is shown with its
  * control characters escaped, so that it stays one line. A message that does not fit is cut, at a

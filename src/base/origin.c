@@ -106,16 +106,6 @@ bool origin_is_loopback(const Origin *origin) {
            is_v4_loopback(origin->host);
 }
 
-/* --- redirects --- */
-
-/* "//host" has the scheme of the page it is on. */
-static bool read_location_scheme(Str *location, bool *is_tls) {
-    if (!str_has_prefix(*location, STR("//")))
-        return read_scheme(location, is_tls);
-    *location = str_skip(*location, 2);
-    return true;
-}
-
 /* Cuts the host and port off the front. */
 static bool read_authority(Str *location, Origin *ret) {
     size_t end = 0;
@@ -129,10 +119,15 @@ static bool read_authority(Str *location, Origin *ret) {
            read_port(authority, ret);
 }
 
+/* "//host" has the scheme of the page it is on. */
 static bool is_there(const Origin *origin, Str *location) {
     Origin target = {.is_tls = origin->is_tls};
 
-    if (!read_location_scheme(location, &target.is_tls) || !read_authority(location, &target))
+    if (str_has_prefix(*location, STR("//")))
+        *location = str_skip(*location, 2);
+    else if (!read_scheme(location, &target.is_tls))
+        return false;
+    if (!read_authority(location, &target))
         return false;
     return target.is_tls == origin->is_tls && target.is_v6 == origin->is_v6 &&
            target.port == origin->port && str_eq_nocase(target.host, origin->host);

@@ -24,17 +24,17 @@ typedef struct Quantity {
 /* False, and @ret untouched, when @text is not a quantity. */
 bool quantity_parse(Str text, Quantity *ret);
 
-/* The greatest amount, and what saturates becomes. */
+/* The largest amount; larger ones become this. */
 #define QUANTITY_NANO_MAX ((__int128)((unsigned __int128)-1 >> 1))
 
-/* Which family of suffixes a quantity was written with: printed, it keeps it. */
+/* The family of suffixes that a quantity was written with, which printing keeps. */
 typedef enum QuantityFormat {
     QUANTITY_DECIMAL,  /* none, n to E */
     QUANTITY_BINARY,   /* Ki to Ei */
     QUANTITY_EXPONENT, /* e3 */
 } QuantityFormat;
 
-/* A quantity as it is written, where 128 bits do not suffice. */
+/* A quantity as it is written, for amounts beyond 128 bits. */
 typedef struct QuantityText {
     bool is_negative;
     Str whole; /* digits, no leading zeros */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shell: words of commands that a person will paste. */
+/* Shell: words of commands that users will paste. */
 
 #include "base/buf.h"
 

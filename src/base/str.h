@@ -93,6 +93,6 @@ size_t str_edit_distance(Str a, Str b, size_t limit);
 /* Line @number (from 1) of @text, without its end; past the last it is empty. */
 Str str_line(Str text, size_t number);
 
-/* The entry of @known that a person who wrote @word most likely meant, or
+/* The entry of @known that a user who wrote @word most likely meant, or
  * STR_NULL when none is close: "did you mean …?". */
 Str str_nearest(Str word, const Str *known, size_t n_known);

@@ -113,6 +113,24 @@ static void test_free_takes_null(void **state) {
     assert_null(arena_free(NULL));
 }
 
+static const char *refused_for;
+
+static void note_refusal(const char *what, const Arena *arena) {
+    assert_int_equal(arena_limit_reached(arena), 1024);
+    refused_for = what;
+}
+
+static void test_refusal_calls_the_handler(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1024);
+
+    (void)state;
+    arena_on_refusal(arena, note_refusal, "the report");
+    assert_non_null(arena_alloc(arena, 16));
+    assert_null(refused_for);
+    assert_null(ARENA_ARRAY(arena, int64_t, 4096));
+    assert_string_equal(refused_for, "the report");
+}
+
 static void test_failure_sticks(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1024);
 
@@ -133,6 +151,7 @@ static void test_failure_sticks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refusal_calls_the_handler),
         cmocka_unit_test(test_failure_sticks),
         cmocka_unit_test(test_alloc),
         cmocka_unit_test(test_zeroed_after_reuse),

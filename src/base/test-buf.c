@@ -148,6 +148,15 @@ static void test_take(void **state) {
     assert_text("usable after done", buf_str(&buf), "and");
 }
 
+static void test_template_replaces_known_names_once(void **state) {
+    static const BufValue values[] = {{STR("{a}"), STR("{b}")}, {STR("{b}"), STR("")}};
+    _cleanup_(buf_done) Buf buf = BUF_INIT(64);
+
+    (void)state;
+    buf_append_template(&buf, STR("{a}, {b}x{c}{a"), values, ELEMENTS_OF(values));
+    assert_text("template", buf_str(&buf), "{b}, x{c}{a");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_appends),
@@ -156,6 +165,7 @@ int main(void) {
         cmocka_unit_test(test_error_sticks),
         cmocka_unit_test(test_grouped),
         cmocka_unit_test(test_take),
+        cmocka_unit_test(test_template_replaces_known_names_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

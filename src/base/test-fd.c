@@ -74,11 +74,44 @@ static void test_nothing(void **state) {
     assert_int_equal(fd_write(-1, STR("x")), -EBADF);
 }
 
+/* Memory that may hold a secret must not be copied: with room for one byte more it stays. */
+static void test_all_is_read(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(PIPE_BYTES);
+    const char *room = buf_reserve(&text, 1001);
+    int ends[2];
+
+    (void)state;
+    make_pipe(ends, 0);
+    assert_int_equal(fd_write(ends[1], str_of(bytes, 1000)), 0);
+    (void)close(ends[1]);
+    assert_int_equal(fd_read(ends[0], &text), 0);
+    assert_int_equal(text.len, 1000);
+    assert_memory_equal(text.data, bytes, 1000);
+    assert_ptr_equal(text.data, room);
+    fd_closep(&ends[0]);
+    assert_int_equal(fd_read(ends[0], &text), -EBADF);
+    fd_closep(&(int){-1});
+}
+
+static void test_too_much_to_read(void **state) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(1000);
+    int ends[2];
+
+    (void)state;
+    make_pipe(ends, 0);
+    assert_int_equal(fd_write(ends[1], str_of(bytes, 1000)), 0);
+    (void)close(ends[1]);
+    assert_int_equal(fd_read(ends[0], &text), -EFBIG);
+    fd_closep(&ends[0]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_is_written),
         cmocka_unit_test(test_part_is_written),
         cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_all_is_read),
+        cmocka_unit_test(test_too_much_to_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

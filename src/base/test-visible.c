@@ -76,12 +76,21 @@ static void test_print_escapes_arguments_only(void **state) {
     (void)state;
 }
 
+static void test_words_are_wrapped_and_escaped(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(256);
+
+    (void)state;
+    assert_int_equal(visible_append_words(&out, STR("one  two \xc3\xa9\x1b three"), 4, 2, 12), 7);
+    assert_text("words", buf_str(&out), "one two\n  \xc3\xa9\\x1b\n  three");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print_escapes_arguments_only),
         cmocka_unit_test(test_append),
         cmocka_unit_test(test_take),
         cmocka_unit_test(test_padded),
+        cmocka_unit_test(test_words_are_wrapped_and_escaped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

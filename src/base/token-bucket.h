@@ -1,6 +1,6 @@
 #pragma once
 
-/* TokenBucket: at most @burst at once, and @per_sec in the long run. All zero is full. */
+/* TokenBucket: at most @burst at once, and @per_sec on average. All zero is full. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@ typedef struct TokenBucket {
     int64_t full_at; /* monotonic: when it was, or will be, full */
 } TokenBucket;
 
-/* Whether there was one left. */
+/* Takes a token. False: there is none. */
 static inline bool token_take(
     TokenBucket *bucket, unsigned per_sec, unsigned burst, int64_t now_nsec) {
     const int64_t one = NSEC_PER_SEC / per_sec;

@@ -70,6 +70,27 @@ void visible_append_padded(Buf *out, Str text, size_t width) {
         buf_append_repeat(out, ' ', width - used);
 }
 
+size_t visible_append_words(Buf *out, Str text, size_t at, size_t indent, size_t width) {
+    bool is_first = true;
+    Str word;
+
+    while (str_split(&text, ' ', &word)) {
+        if (str_is_empty(word))
+            continue;
+        if (!is_first && at + 1 + visible_width(word) > width) {
+            buf_append_char(out, '\n');
+            buf_append_repeat(out, ' ', indent);
+            at = indent;
+        } else if (!is_first) {
+            buf_append_char(out, ' ');
+            at++;
+        }
+        at += visible_append(out, word);
+        is_first = false;
+    }
+    return at;
+}
+
 void visible_print_list(Buf *out, const char *format, const Str *arguments) {
     const char *place;
 

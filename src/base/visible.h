@@ -21,6 +21,10 @@ Str visible_take(Str text, size_t width);
 /* Appends @text and spaces up to @width columns. */
 void visible_append_padded(Buf *out, Str text, size_t width);
 
+/* Appends the words of @text from column @at on, in lines of at most @width columns; all but the
+ * first are indented. Returns the column behind the last word. */
+size_t visible_append_words(Buf *out, Str text, size_t at, size_t indent, size_t width);
+
 /* Appends @format, in which each {} is replaced by the next Str argument, escaped:
  * visible_print(out, "{}/{}: rejected\n", namespace, name). */
 #define visible_print(out, format, ...)                                                            \

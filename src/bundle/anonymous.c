@@ -34,7 +34,7 @@ static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '.' || c == '_' || c == '/' || c == '-';
 }
 
-/* Cuts the next word off the front of @text. False: there is none. */
+/* Takes the next word from @text. False: there is none. */
 static bool next_word(Str *text, Str *ret) {
     size_t from = 0, to;
 
@@ -50,7 +50,7 @@ static bool next_word(Str *text, Str *ret) {
     return to > from;
 }
 
-/* Failures stick to the arena. */
+/* Errors are kept in the arena (arena_has_failed()). */
 static void keep_word(Anonymous *a, Str word) {
     if (word.len > 0 && map_find(&a->kept, word) == MAP_NONE &&
         map_add(&a->kept, arena_copy(a->arena, word), 0) < 0)
@@ -181,12 +181,6 @@ static bool is_well_known(Str prefix) {
            is_domain(prefix, STR("x-k8s.io")) || is_domain(prefix, STR("berth.dev"));
 }
 
-/* Whether the part after @prefix/ is chosen by the cluster's users. */
-static bool names_are_own(Str prefix) {
-    return is_domain(prefix, STR("node-role.kubernetes.io")) ||
-           is_domain(prefix, STR("node-restriction.kubernetes.io"));
-}
-
 Str anonymous_key(Anonymous *a, Str key) {
     static const char *const known[] = {
         "pod-template-hash",
@@ -204,13 +198,15 @@ Str anonymous_key(Anonymous *a, Str key) {
     static const char *const roles[] = {"control-plane", "master", "worker", "etcd", NULL};
     size_t slash = str_find(key, '/');
     Str prefix = str_take(key, slash), name = slash == SIZE_MAX ? key : str_skip(key, slash + 1);
+    bool is_chosen_by_users = is_domain(prefix, STR("node-role.kubernetes.io")) ||
+                              is_domain(prefix, STR("node-restriction.kubernetes.io"));
 
     if (keeps(a, key) || is_in_list(key, known) ||
         (slash == SIZE_MAX && str_has_prefix(key, STR("hugepages-"))))
         return key;
     if (slash == SIZE_MAX)
         return hash(a, key);
-    if (is_well_known(prefix) && (!names_are_own(prefix) || is_in_list(name, roles)))
+    if (is_well_known(prefix) && (!is_chosen_by_users || is_in_list(name, roles)))
         return key;
     return join(a, is_well_known(prefix) ? prefix : anonymous_name(a, prefix), '/',
         str_is_empty(name) ? STR("") : anonymous_name(a, name));
@@ -264,23 +260,19 @@ Str anonymous_image(Anonymous *a, Str image) {
 
 /* --- owners and workloads ---------------------------------------------------------------- */
 
-static Str show_kind(Anonymous *a, Str kind) {
-    static const char *const kinds[] = {
-        "ReplicaSet",
-        "Deployment",
-        "StatefulSet",
-        "DaemonSet",
-        "Job",
-        "CronJob",
-        "Node",
-        "ReplicationController",
-        NULL,
-    };
+/* Kubernetes' own words, which are not hashed, by kind. */
+static const char *const kept_words[][9] = {
+    [SORT_OWNER_KIND] = {"ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob",
+        "Node", "ReplicationController"},
+    [SORT_CONDITION] = {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure",
+        "NetworkUnavailable"},
+};
 
-    return is_in_list(kind, kinds) ? kind : anonymous_name(a, kind);
+static Str show_kind(Anonymous *a, Str kind) {
+    return is_in_list(kind, kept_words[SORT_OWNER_KIND]) ? kind : anonymous_name(a, kind);
 }
 
-/* A name that begins with its workload keeps that shape: both parts are shown as elsewhere. */
+/* A name that begins with that of its workload stays so: each part is hashed as elsewhere. */
 static Str owner_name(Anonymous *a, const Pod *pod) {
     WorkloadName workload;
     Str name = pod->owner_name, end;
@@ -360,10 +352,7 @@ size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNC
 /* --- objects: failures stick to the arenas ------------------------------------------------ */
 
 static Str show_condition(Anonymous *a, Str type) {
-    static const char *const types[] = {
-        "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable", NULL};
-
-    return is_in_list(type, types) ? type : anonymous_name(a, type);
+    return is_in_list(type, kept_words[SORT_CONDITION]) ? type : anonymous_name(a, type);
 }
 
 /* Groups of Kubernetes itself stay. */

@@ -114,8 +114,6 @@ static int gzip_set_level(Gzip *gzip, int level, Buf *out) {
     return deflateParams(stream, level, Z_DEFAULT_STRATEGY) == Z_OK ? 0 : -EIO;
 }
 
-/* --- gunzip ------------------------------------------------------------------------------ */
-
 /* Maps the result of inflate(); 0: it continues. */
 static int check_inflate(int status, const Buf *out) {
     if (status == Z_MEM_ERROR || buf_error(out) == -ENOMEM)
@@ -173,8 +171,6 @@ int gunzip(Str file, Buf *out) {
     (void)inflateEnd(&stream);
     return r;
 }
-
-/* --- tar ---------------------------------------------------------------------------------- */
 
 /* Where the fields of a head are. */
 enum {
@@ -273,8 +269,6 @@ int tar_next(Str *rest, TarFile *ret) {
     return rest->len >= TAR_BLOCK ? TAR_E_END : TAR_E_MALFORMED;
 }
 
-/* --- pack --------------------------------------------------------------------------------- */
-
 struct Pack {
     Buf *out;
     Buf content; /* made smaller already */
@@ -316,6 +310,11 @@ void pack_begin(Pack *pack, Str name) {
     buf_reset(&pack->content);
 }
 
+/* The first error is kept. */
+static void note(Pack *pack, int r) {
+    pack->error = pack->error ? pack->error : r;
+}
+
 static size_t count_lines(Str bytes) {
     size_t n = 0;
 
@@ -334,13 +333,11 @@ static void choose_level(Pack *pack) {
     bool is_small = is_too_small(pack);
 
     pack->checked_at = pack->cost;
-    if (is_small && pack->error == 0) { /* zlib may hold some back */
-        pack->error = gzip_flush(pack->gzip, &pack->content);
+    if (is_small) { /* zlib may hold some back */
+        note(pack, gzip_flush(pack->gzip, &pack->content));
         is_small = is_too_small(pack);
     }
-    if (pack->error == 0)
-        pack->error =
-            gzip_set_level(pack->gzip, is_small ? Z_NO_COMPRESSION : LEVEL, &pack->content);
+    note(pack, gzip_set_level(pack->gzip, is_small ? Z_NO_COMPRESSION : LEVEL, &pack->content));
 }
 
 /* A part that is stored needs no more. */
@@ -357,8 +354,7 @@ void pack_write(Pack *pack, Str bytes) {
 
         if (pack->cost - pack->checked_at >= PART)
             choose_level(pack);
-        if (pack->error == 0)
-            pack->error = gzip_write(pack->gzip, part, &pack->content);
+        note(pack, gzip_write(pack->gzip, part, &pack->content));
         pack->size += part.len;
         pack->cost += cost_of(part);
         bytes = str_skip(bytes, part.len);
@@ -370,21 +366,16 @@ void pack_charge(Pack *pack, uint64_t bytes) {
 }
 
 static void put_member(Pack *pack, Str bytes) {
-    if (pack->error == 0)
-        pack->error = gzip_write(pack->gzip, bytes, pack->out);
-    if (pack->error == 0)
-        pack->error = gzip_end(pack->gzip, pack->out);
+    note(pack, gzip_write(pack->gzip, bytes, pack->out));
+    note(pack, gzip_end(pack->gzip, pack->out));
 }
 
 void pack_end(Pack *pack) {
     static const char zeros[TAR_BLOCK];
     char head[TAR_BLOCK];
 
-    if (pack->error == 0)
-        pack->error =
-            gzip_write(pack->gzip, str_of(zeros, tar_padding(pack->size)), &pack->content);
-    if (pack->error == 0)
-        pack->error = gzip_end(pack->gzip, &pack->content);
+    note(pack, gzip_write(pack->gzip, str_of(zeros, tar_padding(pack->size)), &pack->content));
+    note(pack, gzip_end(pack->gzip, &pack->content));
     pack->cost += TAR_BLOCK + tar_padding(pack->size);
     tar_head(str_from_c(pack->name), pack->size, pack->mtime_sec, head);
     put_member(pack, str_of(head, sizeof(head)));

@@ -20,7 +20,7 @@
 #define TAR_NAME_MAX 99u
 
 /* A reader takes archives of ARCHIVE_SMALL bytes, or ARCHIVE_RATIO_MAX times their own size, when
- * unpacked: a bomb is refused before it costs memory. */
+ * unpacked: a larger one is rejected before it costs memory. */
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
 #define ARCHIVE_RATIO_MAX 16u
 #define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like so many bytes more */

@@ -2,6 +2,7 @@
 
 /* Shared by the files that write and read bundles. */
 
+#include "base/vec.h"
 #include "bundle/anonymous.h"
 #include "bundle/archive.h"
 #include "bundle/bundle.h"
@@ -34,15 +35,12 @@ static const char decision_letters[] = {
     [RECORDED_SCORED] = 's',
 };
 
-/* --- writing ----------------------------------------------------------------------------- */
-
 typedef struct BundleWrite {
     const BundleParts *parts;
     Pack *pack;
     Arena *arena;
     Buf line;               /* of the file that is being written */
     Anonymous *anonymous;   /* NULL: names stay */
-    ObjectMask mask_room;   /* anonymous's */
     const ObjectMask *mask; /* NULL: names stay */
     Digest policy;          /* in force */
     uint32_t *pods;         /* by decision: its line in pods.jsonl, from 0; UINT32_MAX: none */
@@ -53,8 +51,6 @@ typedef struct BundleWrite {
  * sets write->error. */
 Str bundle_show(BundleWrite *write, Str (*show)(Anonymous *anonymous, Str text), Str text);
 
-/* A member that is a text, unless it is empty. */
-void bundle_write_text(JsonWriter *writer, Str key, Str text);
 void bundle_write_digest(JsonWriter *writer, Str key, Digest digest);
 
 /* Files of the bundle, until pack_end(). Errors are kept and reported at the end. */
@@ -72,29 +68,39 @@ void bundle_write_decisions(BundleWrite *write); /* decisions.jsonl */
 void gauge_text_write(JsonWriter *writer, const Gauge *gauge);
 void gauge_text_read(JsonReader *reader, Arena *arena, Gauge *ret);
 
-/* --- reading ----------------------------------------------------------------------------- */
-
 typedef struct BundleRead {
     Bundle *bundle;
     Arena *arena; /* the bundle's */
     char *error;  /* BUNDLE_ERROR_MAX */
-    Str *pods;    /* of pods.jsonl */
+    VEC(TarFile) files;
+    Str *pods; /* of pods.jsonl */
     size_t n_pods;
-    Str clusters, changes, metrics, pod_lines, decisions; /* the files; ptr NULL: not there */
-    size_t file_size;                                     /* of the bundle */
-    size_t line_budget;                                   /* bytes, while a line is read */
-    size_t cluster_budget;                                /* bytes, for nodes and pods */
+    size_t file_size;      /* of the bundle */
+    size_t line_budget;    /* bytes, while a line is read */
+    size_t cluster_budget; /* bytes, for nodes and pods */
+
+    /* The lines that are read: */
+    const char *file;
+    Str rest;
+    size_t line; /* from 1 */
 } BundleRead;
+
+/* The file @name; ptr NULL: it is not there. */
+Str bundle_file(const BundleRead *read, Str name);
 
 /* Sets the error text; returns BUNDLE_E_MALFORMED. */
 int bundle_wrong(BundleRead *read, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Reports @reader's error in line @number (from 1; 0: it has no lines) of @file. Returns -ENOMEM if
- * that is the cause. */
-int bundle_bad_json(BundleRead *read, const char *file, size_t number, const JsonReader *reader);
+/* The same, with the file and the line before it. */
+int bundle_wrong_line(BundleRead *read, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* Lines of a file: the next one, and its number. Empty ones are skipped. */
-bool bundle_next_line(Str *rest, size_t *number, Str *ret);
+/* Reports @reader's error in @file, or (NULL) in the line. Returns -ENOMEM if that is the cause. */
+int bundle_bad_json(BundleRead *read, const char *file, const JsonReader *reader);
+
+/* The lines of file @name, and the next of them. Empty ones are skipped. */
+void bundle_open_lines(BundleRead *read, const char *name);
+bool bundle_next_line(BundleRead *read, Str *ret);
 
 /* A Digest of 32 hexadecimal digits; anything else is an error of the reader. */
 void bundle_read_digest(JsonReader *reader, Arena *arena, void *target);

@@ -21,10 +21,6 @@
 #define CLUSTER_FACTOR 28u
 #define FILES_MAX 4096u
 
-typedef VEC(TarFile) Files;
-
-/* --- errors ------------------------------------------------------------------------------ */
-
 int bundle_wrong(BundleRead *read, const char *format, ...) {
     va_list arguments;
 
@@ -34,15 +30,25 @@ int bundle_wrong(BundleRead *read, const char *format, ...) {
     return BUNDLE_E_MALFORMED;
 }
 
-int bundle_bad_json(BundleRead *read, const char *file, size_t number, const JsonReader *reader) {
+int bundle_wrong_line(BundleRead *read, const char *format, ...) {
+    char text[BUNDLE_ERROR_MAX / 2];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    return bundle_wrong(read, "%s, line %zu: %s", read->file, read->line, text);
+}
+
+int bundle_bad_json(BundleRead *read, const char *file, const JsonReader *reader) {
     char text[BUNDLE_ERROR_MAX / 2];
 
     if (json_error(reader) == JSON_E_MEMORY)
         return -ENOMEM;
     json_describe(reader, text, sizeof(text));
-    if (number == 0)
+    if (file)
         return bundle_wrong(read, "%s, %s", file, text);
-    return bundle_wrong(read, "%s, line %zu, %s", file, number, text);
+    return bundle_wrong(read, "%s, line %zu, %s", read->file, read->line, text);
 }
 
 int bundle_check_limit(BundleRead *read, int r, const Arena *scratch) {
@@ -55,9 +61,15 @@ int bundle_check_limit(BundleRead *read, int r, const Arena *scratch) {
         read, "reading it takes more memory than a bundle of %zu bytes may use", read->file_size);
 }
 
-bool bundle_next_line(Str *rest, size_t *number, Str *ret) {
-    while (rest->len > 0 && str_split(rest, '\n', ret)) {
-        (*number)++;
+void bundle_open_lines(BundleRead *read, const char *name) {
+    read->file = name;
+    read->rest = bundle_file(read, str_from_c(name));
+    read->line = 0;
+}
+
+bool bundle_next_line(BundleRead *read, Str *ret) {
+    while (read->rest.len > 0 && str_split(&read->rest, '\n', ret)) {
+        read->line++;
         if (str_trim(*ret).len > 0)
             return true;
     }
@@ -71,8 +83,6 @@ void bundle_read_digest(JsonReader *reader, Arena *arena, void *target) {
     if (!digest_parse(text, target))
         json_fail(reader, JSON_E_TYPE, "a digest was expected: 32 hexadecimal digits");
 }
-
-/* --- files ------------------------------------------------------------------------------- */
 
 static size_t least_of(size_t a, size_t b) {
     return a < b ? a : b;
@@ -103,72 +113,56 @@ static int unpack(BundleRead *read, Str file) {
     return 0;
 }
 
-static int list_files(BundleRead *read, Files *files) {
+static int list_files(BundleRead *read) {
     Str rest = buf_str(&read->bundle->text);
     TarFile file;
     int r;
 
     while ((r = tar_next(&rest, &file)) == 0) {
-        TarFile *added;
-
-        if (files->n == FILES_MAX)
+        if (read->files.n == FILES_MAX)
             return bundle_wrong(read, "it has more than %u files: it is no bundle", FILES_MAX);
-        added = VEC_PUSH(files, read->arena);
-        if (!added)
+        if (!VEC_ADD(&read->files, read->arena, file))
             return -ENOMEM;
-        *added = file;
     }
     if (r == TAR_E_MALFORMED)
         return bundle_wrong(read, "it is no bundle, or it is damaged: a tar archive was expected");
     return 0;
 }
 
-/* The file @name in the folder of a bundle, whatever the folder's name. */
-static Str find_file(const Files *files, Str name) {
-    for (size_t i = 0; i < files->n; i++) {
-        Str path = files->items[i].name;
+/* In the folder of a bundle, whatever the folder's name. */
+Str bundle_file(const BundleRead *read, Str name) {
+    for (size_t i = 0; i < read->files.n; i++) {
+        const TarFile *file = &read->files.items[i];
+        Str path = str_skip(file->name, str_has_prefix(file->name, STR("./")) ? 2 : 0);
 
-        if (str_has_prefix(path, STR("./")))
-            path = str_skip(path, 2);
         if (str_eq(str_skip(path, str_find(path, '/') + 1), name))
-            return files->items[i].content.ptr ? files->items[i].content : STR("");
+            return file->content.ptr ? file->content : STR("");
     }
     return STR_NULL;
 }
-
-/* --- about.json -------------------------------------------------------------------------- */
 
 typedef struct About {
     int64_t form, made_at_nsec;
     Str version, cluster;
     bool is_anonymous;
-    VEC(Str) paths;
     VEC(PolicySource) policies;
     VEC(Str) exemptions;
 } About;
 
-typedef struct PolicyEntry {
-    Str path, file;
-} PolicyEntry;
-
+/* Its text is the path, until take_policies(). */
 static void read_policy(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"path", JSON_FIELD_TEXT, offsetof(PolicyEntry, path)},
-        {"file", JSON_FIELD_TEXT, offsetof(PolicyEntry, file)},
+        {"path", JSON_FIELD_TEXT, offsetof(PolicySource, text)},
+        {"file", JSON_FIELD_TEXT, offsetof(PolicySource, file)},
     };
     About *about = target;
     bool has_room = about->policies.n < BUNDLE_POLICIES_MAX;
-    Str *path = has_room ? VEC_PUSH(&about->paths, arena) : NULL;
-    PolicySource *policy = path ? VEC_PUSH(&about->policies, arena) : NULL;
-    PolicyEntry entry = {0};
+    PolicySource *policy = has_room ? VEC_PUSH(&about->policies, arena) : NULL;
 
-    JSON_READ_FIELDS(reader, arena, fields, &entry);
-    if (!policy) {
+    if (policy)
+        JSON_READ_FIELDS(reader, arena, fields, policy);
+    else
         json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many policies");
-        return;
-    }
-    *path = entry.path;
-    policy->file = entry.file;
 }
 
 static void read_exemption(JsonReader *reader, Arena *arena, void *target) {
@@ -200,7 +194,7 @@ static int read_about(BundleRead *read, Str text, About *about) {
     JSON_READ_FIELDS(&reader, read->arena, about_fields, about);
     json_end(&reader);
     if (json_error(&reader))
-        return bundle_bad_json(read, "about.json", 0, &reader);
+        return bundle_bad_json(read, "about.json", &reader);
     bundle->version = about->version;
     bundle->made_at_nsec = about->made_at_nsec;
     bundle->is_anonymous = about->is_anonymous;
@@ -211,15 +205,13 @@ static int read_about(BundleRead *read, Str text, About *about) {
     return 0;
 }
 
-/* --- what about.json names --------------------------------------------------------------- */
-
-static int take_policies(BundleRead *read, const Files *files, About *about) {
+static int take_policies(BundleRead *read, About *about) {
     for (size_t i = 0; i < about->policies.n; i++) {
-        Str text = find_file(files, about->paths.items[i]);
+        Str path = about->policies.items[i].text, text = bundle_file(read, path);
 
         if (!text.ptr)
-            return bundle_wrong(read, "%.*s is missing, but about.json names it",
-                STR_FMT(str_take(about->paths.items[i], 128)));
+            return bundle_wrong(
+                read, "%.*s is missing, but about.json names it", STR_FMT(str_take(path, 128)));
         about->policies.items[i].text = text;
     }
     read->bundle->policies = about->policies.items;
@@ -239,7 +231,7 @@ static int take_exemptions(BundleRead *read, const About *about) {
     return 0;
 }
 
-static int take_pages(BundleRead *read, const Files *files) {
+static int take_pages(BundleRead *read) {
     static const Str names[] = {
         STR("status.json"), STR("sources.json"), STR("metrics.txt"), STR("changes.json")};
     BundlePage *pages = ARENA_ARRAY(read->arena, BundlePage, ELEMENTS_OF(names));
@@ -248,7 +240,7 @@ static int take_pages(BundleRead *read, const Files *files) {
     if (!pages)
         return -ENOMEM;
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
-        Str text = find_file(files, names[i]);
+        Str text = bundle_file(read, names[i]);
 
         if (text.ptr)
             pages[n++] = (BundlePage){.name = names[i], .text = text};
@@ -258,42 +250,29 @@ static int take_pages(BundleRead *read, const Files *files) {
     return 0;
 }
 
-static void take_files(BundleRead *read, const Files *files, const About *about) {
-    read->pod_lines = find_file(files, STR("pods.jsonl"));
-    read->decisions = find_file(files, STR("decisions.jsonl"));
-    read->bundle->has_cluster = !str_eq(about->cluster, STR("digest"));
-    if (!read->bundle->has_cluster)
-        return;
-    read->clusters = find_file(files, STR("cluster.json"));
-    read->changes = find_file(files, STR("changes.jsonl"));
-    read->metrics = find_file(files, STR("metrics.jsonl"));
-}
-
 static int read_all(BundleRead *read, Str file) {
     About about = {0};
-    Files files = {0};
     Str text;
     int r = unpack(read, file);
 
     if (r == 0)
-        r = list_files(read, &files);
+        r = list_files(read);
     if (r != 0)
         return r;
-    text = find_file(&files, STR("about.json"));
+    text = bundle_file(read, STR("about.json"));
     if (!text.ptr)
         return bundle_wrong(read, "it is no bundle: about.json is not in it");
     r = read_about(read, text, &about);
     if (r == 0)
-        r = take_policies(read, &files, &about);
+        r = take_policies(read, &about);
     if (r == 0)
         r = take_exemptions(read, &about);
     if (r == 0)
-        r = take_pages(read, &files);
-    if (r != 0)
-        return r;
-    take_files(read, &files, &about);
-    r = bundle_read_cluster(read);
-    if (r == 0)
+        r = take_pages(read);
+    read->bundle->has_cluster = !str_eq(about.cluster, STR("digest"));
+    if (r == 0 && read->bundle->has_cluster)
+        r = bundle_read_cluster(read);
+    if (r == 0 && read->bundle->has_cluster)
         r = bundle_read_metrics(read);
     if (r == 0)
         r = bundle_read_pods(read);

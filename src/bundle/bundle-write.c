@@ -1,7 +1,5 @@
-/*
- * The files of a bundle, in a sensible reading order. Large ones are written line by line, and
- * compressed on the way.
- */
+/* Writes the files of a bundle in an order for readers. Large files are written and compressed line
+ * by line. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +8,10 @@
 #include "base/nsec.h"
 #include "bundle/bundle-internal.h"
 #include "cluster/fingerprint.h"
-#include "model/time.h"
 
 /* For numbers of pods, saved views and measurements. */
 #define WRITE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define NAME_MAX_BYTES 64u /* of a policy's file, in the archive */
-
-/* --- shared by the files ----------------------------------------------------------------- */
 
 static Str checked(BundleWrite *write, Str before, Str after) {
     if (!after.ptr && before.len > 0)
@@ -26,11 +21,6 @@ static Str checked(BundleWrite *write, Str before, Str after) {
 
 Str bundle_show(BundleWrite *write, Str (*show)(Anonymous *anonymous, Str text), Str text) {
     return write->anonymous ? checked(write, text, show(write->anonymous, text)) : text;
-}
-
-void bundle_write_text(JsonWriter *writer, Str key, Str text) {
-    if (text.len > 0)
-        json_write_member(writer, key, text);
 }
 
 void bundle_write_digest(JsonWriter *writer, Str key, Digest digest) {
@@ -54,8 +44,7 @@ JsonWriter bundle_line(BundleWrite *write) {
 }
 
 void bundle_end_line(BundleWrite *write, JsonWriter *writer) {
-    json_write_end_object(writer);
-    buf_append_char(&write->line, '\n');
+    json_write(writer, "}\n");
     if (buf_error(&write->line))
         write->error = buf_error(&write->line);
     pack_write(write->pack, buf_str(&write->line));
@@ -66,8 +55,6 @@ static void write_file(BundleWrite *write, Str name, Str content) {
     pack_write(write->pack, content);
     pack_end(write->pack);
 }
-
-/* --- policies ---------------------------------------------------------------------------- */
 
 /* The part after the last slash. */
 static Str base_name(Str path) {
@@ -80,7 +67,7 @@ static bool is_plain(char c) {
     return ascii_is_alnum(c) || c == '-' || c == '_' || c == '.';
 }
 
-/* "policy/003-pool.yaml": safe in a folder, and each once. */
+/* "policy/003-pool.yaml": a unique name without special characters. */
 static Str policy_path(BundleWrite *write, size_t i) {
     Str name = str_take(base_name(write->parts->policies[i].file), NAME_MAX_BYTES);
     char plain[NAME_MAX_BYTES + 1];
@@ -92,17 +79,13 @@ static Str policy_path(BundleWrite *write, size_t i) {
         str_has_suffix(name, STR(".yaml")) || str_has_suffix(name, STR(".yml")) ? "" : ".yaml");
 }
 
-/* --- about.json -------------------------------------------------------------------------- */
-
 static void write_policy_list(BundleWrite *write, JsonWriter *writer) {
     json_member_array(writer, "policies");
     for (size_t i = 0; i < write->parts->n_policies; i++) {
-        Str file = write->parts->policies[i].file;
+        Str file = write->parts->policies[i].file, path = policy_path(write, i);
 
-        json_write_object(writer);
-        json_write_member(writer, STR("path"), policy_path(write, i));
-        json_write_member(writer, STR("file"), write->anonymous ? base_name(file) : file);
-        json_write_end_object(writer);
+        json_write(writer, "{path: %.*s, file: %.*s}", STR_FMT(path),
+            STR_FMT(write->anonymous ? base_name(file) : file));
     }
     json_write_end_array(writer);
     bundle_write_digest(writer, STR("policyDigest"), write->policy);
@@ -161,44 +144,23 @@ static void write_fingerprint(BundleWrite *write, JsonWriter *writer) {
         bundle_write_digest(writer, STR("clusterDigest"), digest);
 }
 
-static void write_times(BundleWrite *write, JsonWriter *writer) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-
-    time_print(write->parts->made_at_nsec / NSEC_PER_SEC, &text);
-    json_write_member(writer, STR("made"), buf_str(&text));
-    json_member_int(writer, "madeNsec", write->parts->made_at_nsec);
-}
-
 static void write_about(BundleWrite *write) {
     _cleanup_(buf_done) Buf text = BUF_INIT(BUNDLE_LINE_MAX);
-    JsonWriter writer = JSON_WRITER(&text);
+    JsonWriter writer = {.out = &text, .indent = 2};
+    const BundleParts *parts = write->parts;
 
-    writer.indent = 2;
-    json_write_object(&writer);
-    json_member_int(&writer, "bundle", BUNDLE_FORM);
-    json_write_member(&writer, STR("berth"), write->parts->version);
-    write_times(write, &writer);
-    json_member_int(&writer, "decisions", (int64_t)write->parts->recording->n);
-    json_member_int(&writer, "scenes", (int64_t)write->parts->recording->n_saved_views);
+    json_write(&writer,
+        "{bundle: %d, berth: %.*s, made: %.0td, madeNsec: %jd, decisions: %zu, scenes: %zu",
+        BUNDLE_FORM, STR_FMT(parts->version), parts->made_at_nsec, parts->made_at_nsec,
+        parts->recording->n, parts->recording->n_saved_views);
     write_fingerprint(write, &writer);
     write_policy_list(write, &writer);
     write_exemptions(write, &writer);
     write_anonymity(write, &writer);
-    json_write_end_object(&writer);
-    buf_append_char(&text, '\n');
+    json_write(&writer, "}\n");
     if (buf_error(&text))
         write->error = buf_error(&text);
     write_file(write, STR("about.json"), buf_str(&text));
-}
-
-/* --- all of it --------------------------------------------------------------------------- */
-
-static Digest digest_of_policies(const BundleParts *parts) {
-    Digest digest = DIGEST_NONE;
-
-    for (size_t i = 0; i < parts->n_policies; i++)
-        digest = digest_chain(digest, parts->policies[i].text);
-    return digest;
 }
 
 static void write_all(BundleWrite *write) {
@@ -221,23 +183,26 @@ int bundle_write(const BundleParts *parts, Buf *out) {
     _cleanup_(pack_freep) Pack *pack = pack_new(out, parts->made_at_nsec / NSEC_PER_SEC);
     _cleanup_(arena_freep) Arena *arena = arena_new(WRITE_BUDGET);
     _cleanup_(anonymous_freep) Anonymous *anonymous = NULL;
+    ObjectMask mask;
     BundleWrite write = {
         .parts = parts,
         .pack = pack,
         .arena = arena,
         .line = BUF_INIT(BUNDLE_LINE_MAX),
-        .policy = digest_of_policies(parts),
+        .policy = DIGEST_NONE,
     };
     int r;
 
+    for (size_t i = 0; i < parts->n_policies; i++)
+        write.policy = digest_chain(write.policy, parts->policies[i].text);
     if (parts->is_anonymous)
         anonymous = anonymous_new(parts->policies, parts->n_policies, parts->salt);
     if (!pack || !arena || (parts->is_anonymous && !anonymous))
         return -ENOMEM;
     if (anonymous) {
         write.anonymous = anonymous;
-        write.mask_room = anonymous_mask(anonymous);
-        write.mask = &write.mask_room;
+        mask = anonymous_mask(anonymous);
+        write.mask = &mask;
     }
     write_all(&write);
     buf_done(&write.line);

@@ -4,14 +4,7 @@
 
 #include "json/fields.h"
 
-/* --- words ---------------------------------------------------------------------- */
-
-/* Words for the values of an enumeration, by value. */
-typedef struct Words {
-    const Str *words;
-    size_t n;
-} Words;
-
+/* Words for the values of enumerations, by value. */
 static const Str source_words[] = {
     [GAUGE_PROMETHEUS] = STR("prometheus"),
     [GAUGE_RESOURCES] = STR("resources"),
@@ -30,39 +23,34 @@ static const Str aggregate_words[] = {
     [GAUGE_AVG] = STR("avg"),
 };
 
-static const Words sources = {source_words, ELEMENTS_OF(source_words)};
-static const Words identities = {identity_words, ELEMENTS_OF(identity_words)};
-static const Words aggregates = {aggregate_words, ELEMENTS_OF(aggregate_words)};
-static const Words ops = {selector_op_words, SELECTOR_OPS};
-
-/* --- reading ----------------------------------------------------------------------------- */
-
-static unsigned read_word(JsonReader *reader, Arena *arena, const Words *words) {
+static unsigned read_word(JsonReader *reader, Arena *arena, const Str *words, size_t n) {
     Str word = STR_NULL;
     size_t i;
 
     json_string(reader, arena, &word);
-    i = str_index(word, words->words, words->n);
-    if (i < words->n)
+    i = str_index(word, words, n);
+    if (i < n)
         return (unsigned)i;
     json_fail(reader, JSON_E_TYPE, "a word that is not known here");
     return 0;
 }
 
+#define READ_WORD(words) read_word(reader, arena, (words), ELEMENTS_OF(words))
+
 static void read_source(JsonReader *reader, Arena *arena, void *target) {
-    *(GaugeSource *)target = (GaugeSource)read_word(reader, arena, &sources);
+    *(GaugeSource *)target = (GaugeSource)READ_WORD(source_words);
 }
 
 static void read_identity(JsonReader *reader, Arena *arena, void *target) {
-    *(GaugeIdentity *)target = (GaugeIdentity)read_word(reader, arena, &identities);
+    *(GaugeIdentity *)target = (GaugeIdentity)READ_WORD(identity_words);
 }
 
 static void read_aggregate(JsonReader *reader, Arena *arena, void *target) {
-    *(GaugeAggregate *)target = (GaugeAggregate)read_word(reader, arena, &aggregates);
+    *(GaugeAggregate *)target = (GaugeAggregate)READ_WORD(aggregate_words);
 }
 
 static void read_op(JsonReader *reader, Arena *arena, void *target) {
-    *(SelectorOp *)target = (SelectorOp)read_word(reader, arena, &ops);
+    *(SelectorOp *)target = (SelectorOp)read_word(reader, arena, selector_op_words, SELECTOR_OPS);
 }
 
 static void read_mapping(JsonReader *reader, Arena *arena, void *target) {
@@ -108,8 +96,6 @@ void gauge_text_read(JsonReader *reader, Arena *arena, Gauge *ret) {
     JSON_READ_FIELDS(reader, arena, fields, ret);
 }
 
-/* --- writing ----------------------------------------------------------------------------- */
-
 static void write_selector(JsonWriter *writer, const Selector *selector) {
     if (selector->n == 0)
         return;
@@ -117,14 +103,11 @@ static void write_selector(JsonWriter *writer, const Selector *selector) {
     for (size_t i = 0; i < selector->n; i++) {
         const Requirement *requirement = &selector->items[i];
 
-        json_write_object(writer);
-        json_write_member(writer, STR("key"), requirement->key);
-        json_write_member(writer, STR("operator"), selector_op_words[requirement->op]);
+        json_write(writer, "{key: %.*s, operator: %.*s", STR_FMT(requirement->key),
+            STR_FMT(selector_op_words[requirement->op]));
         if (requirement->n_values > 0)
             json_member_texts(writer, "values", requirement->values, requirement->n_values);
-        if (requirement->bound != 0)
-            json_member_int(writer, "bound", requirement->bound);
-        json_write_end_object(writer);
+        json_write(writer, "bound?: %jd}", requirement->bound);
     }
     json_write_end_array(writer);
 }
@@ -146,17 +129,16 @@ void gauge_text_write(JsonWriter *writer, const Gauge *gauge) {
         if (fields[i].kind == JSON_FIELD_TEXT && text->len > 0)
             json_write_member(writer, str_from_c(fields[i].path), *text);
     }
-    json_write_member(writer, STR("source"), source_words[gauge->source]);
-    json_write_member(writer, STR("identity"), identity_words[gauge->identity]);
+    json_write(writer, "source: %.*s, identity: %.*s", STR_FMT(source_words[gauge->source]),
+        STR_FMT(identity_words[gauge->identity]));
     write_mapping(writer, &gauge->mapping);
-    if (gauge->is_of_pods)
-        json_member_bool(writer, "ofPods", true);
+    json_write(writer, "ofPods?: %i", gauge->is_of_pods);
     write_selector(writer, &gauge->selector);
     if (gauge->n_namespaces > 0)
         json_member_texts(writer, "namespaces", gauge->namespaces, gauge->n_namespaces);
-    json_write_member(writer, STR("aggregate"), aggregate_words[gauge->aggregate]);
-    json_write_member(writer, STR("workloadAggregate"), aggregate_words[gauge->workload_aggregate]);
-    json_member_int(writer, "intervalNsec", gauge->interval_nsec);
-    json_member_int(writer, "maxAgeNsec", gauge->max_age_nsec);
-    json_write_end_object(writer);
+    json_write(writer,
+        "aggregate: %.*s, workloadAggregate: %.*s, intervalNsec: %jd, maxAgeNsec: %jd}",
+        STR_FMT(aggregate_words[gauge->aggregate]),
+        STR_FMT(aggregate_words[gauge->workload_aggregate]), gauge->interval_nsec,
+        gauge->max_age_nsec);
 }

@@ -12,7 +12,6 @@
 #include "json/fields.h"
 
 #define OBJECT_BYTES 1024u /* of a node or pod in the store, about */
-#define FILE_NAME "changes.jsonl"
 
 typedef struct ClusterRead {
     BundleRead *read;
@@ -22,7 +21,6 @@ typedef struct ClusterRead {
     Snapshot *newest; /* a reference; NULL: none yet */
     size_t spare;     /* rows that may be held free */
     size_t bytes;     /* of all saved views, about */
-    size_t number;    /* of the line */
 } ClusterRead;
 
 static void cluster_done(ClusterRead *cluster) {
@@ -39,38 +37,35 @@ typedef struct SceneLine {
 } SceneLine;
 
 static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("scene"), JSON_FIELD_INT, offsetof(SceneLine, saved_view)},
+        {JSON_NAME("generation"), JSON_FIELD_INT, offsetof(SceneLine, generation)},
+        {JSON_NAME("madeNsec"), JSON_FIELD_INT, offsetof(SceneLine, made_at_nsec)},
+        {JSON_NAME("uptimeNsec"), JSON_FIELD_INT, offsetof(SceneLine, uptime_nsec)},
+        {JSON_NAME("policy"), JSON_FIELD_CUSTOM, offsetof(SceneLine, policy), bundle_read_digest},
+        {JSON_NAME("noCluster"), JSON_FIELD_BOOL, offsetof(SceneLine, has_no_cluster)},
+    };
     Str key;
 
     json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("scene")))
-            json_int64(reader, &ret->saved_view);
-        else if (json_key_is(reader, key, STR("generation")))
-            json_int64(reader, &ret->generation);
-        else if (json_key_is(reader, key, STR("madeNsec")))
-            json_int64(reader, &ret->made_at_nsec);
-        else if (json_key_is(reader, key, STR("uptimeNsec")))
-            json_int64(reader, &ret->uptime_nsec);
-        else if (json_key_is(reader, key, STR("policy")))
-            bundle_read_digest(reader, arena, &ret->policy);
-        else if (json_key_is(reader, key, STR("noCluster")))
-            json_bool(reader, &ret->has_no_cluster);
-        else if (!delta_read(&ret->delta, reader, arena, key))
+    while (json_key(reader, &key))
+        if (!json_read_key(reader, arena, fields, ELEMENTS_OF(fields), key, ret) &&
+            !delta_read(&ret->delta, reader, arena, key))
             json_skip(reader, NULL);
-    }
     json_end(reader);
 }
 
 /* The dump comes before the additions of the first line. */
 static int read_dump(ClusterRead *cluster, Delta *delta) {
+    Str text = bundle_file(cluster->read, STR("cluster.json"));
     JsonReader reader;
 
-    if (!cluster->read->clusters.ptr)
+    if (!text.ptr)
         return bundle_wrong(cluster->read, "cluster.json is not in it");
-    json_reader_init(&reader, cluster->read->clusters);
+    json_reader_init(&reader, text);
     delta_read_list(delta, &reader, cluster->scratch);
     json_end(&reader);
-    return json_error(&reader) ? bundle_bad_json(cluster->read, "cluster.json", 0, &reader) : 0;
+    return json_error(&reader) ? bundle_bad_json(cluster->read, "cluster.json", &reader) : 0;
 }
 
 static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
@@ -78,17 +73,15 @@ static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
     int r = is_first ? delta_put_in_order(delta, cluster->scratch) : 0;
 
     if (n_objects > cluster->read->cluster_budget / OBJECT_BYTES)
-        return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: %zu nodes and pods are more than a bundle of this size has",
-            cluster->number, n_objects);
+        return bundle_wrong_line(
+            cluster->read, "%zu nodes and pods are more than a bundle of this size has", n_objects);
     if (r == DELTA_E_MALFORMED)
-        return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: the order does not fit cluster.json", cluster->number);
+        return bundle_wrong_line(cluster->read, "the order does not fit cluster.json");
     if (r == 0)
         r = delta_apply(delta, cluster->store, cluster->newest, cluster->scratch, &cluster->spare);
     if (r == DELTA_E_FULL)
-        return bundle_wrong(cluster->read, FILE_NAME ", line %zu: more than %u nodes or %u pods",
-            cluster->number, STORE_NODES_MAX, STORE_PODS_MAX);
+        return bundle_wrong_line(
+            cluster->read, "more than %u nodes or %u pods", STORE_NODES_MAX, STORE_PODS_MAX);
     if (r < 0)
         return r;
     cluster->newest = snapshot_unref(cluster->newest);
@@ -119,9 +112,8 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
     recording->n_saved_views = cluster->saved_views.n;
     cluster->bytes += saved_view_bytes(saved_view, before);
     if (cluster->bytes > BUNDLE_SCENES_BYTES_MAX)
-        return bundle_wrong(cluster->read,
-            FILE_NAME ", line %zu: the cluster changes too much to be held in memory",
-            cluster->number);
+        return bundle_wrong_line(
+            cluster->read, "the cluster changes too much to be held in memory");
     return 0;
 }
 
@@ -144,10 +136,9 @@ static int read_scene(ClusterRead *cluster, Str text) {
     json_reader_init(&reader, text);
     read_line(&reader, cluster->scratch, &line);
     if (json_error(&reader))
-        return bundle_bad_json(cluster->read, FILE_NAME, cluster->number, &reader);
+        return bundle_bad_json(cluster->read, NULL, &reader);
     if (line.saved_view != (int64_t)cluster->saved_views.n || line.saved_view >= BUNDLE_SCENES_MAX)
-        return bundle_wrong(cluster->read, FILE_NAME ", line %zu: scene %zu was expected",
-            cluster->number, cluster->saved_views.n);
+        return bundle_wrong_line(cluster->read, "scene %zu was expected", cluster->saved_views.n);
     if (!line.has_no_cluster)
         r = apply(cluster, &line.delta, is_first);
     return r == 0 ? add_scene(cluster, &line) : r;
@@ -160,12 +151,13 @@ int bundle_read_cluster(BundleRead *read) {
         .scratch = arena_new(read->line_budget),
         .spare = BUNDLE_ROWS_HELD_MAX,
     };
-    Str rest = read->changes, line;
+    Str line;
     int r = 0;
 
     if (!cluster.store || !cluster.scratch)
         return -ENOMEM;
-    while (r == 0 && bundle_next_line(&rest, &cluster.number, &line)) {
+    bundle_open_lines(read, "changes.jsonl");
+    while (r == 0 && bundle_next_line(read, &line)) {
         arena_reset(cluster.scratch);
         r = read_scene(&cluster, line);
     }

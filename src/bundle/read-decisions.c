@@ -7,14 +7,12 @@
 
 #define FILE_NAME "decisions.jsonl"
 
-/* --- pods -------------------------------------------------------------------------------- */
-
 int bundle_read_pods(BundleRead *read) {
-    Str rest = read->pod_lines, line, key;
     VEC(Str) pods = {0};
-    size_t number = 0;
+    Str line, key;
 
-    while (bundle_next_line(&rest, &number, &line)) {
+    bundle_open_lines(read, "pods.jsonl");
+    while (bundle_next_line(read, &line)) {
         Str *pod = VEC_PUSH(&pods, read->arena);
         JsonReader reader;
 
@@ -26,14 +24,12 @@ int bundle_read_pods(BundleRead *read) {
             json_skip(&reader, json_key_is(&reader, key, STR("pod")) ? pod : NULL);
         json_end(&reader);
         if (json_error(&reader))
-            return bundle_bad_json(read, "pods.jsonl", number, &reader);
+            return bundle_bad_json(read, NULL, &reader);
     }
     read->pods = pods.items;
     read->n_pods = pods.n;
     return 0;
 }
-
-/* --- a decision -------------------------------------------------------------------------- */
 
 typedef struct Run {
     int64_t first, n;
@@ -173,8 +169,6 @@ static const JsonField line_fields[] = {
     CUSTOM("nodes", read_names),
 };
 
-/* --- put together ------------------------------------------------------------------------ */
-
 /* False: no such letter. */
 static bool kind_of(char letter, uint8_t *ret) {
     for (size_t i = 0; i < ELEMENTS_OF(decision_letters); i++) {
@@ -215,7 +209,7 @@ static const char *fill_nodes(const DecisionLine *line, size_t n_names, Recorded
     return NULL;
 }
 
-static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_names) {
+static int finish(BundleRead *read, DecisionLine *line) {
     RecordedDecision *decision = &line->decision;
     const Recording *recording = &read->bundle->recording;
     const char *wrong = NULL;
@@ -224,8 +218,7 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
     if (line->pod >= (int64_t)read->n_pods ||
         (read->bundle->has_cluster && line->saved_view >= (int64_t)recording->n_saved_views) ||
         line->in < 0 || line->out < 0)
-        return bundle_wrong(read,
-            FILE_NAME ", line %zu: \"pod\", \"scene\", \"in\" or \"out\" is out of range", number);
+        return bundle_wrong_line(read, "\"pod\", \"scene\", \"in\" or \"out\" is out of range");
     decision->id = (uint64_t)line->id;
     decision->n_in = (size_t)line->in;
     decision->n_out = (size_t)line->out;
@@ -240,15 +233,15 @@ static int finish(BundleRead *read, size_t number, DecisionLine *line, size_t n_
     nodes = ARENA_ARRAY(read->arena, RecordedNode, line->became.len);
     if (!nodes)
         return -ENOMEM;
-    wrong = fill_nodes(line, n_names, nodes);
+    wrong = fill_nodes(line, recording->n_names, nodes);
     if (wrong)
-        return bundle_wrong(read, FILE_NAME ", line %zu: %s", number, wrong);
+        return bundle_wrong_line(read, "%s", wrong);
     decision->nodes = nodes;
     decision->n_nodes = line->became.len;
     return 0;
 }
 
-static int read_one(BundleRead *read, Str text, size_t number, Arena *scratch, DecisionLine *line) {
+static int read_one(BundleRead *read, Str text, Arena *scratch, DecisionLine *line) {
     JsonReader reader;
 
     *line = (DecisionLine){
@@ -257,25 +250,24 @@ static int read_one(BundleRead *read, Str text, size_t number, Arena *scratch, D
     json_reader_init(&reader, text);
     JSON_READ_FIELDS(&reader, read->arena, line_fields, line);
     json_end(&reader);
-    return json_error(&reader) ? bundle_bad_json(read, FILE_NAME, number, &reader) : 0;
+    return json_error(&reader) ? bundle_bad_json(read, NULL, &reader) : 0;
 }
 
 int bundle_read_decisions(BundleRead *read) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(read->line_budget);
     Recording *recording = &read->bundle->recording;
     VEC(RecordedDecision) decisions = {0};
-    Str rest = read->decisions, text;
-    size_t number = 0;
+    Str text;
 
     if (!scratch)
         return -ENOMEM;
-    while (bundle_next_line(&rest, &number, &text)) {
-        RecordedDecision *added;
+    bundle_open_lines(read, FILE_NAME);
+    while (bundle_next_line(read, &text)) {
         DecisionLine line;
-        int r = read_one(read, text, number, scratch, &line);
+        int r = read_one(read, text, scratch, &line);
 
         if (r == 0 && !line.has_names)
-            r = finish(read, number, &line, recording->n_names);
+            r = finish(read, &line);
         if (r != 0)
             return bundle_check_limit(read, r, scratch);
         if (line.has_names) {
@@ -285,10 +277,8 @@ int bundle_read_decisions(BundleRead *read) {
         }
         if (decisions.n == BUNDLE_DECISIONS_MAX)
             return bundle_wrong(read, FILE_NAME ": more than %u decisions", BUNDLE_DECISIONS_MAX);
-        added = VEC_PUSH(&decisions, read->arena);
-        if (!added)
+        if (!VEC_ADD(&decisions, read->arena, line.decision))
             return -ENOMEM;
-        *added = line.decision;
     }
     recording->decisions = decisions.items;
     recording->n = decisions.n;

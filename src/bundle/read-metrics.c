@@ -7,8 +7,6 @@
 #include "cluster/store.h"
 #include "json/fields.h"
 
-#define FILE_NAME "metrics.jsonl"
-
 typedef struct GaugeList {
     const Gauge *items;
     size_t n;
@@ -20,7 +18,6 @@ typedef struct MetricsRead {
     VEC(GaugeList) gauges;
     VEC(Measurement *) measurements; /* references */
     NodeNames *names;                /* of the last measurement; a reference */
-    size_t number;                   /* of the line */
 } MetricsRead;
 
 static void metrics_done(MetricsRead *metrics) {
@@ -47,8 +44,6 @@ typedef struct MetricsLine {
     NamedNumbers nodes, lags, workloads;
     VEC(uint32_t) measurements;
 } MetricsLine;
-
-/* --- lines ------------------------------------------------------------------------------- */
 
 static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
     NamedNumbers *ret = target;
@@ -107,8 +102,6 @@ static const JsonField line_fields[] = {
     {"samplings", JSON_FIELD_ARRAY, 0, read_measurement},
 };
 
-/* --- measurements --------------------------------------------------------------------------- */
-
 static bool has_same_names(const NodeNames *names, const NamedNumbers *nodes) {
     if (!names || names->n_rows != nodes->n)
         return false;
@@ -160,15 +153,13 @@ static int set_workloads(Measurement *measurement, const NamedNumbers *workloads
 
 static int add_measurement(MetricsRead *metrics, const MetricsLine *line) {
     _cleanup_(measurement_unrefp) Measurement *measurement = NULL;
-    Measurement **added;
     int r;
 
     if (line->measurement != (int64_t)metrics->measurements.n)
-        return bundle_wrong(metrics->read, FILE_NAME ", line %zu: sampling %zu was expected",
-            metrics->number, metrics->measurements.n);
+        return bundle_wrong_line(
+            metrics->read, "sampling %zu was expected", metrics->measurements.n);
     if (line->nodes.n > STORE_NODES_MAX)
-        return bundle_wrong(metrics->read, FILE_NAME ", line %zu: more than %u nodes",
-            metrics->number, STORE_NODES_MAX);
+        return bundle_wrong_line(metrics->read, "more than %u nodes", STORE_NODES_MAX);
     r = find_names(metrics, &line->nodes);
     if (r < 0)
         return r;
@@ -178,26 +169,18 @@ static int add_measurement(MetricsRead *metrics, const MetricsLine *line) {
     r = set_values(measurement, line);
     if (r == 0)
         r = set_workloads(measurement, &line->workloads);
-    added = r == 0 ? VEC_PUSH(&metrics->measurements, metrics->read->arena) : NULL;
-    if (!added)
+    if (r < 0 || !VEC_ADD(&metrics->measurements, metrics->read->arena, measurement))
         return -ENOMEM;
-    *added = TAKE_PTR(measurement);
+    measurement = NULL; /* it is the list's */
     return 0;
 }
 
-/* --- gauges and saved views ------------------------------------------------------------------- */
-
 static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
-    GaugeList *added;
+    const GaugeList gauges = {.items = line->items.items, .n = line->items.n};
 
     if (line->gauges != (int64_t)metrics->gauges.n)
-        return bundle_wrong(metrics->read, FILE_NAME ", line %zu: gauges %zu were expected",
-            metrics->number, metrics->gauges.n);
-    added = VEC_PUSH(&metrics->gauges, metrics->read->arena);
-    if (!added)
-        return -ENOMEM;
-    *added = (GaugeList){.items = line->items.items, .n = line->items.n};
-    return 0;
+        return bundle_wrong_line(metrics->read, "gauges %zu were expected", metrics->gauges.n);
+    return VEC_ADD(&metrics->gauges, metrics->read->arena, gauges) ? 0 : -ENOMEM;
 }
 
 static int set_measurements(MetricsRead *metrics, SavedView *saved_view, const MetricsLine *line) {
@@ -211,8 +194,7 @@ static int set_measurements(MetricsRead *metrics, SavedView *saved_view, const M
             saved_view->measurements->items[i] =
                 measurement_ref(metrics->measurements.items[number]);
         else if (number != UINT32_MAX)
-            return bundle_wrong(metrics->read, FILE_NAME ", line %zu: there is no sampling %u",
-                metrics->number, number);
+            return bundle_wrong_line(metrics->read, "there is no sampling %u", number);
     }
     return 0;
 }
@@ -225,14 +207,12 @@ static int add_saved_view(MetricsRead *metrics, const MetricsLine *line) {
 
     if (line->saved_view < 0 || line->saved_view >= (int64_t)recording->n_saved_views ||
         line->gauges_of < 0 || line->gauges_of >= (int64_t)metrics->gauges.n)
-        return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: there is no such scene, or no such gauges", metrics->number);
+        return bundle_wrong_line(metrics->read, "there is no such scene, or no such gauges");
     saved_view = recording->saved_views[line->saved_view];
     gauges = &metrics->gauges.items[line->gauges_of];
     if (saved_view->gauges || saved_view->measurements || gauges->n != line->measurements.n)
-        return bundle_wrong(metrics->read,
-            FILE_NAME ", line %zu: a scene twice, or not a measurement for each gauge",
-            metrics->number);
+        return bundle_wrong_line(
+            metrics->read, "a scene twice, or not a measurement for each gauge");
     r = saved_view_copy_gauges(saved_view, gauges->items, gauges->n);
     return r == 0 ? set_measurements(metrics, saved_view, line) : r;
 }
@@ -249,7 +229,7 @@ static int read_one(MetricsRead *metrics, Str text) {
     JSON_READ_FIELDS(&reader, metrics->scratch, line_fields, &line);
     json_end(&reader);
     if (json_error(&reader))
-        return bundle_bad_json(metrics->read, FILE_NAME, metrics->number, &reader);
+        return bundle_bad_json(metrics->read, NULL, &reader);
     if (line.gauges >= 0)
         return add_gauges(metrics, &line);
     return line.measurement >= 0 ? add_measurement(metrics, &line) : add_saved_view(metrics, &line);
@@ -258,12 +238,13 @@ static int read_one(MetricsRead *metrics, Str text) {
 int bundle_read_metrics(BundleRead *read) {
     _cleanup_(metrics_done)
         MetricsRead metrics = {.read = read, .scratch = arena_new(read->line_budget)};
-    Str rest = read->metrics, line;
+    Str line;
     int r = 0;
 
     if (!metrics.scratch)
         return -ENOMEM;
-    while (r == 0 && bundle_next_line(&rest, &metrics.number, &line)) {
+    bundle_open_lines(read, "metrics.jsonl");
+    while (r == 0 && bundle_next_line(read, &line)) {
         arena_reset(metrics.scratch);
         r = read_one(&metrics, line);
     }

@@ -1,4 +1,4 @@
-/* The cluster of the first saved view as a dump, and how it became those of the others. */
+/* Writes the cluster of the first saved view as a dump, and the steps to those of the others. */
 
 #include "bundle/bundle-internal.h"
 #include "cluster/delta.h"
@@ -28,18 +28,6 @@ static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
     pack_end(write->pack);
 }
 
-static void write_scene(
-    BundleWrite *write, JsonWriter *writer, size_t number, const SavedView *saved_view) {
-    json_member_int(writer, "scene", (int64_t)number);
-    json_member_int(writer, "generation", (int64_t)saved_view->generation);
-    json_member_int(writer, "madeNsec", saved_view->made_at_nsec);
-    json_member_int(writer, "uptimeNsec", saved_view->uptime_nsec);
-    bundle_write_digest(writer, STR("policy"), saved_view->policy);
-    if (!saved_view->snapshot) {
-        json_member_bool(writer, "noCluster", true);
-    }
-}
-
 static void write_changes(BundleWrite *write, size_t first) {
     const Recording *recording = write->parts->recording;
     const Snapshot *before = NULL;
@@ -50,7 +38,10 @@ static void write_changes(BundleWrite *write, size_t first) {
         JsonWriter writer = bundle_line(write);
         int r = 0;
 
-        write_scene(write, &writer, i, saved_view);
+        json_write(&writer, "scene: %zu, generation: %zu, madeNsec: %jd, uptimeNsec: %jd", i,
+            saved_view->generation, saved_view->made_at_nsec, saved_view->uptime_nsec);
+        bundle_write_digest(&writer, STR("policy"), saved_view->policy);
+        json_write(&writer, "noCluster?: %i", !saved_view->snapshot);
         if (i == first)
             r = delta_write_order(&writer, saved_view->snapshot, write->mask);
         else if (saved_view->snapshot)

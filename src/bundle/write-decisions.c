@@ -20,8 +20,6 @@
 
 #define POD_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* --- pods -------------------------------------------------------------------------------- */
-
 /* The objects that the pod refers to, as they were: a bundle's cluster does not have them. */
 static int find_related(const RecordedDecision *decision, Pod *pod, Arena *arena, Related *room) {
     const SavedView *saved_view = decision->saved_view;
@@ -49,11 +47,9 @@ static bool write_pod(
     pod_decode(&reader, arena, &pod);
     if (json_error(&reader))
         return false;
-    if (find_related(decision, &pod, arena, &related) < 0) {
-        write->error = -ENOMEM;
-        return false;
-    }
-    shown = write->anonymous ? anonymous_pod(write->anonymous, &pod) : &pod;
+    shown = find_related(decision, &pod, arena, &related) < 0 ? NULL
+            : write->anonymous ? anonymous_pod(write->anonymous, &pod)
+                               : &pod;
     if (!shown) {
         write->error = -ENOMEM;
         return false;
@@ -105,8 +101,6 @@ void bundle_write_pods(BundleWrite *write) {
     pack_end(write->pack);
 }
 
-/* --- decisions --------------------------------------------------------------------------- */
-
 static void write_names(BundleWrite *write) {
     const Recording *recording = write->parts->recording;
     JsonWriter writer = bundle_line(write);
@@ -130,13 +124,12 @@ static void write_rules(BundleWrite *write, JsonWriter *writer, const RecordedDe
         return;
     json_member_array(writer, "rules");
     for (size_t i = 0; i < decision->n_rules; i++) {
-        const RecordedRule *rule = &decision->rules[i];
+        Str policy = rule_text(write, decision, decision->rules[i].policy);
+        Str name = rule_text(write, decision, decision->rules[i].name);
+        Str reason = rule_text(write, decision, decision->rules[i].reason);
 
-        json_write_object(writer);
-        json_write_member(writer, STR("policy"), rule_text(write, decision, rule->policy));
-        json_write_member(writer, STR("name"), rule_text(write, decision, rule->name));
-        json_write_member(writer, STR("reason"), rule_text(write, decision, rule->reason));
-        json_write_end_object(writer);
+        json_write(writer, "{policy: %.*s, name: %.*s, reason: %.*s}", STR_FMT(policy),
+            STR_FMT(name), STR_FMT(reason));
     }
     json_write_end_array(writer);
 }
@@ -150,10 +143,7 @@ static void write_asked(JsonWriter *writer, const RecordedDecision *decision) {
 
         for (n = 1; i + n < decision->n_nodes && decision->nodes[i + n].name == first + n;)
             n++;
-        json_write_array(writer);
-        json_write_int(writer, first);
-        json_write_int(writer, (int64_t)n);
-        json_write_end_array(writer);
+        json_write(writer, "[%u, %zu]", first, n);
     }
     json_write_end_array(writer);
 }
@@ -196,26 +186,25 @@ static void write_scores(JsonWriter *writer, const RecordedDecision *decision) {
     json_write_end_array(writer);
 }
 
+/* Left out if it is empty. */
+static void write_shown(BundleWrite *write, JsonWriter *writer, const char *key,
+    Str (*show)(Anonymous *anonymous, Str text), Str text) {
+    Str shown = bundle_show(write, show, text);
+
+    json_write(writer, "%s?: %.*s", key, STR_FMT(shown));
+}
+
 static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision) {
-    json_member_int(writer, "id", (int64_t)decision->id);
-    json_write_member(writer, STR("verb"), str_from_c(verb_name(decision->verb)));
-    json_member_int(writer, "nowNsec", decision->now_nsec);
-    json_member_int(writer, "durationNsec", decision->duration_nsec);
-    bundle_write_text(
-        writer, STR("namespace"), bundle_show(write, anonymous_name, decision->pod_namespace));
-    bundle_write_text(writer, STR("name"), bundle_show(write, anonymous_name, decision->pod_name));
-    bundle_write_text(writer, STR("uid"), bundle_show(write, anonymous_name, decision->pod_uid));
-    bundle_write_text(writer, STR("target"), bundle_show(write, anonymous_name, decision->target));
-    bundle_write_text(writer, STR("error"), bundle_show(write, anonymous_text, decision->error));
+    json_write(writer, "id: %zu, verb: %s, nowNsec: %jd, durationNsec: %jd", decision->id,
+        verb_name(decision->verb), decision->now_nsec, decision->duration_nsec);
+    write_shown(write, writer, "namespace", anonymous_name, decision->pod_namespace);
+    write_shown(write, writer, "name", anonymous_name, decision->pod_name);
+    write_shown(write, writer, "uid", anonymous_name, decision->pod_uid);
+    write_shown(write, writer, "target", anonymous_name, decision->target);
+    write_shown(write, writer, "error", anonymous_text, decision->error);
     bundle_write_digest(writer, STR("policy"), decision->policy);
-    json_member_int(writer, "in", (int64_t)decision->n_in);
-    json_member_int(writer, "out", (int64_t)decision->n_out);
-    if (decision->had_names)
-        json_member_bool(writer, "names", true);
-    if (decision->is_late)
-        json_member_bool(writer, "late", true);
-    if (decision->is_exempt)
-        json_member_bool(writer, "exempt", true);
+    json_write(writer, "in: %zu, out: %zu, names?: %i, late?: %i, exempt?: %i", decision->n_in,
+        decision->n_out, decision->had_names, decision->is_late, decision->is_exempt);
 }
 
 /* They are in the order of decisions: mostly it is the one that was found last, or the next. */

@@ -1,7 +1,7 @@
 /*
- * Measurements: lines with the gauges of a program, lines with a measurement of one gauge,
- * each once, and a line for each saved view that says which of these it had. Nodes by name: a
- * measurement may be older than the table it is used for.
+ * Writes measurements: lines with the gauges of a program, lines with a measurement of one gauge,
+ * each once, and a line for each saved view with those that it had. Nodes are named, because a
+ * measurement may be older than its table.
  */
 
 #include <errno.h>
@@ -16,8 +16,6 @@ typedef struct MetricsWrite {
     VEC(Digest) programs; /* whose gauges are written */
     VEC(const Measurement *) measurements;
 } MetricsWrite;
-
-/* --- gauges ------------------------------------------------------------------------------ */
 
 static void write_gauges(MetricsWrite *metrics, uint32_t number, const SavedView *saved_view) {
     JsonWriter writer = bundle_line(metrics->write);
@@ -34,45 +32,32 @@ static void write_gauges(MetricsWrite *metrics, uint32_t number, const SavedView
 /* The number of the saved view's gauges; they are written if they are new. NONE: it has none, or
  * they are of policies that are not in the bundle, and whose words may not be shown. */
 static uint32_t gauges_of(MetricsWrite *metrics, const SavedView *saved_view) {
-    Digest *added;
-
     if (saved_view->n_gauges == 0 ||
         (metrics->write->anonymous && !digest_equal(saved_view->policy, metrics->write->policy)))
         return NONE;
     for (size_t i = metrics->programs.n; i-- > 0;)
         if (digest_equal(metrics->programs.items[i], saved_view->policy))
             return (uint32_t)i;
-    added = VEC_PUSH(&metrics->programs, metrics->write->arena);
-    if (!added)
+    if (!VEC_ADD(&metrics->programs, metrics->write->arena, saved_view->policy))
         return NONE;
-    *added = saved_view->policy;
     write_gauges(metrics, (uint32_t)(metrics->programs.n - 1), saved_view);
     return (uint32_t)(metrics->programs.n - 1);
 }
 
-/* --- measurements --------------------------------------------------------------------------- */
+/* The values of nodes, or how old they were; those without a lag are left out. */
+static void write_nodes(
+    MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement, bool of_lags) {
+    const NodeNames *names = measurement->names;
 
-static void write_values(
-    MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
-    json_member_object(writer, "nodes");
-    for (size_t row = 0; row < measurement->names->n_rows; row++) {
-        if (measurement->names->names[row].len == 0)
+    json_member_object(writer, of_lags ? "lagsNsec" : "nodes");
+    for (size_t row = 0; row < names->n_rows; row++) {
+        if (names->names[row].len == 0 || (of_lags && measurement->lags_nsec[row] == 0))
             continue;
-        json_write_key(
-            writer, bundle_show(metrics->write, anonymous_name, measurement->names->names[row]));
-        json_write_double(writer, measurement->values[row]);
-    }
-    json_write_end_object(writer);
-}
-
-static void write_lags(MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
-    json_member_object(writer, "lagsNsec");
-    for (size_t row = 0; row < measurement->names->n_rows; row++) {
-        if (measurement->names->names[row].len == 0 || measurement->lags_nsec[row] == 0)
-            continue;
-        json_write_key(
-            writer, bundle_show(metrics->write, anonymous_name, measurement->names->names[row]));
-        json_write_int(writer, measurement->lags_nsec[row]);
+        json_write_key(writer, bundle_show(metrics->write, anonymous_name, names->names[row]));
+        if (of_lags)
+            json_write_int(writer, measurement->lags_nsec[row]);
+        else
+            json_write_double(writer, measurement->values[row]);
     }
     json_write_end_object(writer);
 }
@@ -107,12 +92,11 @@ static void write_workloads(
 static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measurement *measurement) {
     JsonWriter writer = bundle_line(metrics->write);
 
-    json_member_int(&writer, "sampling", number);
-    json_member_int(&writer, "atNsec", measurement->at_nsec);
-    json_member_int(&writer, "uptimeNsec", measurement->uptime_nsec);
-    write_values(metrics, &writer, measurement);
+    json_write(&writer, "sampling: %u, atNsec: %jd, uptimeNsec: %jd", number, measurement->at_nsec,
+        measurement->uptime_nsec);
+    write_nodes(metrics, &writer, measurement, /* of_lags= */ false);
     if (measurement->lags_nsec)
-        write_lags(metrics, &writer, measurement);
+        write_nodes(metrics, &writer, measurement, /* of_lags= */ true);
     if (measurement->n_workloads > 0)
         write_workloads(metrics, &writer, measurement);
     bundle_end_line(metrics->write, &writer);
@@ -120,22 +104,16 @@ static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measure
 
 /* Its number; writes it if it is new. Searches from the newest. */
 static uint32_t number_of(MetricsWrite *metrics, const Measurement *measurement) {
-    const Measurement **added;
-
     if (!measurement)
         return NONE;
     for (size_t i = metrics->measurements.n; i-- > 0;)
         if (metrics->measurements.items[i] == measurement)
             return (uint32_t)i;
-    added = VEC_PUSH(&metrics->measurements, metrics->write->arena);
-    if (!added)
+    if (!VEC_ADD(&metrics->measurements, metrics->write->arena, measurement))
         return NONE;
-    *added = measurement;
     write_sampling(metrics, (uint32_t)(metrics->measurements.n - 1), measurement);
     return (uint32_t)(metrics->measurements.n - 1);
 }
-
-/* --- saved views ------------------------------------------------------------------------------ */
 
 static void write_scene(MetricsWrite *metrics, size_t number) {
     const SavedView *saved_view = metrics->write->parts->recording->saved_views[number];
@@ -148,9 +126,7 @@ static void write_scene(MetricsWrite *metrics, size_t number) {
     for (size_t i = 0; i < saved_view->n_gauges; i++)
         measurements[i] = number_of(metrics, measurements_at(saved_view->measurements, i));
     writer = bundle_line(metrics->write);
-    json_member_int(&writer, "scene", (int64_t)number);
-    json_member_int(&writer, "gaugesOf", gauges);
-    json_member_array(&writer, "samplings");
+    json_write(&writer, "scene: %zu, gaugesOf: %u, samplings: [", number, gauges);
     for (size_t i = 0; i < saved_view->n_gauges; i++) {
         if (measurements[i] == NONE)
             json_write_null(&writer);

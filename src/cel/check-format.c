@@ -75,13 +75,6 @@ static void check_argument(const FormatCall *call, uint32_t node, char letter) {
         hint_for(checker, clause, type));
 }
 
-static void report_many(const FormatCall *call, uint32_t n_taken) {
-    cel_checker_report_all(call->checker, call->args[n_taken],
-        cel_checker_printf(call->checker,
-            "too many arguments: the format takes %u, the list has %u", n_taken, call->n_args),
-        n_taken == 0 ? STR("a clause like %s stands where an argument goes") : STR_NULL);
-}
-
 static void check_format(const FormatCall *call) {
     Str format = cel_str(call->checker->tree->nodes[call->format].literal), rest = format;
     size_t lonely_from = 0, lonely_to = 0; /* the first clause without an argument */
@@ -114,7 +107,10 @@ static void check_format(const FormatCall *call) {
                 n_taken, n_taken == 1 ? "" : "s", call->n_args),
             STR_NULL);
     else if (n_taken < call->n_args)
-        report_many(call, n_taken);
+        cel_checker_report_all(call->checker, call->args[n_taken],
+            cel_checker_printf(call->checker,
+                "too many arguments: the format takes %u, the list has %u", n_taken, call->n_args),
+            n_taken == 0 ? STR("a clause like %s stands where an argument goes") : STR_NULL);
 }
 
 void cel_check_formats(CelChecker *checker) {

@@ -25,7 +25,7 @@ typedef struct CelChecker {
     char *name;          /* room for any dotted name, with the container before it */
 } CelChecker;
 
-/* checker.c: messages. */
+/* check.c: messages. */
 
 /* An error at [@from, @to) of the source; @hint may be empty. */
 void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint);
@@ -42,7 +42,7 @@ void cel_checker_fix(CelChecker *checker, CelFix fix);
 /* The type of @node, as far as it is known now. */
 const CelType *cel_checker_type(CelChecker *checker, uint32_t node);
 
-/* Types and source as text for messages; in the arena, never a NULL pointer. */
+/* Types and source as text for messages, in the arena. */
 Str cel_checker_type_text(CelChecker *checker, const CelType *type);
 Str cel_checker_source(const CelChecker *checker, uint32_t node);
 
@@ -53,23 +53,6 @@ bool cel_checker_is_joined(const CelChecker *checker, uint32_t node);
 Str cel_checker_text(const CelChecker *checker, uint32_t node);
 Str cel_checker_printf(CelChecker *checker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-Str cel_checker_vprintf(CelChecker *checker, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-
-/* check.c: whether it may have parts of any kind: dyn, an error, or nothing is known of it yet, and
- * nothing more shall be guessed. */
-bool cel_checker_is_open(CelChecker *checker, const CelType *type);
-
-/* "expected type 'bool'", unless it is one. */
-void cel_want_bool(CelChecker *checker, uint32_t node, Str hint);
-
-/* check-macro.c: macros with variables. */
-
-/* Before the walk: sets the macro of @node's BINDERs, which come before it. */
-void cel_own_binders(CelChecker *checker, uint32_t node);
-
-void cel_check_binder(CelChecker *checker, uint32_t node); /* opens the scope */
-void cel_check_macro(CelChecker *checker, uint32_t node);  /* closes it */
 
 /* resolve.c: names. */
 
@@ -91,31 +74,11 @@ void cel_check_call(CelChecker *checker, uint32_t node);
  * written out. */
 void cel_check_formats(CelChecker *checker);
 
-/* suggest.c: names that are not declared, and suggestions for them. */
-
 /* A call of a function that is not declared. */
 void cel_suggest_function(CelChecker *checker, uint32_t node);
-
-/* Whether @node is an argument of a macro with a wrong form. Names there may be the variables it
- * would declare: the error is the macro, not the names. */
-bool cel_is_vague(CelChecker *checker, uint32_t node);
-
-/* A name that is not declared; @dotted is all of it, with selections. */
-void cel_suggest_name(CelChecker *checker, uint32_t node, Str dotted);
 
 /* A field that the record does not have. */
 void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record);
 
 /* A selection from a type that has no fields. */
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type);
-
-/* The same for a condition; @hint may be empty. */
-void cel_suggest_bool(CelChecker *checker, uint32_t node, const CelType *found, Str hint);
-
-/* "the result must be bool, it is string". */
-void cel_suggest_result(
-    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found);
-
-/* "expected type 'bool' but found 'int'" under all of @node. */
-void cel_suggest_type(
-    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found, Str hint);

@@ -1,15 +1,150 @@
-/* One walk over the array, left to right: the types of a node's children are there when it is
- * reached. A BINDER opens a scope, the macro's node closes it: scopes are a stack. Types may
- * contain variables until the end; one that stays free becomes dyn. */
+/* The type checker: one walk over the array from left to right, so the types of a node's children
+ * are known when it is reached. A BINDER opens a scope, the macro's node closes it: scopes are a
+ * stack. Types may contain variables until the end; one that stays free becomes dyn. */
 
 #include "cel/check.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "cel/check-internal.h"
 
-static bool is_macro(const CelNode *node) {
-    return node->kind >= CEL_NODE_ALL;
+#define TEXT_MAX 2048   /* bytes of a message; longer ones are cut */
+#define TYPE_MAX 4096   /* bytes of a type in it */
+#define SOURCE_SHOWN 40 /* bytes of the source in it; longer ones are shown as "…" */
+
+void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint) {
+    const CelTree *tree = checker->tree;
+
+    cel_report(checker->diags, tree->file, tree->source, from, to, text, hint);
+}
+
+void cel_checker_report_at(CelChecker *checker, uint32_t node, Str text, Str hint) {
+    const CelNode *written = &checker->tree->nodes[node];
+    const char *symbol = written->is_operator ? cel_operator_text(written->name) : NULL;
+    size_t width = symbol ? strlen(symbol) : written->name.len;
+    uint32_t to = written->at + (uint32_t)width;
+
+    if (width == 0 || to > checker->tree->source.len)
+        to = written->at + 1;
+    cel_checker_report(checker, written->at, to, text, hint);
+}
+
+void cel_checker_report_all(CelChecker *checker, uint32_t node, Str text, Str hint) {
+    const CelNode *written = &checker->tree->nodes[node];
+
+    cel_checker_report(checker, written->from, written->to, text, hint);
+}
+
+void cel_checker_fix(CelChecker *checker, CelFix fix) {
+    cel_report_fix(checker->diags, checker->tree->source, fix);
+}
+
+const CelType *cel_checker_type(CelChecker *checker, uint32_t node) {
+    return cel_unify_resolve(&checker->unify, checker->infos[node].type, false);
+}
+
+Str cel_checker_type_text(CelChecker *checker, const CelType *type) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(TYPE_MAX);
+
+    if (type->kind == CEL_T_ERROR)
+        return STR("?");
+    cel_type_print(cel_unify_resolve(&checker->unify, type, true), false, &out);
+    return arena_copy(checker->arena, buf_str(&out));
+}
+
+bool cel_checker_is_joined(const CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+
+    return written->kind == CEL_NODE_AND || written->kind == CEL_NODE_OR ||
+           written->kind == CEL_NODE_CONDITIONAL ||
+           (written->is_operator && !str_is(written->name, "_[_]") &&
+               !str_is(written->name, "_[?_]"));
+}
+
+Str cel_checker_text(const CelChecker *checker, uint32_t node) {
+    const CelNode *written = &checker->tree->nodes[node];
+
+    return str_skip(str_take(checker->tree->source, written->to), written->from);
+}
+
+Str cel_checker_source(const CelChecker *checker, uint32_t node) {
+    Str text = cel_checker_text(checker, node);
+
+    return text.len > SOURCE_SHOWN ? STR("…") : text;
+}
+
+Str cel_checker_printf(CelChecker *checker, const char *format, ...) {
+    char text[TEXT_MAX];
+    va_list arguments;
+    int n;
+
+    va_start(arguments, format);
+    n = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    return arena_copy(
+        checker->arena, str_take(str_of(text, n > 0 ? (size_t)n : 0), sizeof(text) - 1));
+}
+
+/* "expected type 'bool' but found 'int'" under all of @node. */
+static void suggest_type(
+    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found, Str hint) {
+    cel_checker_report_all(checker, node,
+        cel_checker_printf(checker, "expected type '%.*s' but found '%.*s'",
+            STR_FMT(cel_checker_type_text(checker, want)),
+            STR_FMT(cel_checker_type_text(checker, found))),
+        hint);
+}
+
+/* Text and optionals as conditions: what to append to @node. STR_NULL: nothing helps. */
+static Str bool_of(CelChecker *checker, const CelType *found) {
+    const CelType *inner;
+
+    found = cel_unify_resolve(&checker->unify, found, true);
+    if (found->kind == CEL_T_STRING)
+        return STR(" == 'true'");
+    inner = found->kind == CEL_T_OPTIONAL ? cel_type_param(found, 0) : &cel_error_type;
+    return inner->kind == CEL_T_BOOL     ? STR(".orValue(false)")
+           : inner->kind == CEL_T_STRING ? STR(".orValue('') == 'true'")
+                                         : STR_NULL;
+}
+
+static CelFix fix_bool(CelChecker *checker, uint32_t node, const CelType *found) {
+    const CelNode *written = &checker->tree->nodes[node];
+    Str added = cel_checker_is_joined(checker, node) ? STR_NULL : bool_of(checker, found);
+
+    if (!added.ptr)
+        return (CelFix){0};
+    return (CelFix){written->from, written->to,
+        cel_checker_printf(
+            checker, "%.*s%.*s", STR_FMT(cel_checker_text(checker, node)), STR_FMT(added))};
+}
+
+static Str write_hint(CelChecker *checker, CelFix fix, Str otherwise) {
+    return fix.text.ptr ? cel_checker_printf(checker, "write %.*s", STR_FMT(fix.text)) : otherwise;
+}
+
+/* The same for a condition; @hint may be empty. */
+static void suggest_bool(CelChecker *checker, uint32_t node, const CelType *found, Str hint) {
+    CelFix fix = fix_bool(checker, node, found);
+
+    suggest_type(checker, node, &cel_bool_type, found, write_hint(checker, fix, hint));
+    cel_checker_fix(checker, fix);
+}
+
+/* "the result must be bool, it is string". */
+static void suggest_result(
+    CelChecker *checker, uint32_t node, const CelType *want, const CelType *found) {
+    CelFix fix = want->kind == CEL_T_BOOL ? fix_bool(checker, node, found) : (CelFix){0};
+
+    cel_checker_report_all(checker, node,
+        cel_checker_printf(checker, "the result must be %.*s, it is %.*s",
+            STR_FMT(cel_checker_type_text(checker, want)),
+            STR_FMT(cel_checker_type_text(checker, found))),
+        write_hint(checker, fix,
+            found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) says what it is when there is none")
+                                          : STR_NULL));
+    cel_checker_fix(checker, fix);
 }
 
 static uint32_t before(const CelTree *tree, uint32_t node) {
@@ -20,7 +155,7 @@ static void check_literal(CelChecker *checker, uint32_t i) {
     checker->infos[i].type = cel_type_of(checker->tree->nodes[i].literal);
 }
 
-bool cel_checker_is_open(CelChecker *checker, const CelType *type) {
+static bool is_open(CelChecker *checker, const CelType *type) {
     if (type->kind == CEL_T_PARAM)
         (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
     return type->kind == CEL_T_PARAM || type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR;
@@ -42,7 +177,7 @@ static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType
         checker->infos[node].field = field;
         return type->record->fields[field].type;
     default:
-        if (cel_checker_is_open(checker, type))
+        if (is_open(checker, type))
             return type->kind == CEL_T_ERROR ? type : &cel_dyn_type;
         cel_suggest_selection(checker, node, type);
         return &cel_error_type;
@@ -66,16 +201,16 @@ static void check_select(CelChecker *checker, uint32_t i) {
     checker->infos[i].type = result;
 }
 
-void cel_want_bool(CelChecker *checker, uint32_t node, Str hint) {
+static void want_bool(CelChecker *checker, uint32_t node, Str hint) {
     const CelType *found = checker->infos[node].type;
 
     if (!cel_unify_fits(&checker->unify, found, &cel_bool_type))
-        cel_suggest_bool(checker, node, found, hint);
+        suggest_bool(checker, node, found, hint);
 }
 
 static void check_logic(CelChecker *checker, uint32_t i) {
-    cel_want_bool(checker, before(checker->tree, i - 1), STR_NULL);
-    cel_want_bool(checker, i - 1, STR_NULL);
+    want_bool(checker, before(checker->tree, i - 1), STR_NULL);
+    want_bool(checker, i - 1, STR_NULL);
     checker->infos[i].type = &cel_bool_type;
 }
 
@@ -86,7 +221,7 @@ static void check_conditional(CelChecker *checker, uint32_t i) {
     const CelType *branches[] = {checker->infos[then].type, checker->infos[otherwise].type};
     const CelType *both = cel_unify_fresh(&checker->unify);
 
-    cel_want_bool(checker, condition, STR_NULL);
+    want_bool(checker, condition, STR_NULL);
     if (cel_unify_fits_all(&checker->unify, branches, (const CelType *[]){both, both}, 2)) {
         checker->infos[i].type = cel_unify_resolve(&checker->unify, both, false);
         return;
@@ -110,31 +245,20 @@ static const CelType *join(CelChecker *checker, const CelType *previous, const C
     return &cel_dyn_type;
 }
 
-static const CelType *or_fresh(CelChecker *checker, const CelType *type) {
-    return type ? type : cel_unify_fresh(&checker->unify);
-}
-
-static void check_list(CelChecker *checker, uint32_t i) {
-    uint32_t n = checker->tree->nodes[i].n_children;
-    const CelType *element = NULL;
+/* A list, or a map: a key, its value, and so on. */
+static void check_elements(CelChecker *checker, uint32_t i) {
+    const CelNode *written = &checker->tree->nodes[i];
+    uint32_t step = written->kind == CEL_NODE_MAP ? 2 : 1;
+    const CelType *types[2] = {NULL, NULL}; /* of elements, or of keys and values */
 
     cel_tree_children(checker->tree, i, checker->children);
-    for (uint32_t k = 0; k < n; k++)
-        element = join(checker, element, checker->infos[checker->children[k]].type);
-    checker->infos[i].type = cel_unify_list(&checker->unify, or_fresh(checker, element));
-}
-
-static void check_map(CelChecker *checker, uint32_t i) {
-    uint32_t n = checker->tree->nodes[i].n_children;
-    const CelType *key = NULL, *value = NULL;
-
-    cel_tree_children(checker->tree, i, checker->children);
-    for (uint32_t k = 0; k + 1 < n; k += 2) {
-        key = join(checker, key, checker->infos[checker->children[k]].type);
-        value = join(checker, value, checker->infos[checker->children[k + 1]].type);
-    }
-    checker->infos[i].type =
-        cel_unify_map(&checker->unify, or_fresh(checker, key), or_fresh(checker, value));
+    for (uint32_t k = 0; k < written->n_children; k++)
+        types[k % step] = join(checker, types[k % step], checker->infos[checker->children[k]].type);
+    for (uint32_t k = 0; k < step; k++)
+        if (!types[k])
+            types[k] = cel_unify_fresh(&checker->unify);
+    checker->infos[i].type = step == 2 ? cel_unify_map(&checker->unify, types[0], types[1])
+                                       : cel_unify_list(&checker->unify, types[0]);
 }
 
 /* ?x in a list or a map: the type inside the optional. */
@@ -147,7 +271,7 @@ static void check_optional(CelChecker *checker, uint32_t i) {
                                                                         : &cel_error_type;
     if (info->type->kind == CEL_T_ERROR && type->kind != CEL_T_ERROR &&
         type->kind != CEL_T_OPTIONAL)
-        cel_suggest_type(checker, i - 1, cel_unify_optional(&checker->unify, type), type,
+        suggest_type(checker, i - 1, cel_unify_optional(&checker->unify, type), type,
             STR("without the ? it is a plain element; optional.of(…) makes one that can be "
                 "absent"));
 }
@@ -165,46 +289,164 @@ static void check_struct(CelChecker *checker, uint32_t i) {
                 : STR("a map is written {'key': value}"));
 }
 
-static void check_typed(CelChecker *checker, uint32_t i) {
-    static void (*const checks[CEL_N_NODES])(CelChecker * checker, uint32_t i) = {
-        [CEL_NODE_LITERAL] = check_literal,
-        [CEL_NODE_SELECT] = check_select,
-        [CEL_NODE_OPT_SELECT] = check_select,
-        [CEL_NODE_TEST] = check_select,
-        [CEL_NODE_AND] = check_logic,
-        [CEL_NODE_OR] = check_logic,
-        [CEL_NODE_CONDITIONAL] = check_conditional,
-        [CEL_NODE_OPTIONAL] = check_optional,
-        [CEL_NODE_LIST] = check_list,
-        [CEL_NODE_MAP] = check_map,
-    };
-    uint8_t kind = checker->tree->nodes[i].kind;
+/* Comprehensions and the other macros that declare variables. cel-go writes them out as folds; here
+ * they are nodes of their own, with the types that the folds would have had. */
 
-    if (checks[kind])
-        checks[kind](checker, i);
+static void own_binders(CelChecker *checker, uint32_t i) {
+    const CelNode *macro = &checker->tree->nodes[i];
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
+
+    cel_tree_children(checker->tree, i, children);
+    for (unsigned k = 0; k < macro->n_binders; k++)
+        checker->infos[children[1 + k]].binder = i;
+}
+
+/* The type of variable @number (0 or 1) of @n for one element of a loop's range. */
+static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned number, unsigned n) {
+    const CelType *type = cel_checker_type(checker, range);
+
+    if (type->kind == CEL_T_LIST)
+        return number == 0 && n == 2 ? &cel_int_type : cel_type_param(type, 0);
+    if (type->kind == CEL_T_MAP)
+        return cel_type_param(type, number);
+    if (is_open(checker, type))
+        return type->kind == CEL_T_ERROR ? type : &cel_dyn_type;
+    if (number == 0)
+        cel_checker_report_all(checker, range,
+            cel_checker_printf(checker, "expression of type '%.*s' cannot be the range of a macro",
+                STR_FMT(cel_checker_type_text(checker, type))),
+            type->kind == CEL_T_OPTIONAL ? STR("it is optional: .orValue([]), or optMap(x, …)")
+                                         : STR("it must be a list or a map"));
+    return &cel_error_type;
+}
+
+/* The type of optMap's variable: the value inside. */
+static const CelType *inside_of(CelChecker *checker, uint32_t node) {
+    const CelType *type = cel_checker_type(checker, node);
+    const CelType *inner = cel_unify_fresh(&checker->unify);
+    const CelType *wanted = cel_unify_optional(&checker->unify, inner);
+
+    if (cel_unify_fits(&checker->unify, type, wanted))
+        return cel_unify_resolve(&checker->unify, inner, type->kind == CEL_T_DYN);
+    suggest_type(checker, node, wanted, type, STR("optional.of(…) makes one"));
+    return &cel_error_type;
+}
+
+static void check_binder(CelChecker *checker, uint32_t i) {
+    const CelNode *macro = &checker->tree->nodes[checker->infos[i].binder];
+    uint32_t number = cel_tree_binder_number(checker->tree, i);
+    uint32_t range = i - 1 - number;
+    CelNodeInfo *info = &checker->infos[i];
+
+    (void)VEC_ADD(&checker->scope, checker->arena, i);
+    if (checker->options->no_check)
+        info->type = &cel_dyn_type;
+    else if (macro->kind == CEL_NODE_BIND)
+        info->type = checker->infos[range].type;
+    else if (macro->kind == CEL_NODE_OPT_MAP || macro->kind == CEL_NODE_OPT_FLAT_MAP)
+        info->type = inside_of(checker, range);
     else
+        info->type = element_of(checker, range, number, macro->n_binders);
+}
+
+/* transformMapEntry: its body is a map, and so is the result. */
+static const CelType *check_entries(CelChecker *checker, uint32_t body) {
+    const CelType *found = checker->infos[body].type;
+    const CelType *key = cel_unify_fresh(&checker->unify),
+                  *value = cel_unify_fresh(&checker->unify);
+    const CelType *wanted = cel_unify_map(&checker->unify, key, value);
+
+    if (!cel_unify_fits(&checker->unify, found, wanted))
+        suggest_type(checker, body, wanted, found, STR("write {key: value}"));
+    return cel_unify_resolve(&checker->unify, wanted, cel_type_contains(found, CEL_T_DYN));
+}
+
+/* As one side of a conditional, with optional.none() as the other. */
+static const CelType *check_flat_map(CelChecker *checker, uint32_t body) {
+    const CelType *found = checker->infos[body].type;
+    const CelType *none = cel_unify_optional(&checker->unify, cel_unify_fresh(&checker->unify));
+    const CelType *both = cel_unify_fresh(&checker->unify);
+
+    if (!cel_unify_fits_all(
+            &checker->unify, (const CelType *[]){found, none}, (const CelType *[]){both, both}, 2))
+        suggest_type(checker, body, none, found, STR("optMap() takes any value"));
+    return cel_unify_resolve(&checker->unify, both, false);
+}
+
+static const CelType *macro_result(CelChecker *checker, const CelNode *macro, uint32_t *children) {
+    uint32_t range = children[0], body = children[macro->n_children - 1];
+    const CelType *type = checker->infos[body].type;
+    CelUnify *unify = &checker->unify;
+
+    switch ((CelNodeKind)macro->kind) {
+    case CEL_NODE_FILTER:
+        /* Of a map: its keys. */
+        return cel_unify_list(unify, checker->infos[children[1]].type);
+    case CEL_NODE_MAP_LIST:
+        return cel_unify_list(unify, type);
+    case CEL_NODE_TRANSFORM_MAP: {
+        const CelType *from = cel_checker_type(checker, range);
+        const CelType *key = checker->infos[children[1]].type;
+
+        return from->kind == CEL_T_ERROR ? from : cel_unify_map(unify, key, type);
+    }
+    case CEL_NODE_TRANSFORM_ENTRY:
+        return check_entries(checker, body);
+    case CEL_NODE_OPT_MAP:
+        return cel_unify_optional(unify, type);
+    case CEL_NODE_OPT_FLAT_MAP:
+        return check_flat_map(checker, body);
+    case CEL_NODE_BIND:
+        return type;
+    default:
+        return &cel_bool_type;
+    }
+}
+
+static void check_macro(CelChecker *checker, uint32_t i) {
+    const CelNode *macro = &checker->tree->nodes[i];
+    uint32_t children[CEL_MACRO_CHILDREN_MAX];
+
+    checker->scope.n -= macro->n_binders;
+    if (checker->options->no_check) {
         checker->infos[i].type = &cel_dyn_type;
+        return;
+    }
+    cel_tree_children(checker->tree, i, children);
+    if (macro->has_predicate)
+        want_bool(checker, children[macro->n_children - 2], STR("it selects elements"));
+    if (macro->kind <= CEL_NODE_FILTER)
+        want_bool(
+            checker, children[macro->n_children - 1], STR("it is evaluated for every element"));
+    checker->infos[i].type =
+        cel_unify_resolve(&checker->unify, macro_result(checker, macro, children), false);
 }
 
 static void check_node(CelChecker *checker, uint32_t i) {
-    const CelNode *written = &checker->tree->nodes[i];
+    static const struct {
+        void (*check)(CelChecker *checker, uint32_t i);
+        bool with_no_check; /* it resolves names */
+    } checks[CEL_N_NODES] = {
+        [CEL_NODE_LITERAL] = {check_literal},
+        [CEL_NODE_IDENT] = {cel_resolve_ident, true},
+        [CEL_NODE_SELECT... CEL_NODE_TEST] = {check_select},
+        [CEL_NODE_CALL] = {cel_check_call, true},
+        [CEL_NODE_AND... CEL_NODE_OR] = {check_logic},
+        [CEL_NODE_CONDITIONAL] = {check_conditional},
+        [CEL_NODE_OPTIONAL] = {check_optional},
+        [CEL_NODE_LIST... CEL_NODE_MAP] = {check_elements},
+        [CEL_NODE_STRUCT] = {check_struct, true},
+        [CEL_NODE_BINDER] = {check_binder, true},
+        [CEL_NODE_ALL... CEL_NODE_BIND] = {check_macro, true},
+    };
+    uint8_t kind = checker->tree->nodes[i].kind;
 
     if (checker->infos[i].ref != CEL_REF_NONE)
         return; /* part of a name that was settled where it starts */
-    if (written->kind == CEL_NODE_IDENT)
-        cel_resolve_ident(checker, i);
-    else if (written->kind == CEL_NODE_CALL)
-        cel_check_call(checker, i);
-    else if (written->kind == CEL_NODE_BINDER)
-        cel_check_binder(checker, i);
-    else if (written->kind == CEL_NODE_STRUCT)
-        check_struct(checker, i);
-    else if (is_macro(written))
-        cel_check_macro(checker, i);
-    else if (checker->options->no_check)
-        checker->infos[i].type = &cel_dyn_type;
+    if (checks[kind].check && (checks[kind].with_no_check || !checker->options->no_check))
+        checks[kind].check(checker, i);
     else
-        check_typed(checker, i);
+        checker->infos[i].type = &cel_dyn_type;
 }
 
 /* The longest name that resolving can build: a chain of selections and a function. Not the source's
@@ -240,8 +482,8 @@ static bool prepare(CelChecker *checker) {
         checker->infos[i].field = UINT32_MAX;
         if (tree->nodes[i].n_children > most)
             most = tree->nodes[i].n_children;
-        if (is_macro(&tree->nodes[i]))
-            cel_own_binders(checker, i);
+        if (tree->nodes[i].kind >= CEL_NODE_ALL)
+            own_binders(checker, i);
     }
     checker->children = ARENA_ARRAY(checker->arena, uint32_t, most);
     checker->name = ARENA_RAW(checker->arena, char, container + 1 + longest_name(tree));
@@ -254,10 +496,8 @@ static void widen(CelChecker *checker, CelNodeInfo *info) {
     size_t n = cel_env_overloads(checker->env, str_from_c(first->spec->name), &all), n_kept = 0;
     const CelOverload **kept = ARENA_RAW(checker->arena, const CelOverload *, n);
 
-    if (!kept) {
-        checker->unify.no_memory = true;
+    if (!kept)
         return;
-    }
     for (size_t i = 0; i < n; i++)
         if (all[i]->is_receiver == first->is_receiver && all[i]->n_args == first->n_args)
             kept[n_kept++] = all[i];
@@ -298,7 +538,7 @@ static void want_same(CelChecker *checker, uint32_t n, uint32_t first, uint32_t 
 
         if (cel_type_equal(wanted, found) || is_refused(wanted) || is_refused(found))
             continue;
-        cel_suggest_type(checker, checker->children[k], wanted, found, hint);
+        suggest_type(checker, checker->children[k], wanted, found, hint);
         return;
     }
 }
@@ -359,30 +599,26 @@ static void check_expected(CelChecker *checker) {
 
     if (!want || checker->options->no_check || cel_unify_fits(&checker->unify, found, want))
         return;
-    cel_suggest_result(checker, root, want, found);
+    suggest_result(checker, root, want, found);
 }
 
-/* 1: reported, and over; 0: go on. */
-static int check_bounds(CelChecker *checker, uint32_t node) {
-    if (checker->unify.no_memory)
-        return -ENOMEM;
-    if (!checker->unify.is_too_large)
-        return 0;
-    cel_checker_report_all(checker, node,
-        STR("the types of this expression are too large to check"),
-        STR("write dyn(…) around what is nested deeply"));
-    return 1;
+/* Whether the check can go on after @node. */
+static bool is_within_bounds(CelChecker *checker, uint32_t node) {
+    if (checker->unify.is_too_large)
+        cel_checker_report_all(checker, node,
+            STR("the types of this expression are too large to check"),
+            STR("write dyn(…) around what is nested deeply"));
+    return !checker->unify.is_too_large && !arena_has_failed(checker->arena);
 }
 
-static int check_all(CelChecker *checker) {
-    uint32_t n = checker->tree->n_nodes;
-    int r = 0;
+/* False: out of memory. */
+static bool check_all(CelChecker *checker) {
+    uint32_t n = checker->tree->n_nodes, i = 0;
 
-    for (uint32_t i = 0; r == 0 && i < n; i++) {
+    do
         check_node(checker, i);
-        r = check_bounds(checker, i);
-    }
-    if (r == 0) {
+    while (is_within_bounds(checker, i) && ++i < n);
+    if (i == n) {
         settle(checker);
         if (!checker->options->no_check) {
             cel_check_formats(checker);
@@ -391,9 +627,9 @@ static int check_all(CelChecker *checker) {
         if (!checker->options->no_check && !checker->options->mixed_literals)
             check_literals(checker);
         check_expected(checker);
-        r = check_bounds(checker, n - 1);
+        (void)is_within_bounds(checker, n - 1);
     }
-    return r < 0 ? r : 0;
+    return !arena_has_failed(checker->arena);
 }
 
 int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
@@ -406,16 +642,12 @@ int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options,
         .unify = {.arena = arena}};
     size_t n_errors = diags->n_errors, first = diags->diags.n;
     CelChecked *checked = ARENA_NEW(arena, CelChecked);
-    int r;
 
-    if (!checked || !prepare(&checker))
+    if (!checked || !prepare(&checker) || !check_all(&checker))
         return -ENOMEM;
-    r = check_all(&checker);
-    if (r < 0)
-        return r;
     diag_list_sort(diags, first);
     if (diags->n_errors > n_errors)
-        return CEL_CHECK_REFUSED;
+        return CEL_REFUSED;
     *checked = (CelChecked){
         .env = env, .tree = tree, .infos = checker.infos, .is_loose = checker.unify.is_loose};
     *ret = checked;

@@ -25,7 +25,7 @@ typedef struct CelComposite {
 } CelComposite;
 
 typedef struct CelOptions {
-    bool no_macros;
+    bool no_macros; /* has(), all() … are plain function calls */
     bool no_check;
     bool mixed_literals;   /* [1, "a"] is allowed (plain CEL); else an error, as in Kubernetes */
     bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), never
@@ -46,7 +46,7 @@ typedef enum CelRef {
     CEL_REF_VARIABLE, /* IDENT, SELECT: a variable; children are skipped */
     CEL_REF_LOCAL,    /* IDENT: the variable that node @binder declares */
     CEL_REF_CONSTANT, /* IDENT, SELECT: @constant */
-    CEL_REF_UNKNOWN,  /* unchecked only: fails with @name when reached */
+    CEL_REF_UNKNOWN,  /* unchecked only: fails when reached, with its name */
 } CelRef;
 
 /* The checker's result for one node. */
@@ -58,7 +58,6 @@ typedef struct CelNodeInfo {
     uint32_t field;     /* SELECT, TEST, OPT_SELECT of a record; UINT32_MAX otherwise */
     const CelVariable *variable;
     CelValue constant;
-    Str name;                            /* UNKNOWN */
     const CelOverload *const *overloads; /* CALL: those that could fit, in order */
     size_t n_overloads;
     bool is_open_call; /* the type of an argument was not known yet: m[?'a'].value() */
@@ -71,9 +70,7 @@ typedef struct CelChecked {
     bool is_loose;            /* types inside lists, maps and optionals may be wrong (unify.h) */
 } CelChecked;
 
-#define CEL_CHECK_REFUSED 1 /* @diags has the errors */
-
-/* Everything is in @arena; @env, @tree and @options are borrowed. 0, CEL_CHECK_REFUSED or
+/* Everything is in @arena; @env, @tree and @options are borrowed. 0, CEL_REFUSED or
  * -ENOMEM. */
 int cel_check(const CelEnv *env, const CelTree *tree, const CelOptions *options, Arena *arena,
     DiagList *diags, CelChecked **ret) MUST_CHECK;

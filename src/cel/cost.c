@@ -1,6 +1,6 @@
-/* One walk: a node costs what its children cost plus its own; a loop multiplies its inside by the
- * size of its range. The numbers resemble those of cel-go's estimator, where macros are folds over
- * an accumulator. */
+/* Estimates costs in one walk: a node costs what its children cost plus its own; a loop multiplies
+ * its inside by the size of its range. The numbers resemble those of cel-go's estimator, where
+ * macros are folds over an accumulator. */
 
 #include "cel/cost.h"
 
@@ -133,33 +133,31 @@ static CelCostRange compare_both(CelCostRange a, CelCostRange b) {
  * libraries' tables define how it grows. */
 static CelCostRange cost_of_call(
     const CelOverload *overload, const CelType *const *types, const Part *args) {
-    uint8_t n = overload->n_args;
+    uint8_t n = overload->n_args, cost = overload->spec->cost;
 
+    if (n == 0 || (n == 1 && (cost == CEL_COST_BOTH || cost == CEL_COST_REGEX)))
+        return cost_exactly(1);
     /* x in list: all of the list, which is the second argument. */
     if (str_is(overload->name, "@in") && overload->args[1]->kind == CEL_T_LIST)
         return args[1].size;
-    switch ((CelCost)overload->spec->cost) {
+    switch ((CelCost)cost) {
     case CEL_COST_BYTES:
-        return n > 0 ? cost_divided(bytes_of(types[0], args[0]), 10) : cost_exactly(1);
+        return cost_divided(bytes_of(types[0], args[0]), 10);
     case CEL_COST_BOTH:
-        if (n < 2)
-            return cost_exactly(1);
         return overload->result->kind == CEL_T_BOOL
                    ? compare_both(args[0].size, args[1].size)
                    : cost_divided(cost_sum(args[0].size, args[1].size), 10);
     case CEL_COST_PRODUCT:
         if (n < 2)
-            return n > 0 ? args[0].size : cost_exactly(1);
+            return args[0].size;
         return cost_product(look_at(types[0], args[0].size), look_at(types[1], args[1].size));
     case CEL_COST_REGEX:
-        if (n < 2)
-            return cost_exactly(1);
         return cost_product(cost_divided(cost_sum(args[0].size, cost_exactly(1)), 10),
             cost_divided(args[1].size, 4));
     case CEL_COST_ELEMENTS:
-        return n > 0 ? look_at_elements(types[0], args[0]) : cost_exactly(1);
+        return look_at_elements(types[0], args[0]);
     case CEL_COST_SQUARE:
-        return n > 0 ? cost_product(args[0].size, args[0].size) : cost_exactly(1);
+        return cost_product(args[0].size, args[0].size);
     case CEL_COST_CALL:
     default:
         return cost_exactly(1);
@@ -477,24 +475,25 @@ static void estimate_node(Estimate *estimate, uint32_t i) {
         estimate_macro(estimate, i);
 }
 
-static int estimate_all(Estimate *estimate, const CelChecked *checked, Arena *scratch) {
-    *estimate = (Estimate){.checked = checked, .nodes = checked->tree->nodes};
-    estimate->parts = ARENA_ARRAY(scratch, Part, checked->tree->n_nodes);
-    if (!estimate->parts)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < checked->tree->n_nodes; i++)
-        estimate_node(estimate, i);
-    return 0;
+/* Without parts: out of memory. */
+static Estimate estimate_all(const CelChecked *checked, Arena *scratch) {
+    Estimate estimate = {
+        .checked = checked,
+        .nodes = checked->tree->nodes,
+        .parts = ARENA_ARRAY(scratch, Part, checked->tree->n_nodes),
+    };
+
+    for (uint32_t i = 0; estimate.parts && i < checked->tree->n_nodes; i++)
+        estimate_node(&estimate, i);
+    return estimate;
 }
 
 int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *ret) {
-    Estimate estimate;
-    int r = estimate_all(&estimate, checked, scratch);
+    Estimate estimate = estimate_all(checked, scratch);
 
-    if (r < 0)
-        return r;
-    *ret = estimate.parts[checked->tree->n_nodes - 1].cost;
-    return 0;
+    if (estimate.parts)
+        *ret = estimate.parts[checked->tree->n_nodes - 1].cost;
+    return estimate.parts ? 0 : -ENOMEM;
 }
 
 /* The first part over the limit has no smaller part that is: children come before their parent. */
@@ -536,9 +535,9 @@ void cel_cost_refuse(
     const CelTree *tree = checked->tree;
     uint32_t culprit = tree->n_nodes - 1;
     Str text, hint = STR_NULL;
-    Estimate estimate;
+    Estimate estimate = estimate_all(checked, diags->arena);
 
-    if (estimate_all(&estimate, checked, diags->arena) >= 0) {
+    if (estimate.parts) {
         culprit = find_culprit(&estimate, limit);
         hint = explain(&estimate, culprit, diags->arena);
     }

@@ -7,27 +7,10 @@
 #define OPERAND_WIDTH 40
 #define VALUE_MAX 60 /* bytes of a constant that are shown */
 
-static const char *const kind_names[CEL_N_KINDS] = {
-    [CEL_NULL] = "null",
-    [CEL_BOOL] = "bool",
-    [CEL_INT] = "int",
-    [CEL_UINT] = "uint",
-    [CEL_DOUBLE] = "double",
-    [CEL_STRING] = "string",
-    [CEL_BYTES] = "bytes",
-    [CEL_DURATION] = "duration",
-    [CEL_TIMESTAMP] = "timestamp",
-    [CEL_TYPE] = "type",
-    [CEL_LIST] = "list",
-    [CEL_MAP] = "map",
-    [CEL_RECORD] = "record",
-    [CEL_OPTIONAL] = "optional",
-    [CEL_QUANTITY] = "quantity",
-    [CEL_SEMVER] = "semver",
-    [CEL_IP] = "ip",
-    [CEL_CIDR] = "cidr",
-    [CEL_URL] = "url",
-    [CEL_FORMAT] = "format",
+static const char *const kind_names[CEL_N_KINDS] = {[CEL_RECORD] = "record",
+#define X(name, type_kind, value_kind, text) [CEL_##value_kind] = #name,
+    CEL_TYPES(X)
+#undef X
 };
 
 static Str slot_name(const CelCode *code, uint32_t slot) {

@@ -1,6 +1,6 @@
-/* A graph becomes instructions: a walk from the root with a stack of nodes in work. A node that
- * several places need, or that a loop need not compute on every turn, is a part of its own, which
- * RECALL runs once. Parts come by rising numbers, so the stack that they need is known. */
+/* Turns a graph into instructions: a walk from the root with a stack of open nodes. A node that
+ * several places need, or that does not change between turns of a loop, is a part of its own, which
+ * RECALL runs once. Parts are emitted by rising number, so the stack that they need is known. */
 
 #include <assert.h>
 #include <errno.h>
@@ -79,13 +79,6 @@ static uint32_t as_here(const Emit *e) {
     return (uint32_t)e->instructions.n;
 }
 
-/* Begins a part, with an empty stack. Returns its number. */
-static uint32_t as_begin_part(Emit *e) {
-    e->height = e->height_max = e->n_loops = 0;
-    e->handler = CEL_NO_HANDLER;
-    return as_here(e);
-}
-
 /* Adds an instruction for position @at of the source. Returns its number. */
 static uint32_t as_add(Emit *e, CelInstruction instruction, uint32_t at, uint32_t owner) {
     uint32_t pc = APPEND(e, instructions, instruction);
@@ -128,12 +121,6 @@ static void as_close_handler(Emit *e, uint32_t outer) {
     if (e->handler < e->handlers.n)
         e->handlers.items[e->handler].target = as_here(e);
     e->handler = outer;
-}
-
-static uint32_t as_constant(Emit *e, CelValue v) {
-    if (!e->options->flat && !cel_value_copy(v, e->arena, &v))
-        e->is_full = true;
-    return APPEND(e, constants, v);
 }
 
 /* The index of the first callee of a call; its callees are adjacent. */
@@ -202,11 +189,12 @@ static const void *keep(Emit *e, const void *items, size_t n, size_t size) {
     ((code)->table = keep((e), (e)->table.items, (e)->table.n, sizeof((e)->table.items[0])))
 #define KEEP_N(e, code, table) (KEEP(e, code, table), (code)->n_##table = (uint32_t)(e)->table.n)
 
-static int as_finish(Emit *e, uint32_t entry, CelCode **ret) {
+/* NULL: out of memory. */
+static CelCode *as_finish(Emit *e, uint32_t entry) {
     CelCode *code = e->is_full ? NULL : ARENA_NEW(e->arena, CelCode);
 
     if (!code)
-        return -ENOMEM;
+        return NULL;
     thread_jumps(e);
     code->entry = entry;
     code->height_max = e->height_max;
@@ -224,10 +212,7 @@ static int as_finish(Emit *e, uint32_t entry, CelCode **ret) {
         KEEP(e, code, owner_of);
         KEEP(e, code, owners);
     }
-    if (e->is_full)
-        return -ENOMEM;
-    *ret = code;
-    return 0;
+    return e->is_full ? NULL : code;
 }
 
 /* The parts to compute once and store: parts that several places need and loop invariants (not with
@@ -289,8 +274,8 @@ static void count_uses(const Emit *e) {
     }
 }
 
-/* 0 or -ENOMEM. */
-static int find_shares(Emit *e) {
+/* False: out of memory. */
+static bool find_shares(Emit *e) {
     size_t n = (size_t)e->root + 1;
     Shares *shares = &e->shares;
 
@@ -298,7 +283,7 @@ static int find_shares(Emit *e) {
     shares->nodes = ARENA_RAW(e->scratch, uint32_t, n);
     shares->uses = ARENA_ARRAY(e->scratch, uint32_t, n);
     if (!shares->uses || !shares->number || !shares->nodes)
-        return -ENOMEM;
+        return false;
     count_uses(e);
     for (uint32_t i = 0; i <= e->root; i++) {
         bool is_one = shares->uses[i] > 1 && i < e->root && !is_cheap(e, i) &&
@@ -308,7 +293,7 @@ static int find_shares(Emit *e) {
         if (is_one)
             shares->nodes[shares->n++] = i;
     }
-    return 0;
+    return true;
 }
 
 static Work *top(Emit *e) {
@@ -322,37 +307,27 @@ static uint32_t emit(Emit *e, uint16_t op, uint32_t a, uint32_t b) {
     return as_add(e, (CelInstruction){op, (uint16_t)a, b}, node_of(e, work->node)->at, work->owner);
 }
 
-static void recall(Emit *e, uint32_t shared) {
-    uint32_t need = e->part_heights[shared], height = e->height;
-
-    (void)emit(e, OP_RECALL, 0, shared);
-    as_grow(e, need);
-    e->height = height + 1; /* @need is more than that */
-}
-
 static uint8_t kind_of(const CelGraphNode *node) {
     return node->type->value_kind;
-}
-
-static void load(Emit *e, uint32_t number, uint32_t slot) {
-    const CelGraphNode *node = node_of(e, number);
-    CelInstruction instruction = {OP_VARIABLE, kind_of(node), slot};
-
-    (void)as_add(e, instruction, node->at, top(e)->owner);
-    as_grow(e, 1);
 }
 
 static void visit(Emit *e, uint32_t number) {
     uint32_t slot = cut_slot(e, number);
     uint32_t shared = e->shares.number ? e->shares.number[number] : NOT_SHARED;
     uint32_t owner = CEL_NO_OWNER, parent = e->work.n > 0 ? top(e)->owner : CEL_NO_OWNER;
+    const CelGraphNode *node = node_of(e, number);
 
     if (slot != CEL_NO_SLOT) {
-        load(e, number, slot);
+        (void)as_add(e, (CelInstruction){OP_VARIABLE, kind_of(node), slot}, node->at, parent);
+        as_grow(e, 1);
         return;
     }
     if (shared != NOT_SHARED && number != e->part) {
-        recall(e, shared);
+        uint32_t height = e->height;
+
+        (void)emit(e, OP_RECALL, 0, shared);
+        as_grow(e, e->part_heights[shared]);
+        e->height = height + 1; /* the part needed more than that */
         return;
     }
     if (e->options->trace)
@@ -371,32 +346,22 @@ static bool is_result_sure(const CelGraphNode *node) {
     return true;
 }
 
-static void emit_call(Emit *e, const CelGraphNode *node) {
-    (void)emit(e, node->op, node->n_args, as_callees(e, node));
-    if (kind_of(node) != CEL_ABSENT && !is_result_sure(node))
-        (void)emit(e, OP_EXPECT, kind_of(node), 0);
-}
-
 static uint32_t add_constant(Emit *e, uint32_t number) {
-    uint32_t *known = e->constant_of ? &e->constant_of[number] : NULL;
-    uint32_t constant;
+    CelValue v = node_of(e, number)->constant;
 
-    if (known && *known > 0)
-        return *known - 1;
-    constant = as_constant(e, node_of(e, number)->constant);
-    if (known)
-        *known = constant + 1;
-    return constant;
-}
-
-static void emit_set(Emit *e, const CelGraphNode *node) {
-    CelCallee callee = {.prepared = node->prepared, .name = "@in", .n_args = 1};
-
-    (void)emit(e, OP_IN_SET, 0, APPEND(e, callees, callee));
+    if (e->options->flat)
+        return APPEND(e, constants, v);
+    if (e->constant_of[number] == 0) {
+        e->is_full |= !cel_value_copy(v, e->arena, &v);
+        e->constant_of[number] = APPEND(e, constants, v) + 1;
+    }
+    return e->constant_of[number] - 1;
 }
 
 /* The arguments are on the stack: the instruction itself. */
 static void emit_operation(Emit *e, uint32_t number, const CelGraphNode *node) {
+    CelCallee set = {.prepared = node->prepared, .name = "@in", .n_args = 1};
+
     switch (cel_ops[node->op].immediate) {
     case CEL_IMM_CONSTANT:
         (void)emit(e, node->op, kind_of(node), add_constant(e, number));
@@ -407,10 +372,12 @@ static void emit_operation(Emit *e, uint32_t number, const CelGraphNode *node) {
         break;
     case CEL_IMM_OVERLOAD:
     case CEL_IMM_FUNCTION:
-        emit_call(e, node);
+        (void)emit(e, node->op, node->n_args, as_callees(e, node));
+        if (kind_of(node) != CEL_ABSENT && !is_result_sure(node))
+            (void)emit(e, OP_EXPECT, kind_of(node), 0);
         break;
     case CEL_IMM_SET:
-        emit_set(e, node);
+        (void)emit(e, OP_IN_SET, 0, APPEND(e, callees, set));
         break;
     case CEL_IMM_COUNT:
         (void)emit(e, node->op, 0, node->n_args);
@@ -576,8 +543,10 @@ static bool step(Emit *e, Work *work) {
 
 /* One part: the root's, or a shared one's. */
 static uint32_t emit_part(Emit *e, uint32_t number, uint16_t last) {
-    uint32_t entry = as_begin_part(e);
+    uint32_t entry = as_here(e);
 
+    e->height = e->height_max = e->n_loops = 0;
+    e->handler = CEL_NO_HANDLER;
     e->part = number;
     visit(e, number);
     while (e->work.n > 0 && !e->is_full) {
@@ -656,18 +625,14 @@ static bool find_outers(Emit *e) {
 }
 
 static int prepare_tables(Emit *e) {
-    Arena *scratch = e->scratch;
-    int r;
-
     if (e->options->flat)
         return 0;
-    r = find_shares(e);
-    if (r < 0)
-        return r;
+    if (!find_shares(e))
+        return -ENOMEM;
     if (e->options->n_known_slots > 0 && !find_outers(e))
         return CEL_EMIT_UNCLEAR;
-    e->constant_of = ARENA_ARRAY(scratch, uint32_t, (size_t)e->root + 1);
-    e->part_heights = ARENA_ARRAY(scratch, uint32_t, e->shares.n);
+    e->constant_of = ARENA_ARRAY(e->scratch, uint32_t, (size_t)e->root + 1);
+    e->part_heights = ARENA_ARRAY(e->scratch, uint32_t, e->shares.n);
     return e->constant_of && e->part_heights ? 0 : -ENOMEM;
 }
 
@@ -677,6 +642,7 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
     _cleanup_(arena_freep) Arena *own = NULL;
     Emit e = {.graph = graph, .root = root, .options = options ? options : &plain};
     size_t used = arena_used(arena);
+    CelCode *code;
     int r;
 
     e.arena = arena;
@@ -688,11 +654,13 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
     if (!e.scratch)
         return -ENOMEM;
     r = prepare_tables(&e);
-    if (r == 0)
-        r = as_finish(&e, emit_all(&e), ret);
     if (r != 0)
         return r;
-    (*ret)->outer_levels = node_of(&e, root)->levels;
-    (*ret)->size = arena_used(arena) - used;
+    code = as_finish(&e, emit_all(&e));
+    if (!code)
+        return -ENOMEM;
+    code->outer_levels = node_of(&e, root)->levels;
+    code->size = arena_used(arena) - used;
+    *ret = code;
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Names to numbers (Map), numbers to what is declared by them. A child looks in its own table
- * first, then in its parent's; to add to a parent's function it copies the array of overloads. */
+/* Environments: a Map from names to numbers of declarations. A child looks in its own table first,
+ * then in its parent's; to add to a parent's function it copies the array of overloads. */
 
 #include "cel/env.h"
 
@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 
-/* All that one name means. */
+/* The declarations of one name. */
 typedef struct Name {
     Str text;
     const CelVariable *variable; /* NULL: none */
@@ -64,7 +64,7 @@ CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
     return env;
 }
 
-/* NULL: nothing is declared by that name in this very environment. Borrowed until one more is. */
+/* NULL: the name is not declared in this environment itself. Borrowed until one more is added. */
 static Name *find_name(const CelEnv *env, Str text) {
     uint32_t number = map_find(&env->numbers, text);
 
@@ -98,14 +98,12 @@ static int declare(CelEnv *env, Str text, CelVariable what) {
 
 /* The name of a type, as a constant. A bare list is list(dyn) to the checker. */
 static int add_type_name(CelEnv *env, const CelType *type) {
-    const CelType *meant = type;
+    const CelType *meant = type == &cel_list_type ? cel_list_of(env->arena, &cel_dyn_type)
+                           : type == &cel_map_type
+                               ? cel_map_of(env->arena, &cel_dyn_type, &cel_dyn_type)
+                           : type == &cel_optional_type ? cel_optional_of(env->arena, &cel_dyn_type)
+                                                        : type;
 
-    if (type == &cel_list_type)
-        meant = cel_list_of(env->arena, &cel_dyn_type);
-    else if (type == &cel_map_type)
-        meant = cel_map_of(env->arena, &cel_dyn_type, &cel_dyn_type);
-    else if (type == &cel_optional_type)
-        meant = cel_optional_of(env->arena, &cel_dyn_type);
     return cel_env_add_constant(
         env, type->name, meant ? cel_type_of_type(env->arena, meant) : NULL, cel_type(type));
 }
@@ -125,12 +123,8 @@ CelEnv *cel_env_new(Arena *arena) {
 }
 
 int cel_env_set_container(CelEnv *env, Str container) {
-    Str copy = arena_copy(env->arena, container);
-
-    if (!copy.ptr)
-        return -ENOMEM;
-    env->container = copy;
-    return 0;
+    env->container = arena_copy(env->arena, container);
+    return env->container.ptr ? 0 : -ENOMEM;
 }
 
 int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t max_size,
@@ -139,12 +133,10 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
         .type = type, .slot = env->n_slots, .max_size = max_size, .group = group};
     int r = declare(env, name, variable);
 
-    if (r < 0)
-        return r;
-    env->n_slots++;
+    env->n_slots += r == 0;
     if (ret_slot)
         *ret_slot = variable.slot;
-    return 0;
+    return r;
 }
 
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) {
@@ -243,7 +235,7 @@ Str cel_nearer(Str word, Str best, Str name) {
     return str_nearest(word, both + first, 2 - first);
 }
 
-/* Variables before types: who writes "nod" means node, not Node. */
+/* Variables before types: "nod" is meant to be node, not Node. */
 Str cel_env_nearest_variable(const CelEnv *env, Str word) {
     Str best[2] = {STR_NULL, STR_NULL};
 

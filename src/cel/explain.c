@@ -1,5 +1,5 @@
-/* Explanations: the parts of an expression with their values, as lines of a tree or as the leaves
- * that caused the result. */
+/* Explanations: logs the values of all parts of an expression in a run, and shows them as lines of
+ * a tree, or as the leaves that caused the result. */
 
 #include "cel/explain.h"
 
@@ -11,13 +11,145 @@
 #include "base/visible.h"
 #include "cel/program.h"
 
+/* The log of a traced run has the computed values in post-order, like a tree (tree.h): operands
+ * come before a value, and each entry counts the entries of its part. */
+
+/* Whether @node is the predicate or the body of @loop: one iteration is called a turn here. */
+static bool is_turn_of(const CelGraphNode *loop, uint32_t node) {
+    for (uint32_t k = 1; k < loop->n_args; k++) {
+        if (loop->args[k] == node)
+            return true;
+    }
+    return false;
+}
+
+/* The first entry of the turns of @loop. */
+static size_t first_turn(const CelTraceLog *log, const CelGraphNode *loop) {
+    size_t first = log->seen.n;
+
+    while (first > 0 && is_turn_of(loop, log->seen.items[first - 1].node))
+        first -= log->seen.items[first - 1].size;
+    return first;
+}
+
+/* The first entry of the part of a new entry for @node. Its arguments are the newest entries
+ * without a parent, in order, each at most once. */
+static size_t first_of_part(const CelTraceLog *log, const CelGraphNode *node) {
+    bool is_loop = cel_op_is_loop(node->op);
+    size_t first = is_loop ? first_turn(log, node) : log->seen.n;
+
+    for (uint32_t k = is_loop ? 1 : node->n_args; k-- > 0 && first > 0;) {
+        if (log->seen.items[first - 1].node == node->args[k])
+            first -= log->seen.items[first - 1].size;
+    }
+    return first;
+}
+
+/* Whether CEL_TRACE_TURNS turns of the loop that runs @node are kept: others are only counted. */
+static bool is_enough(CelTraceLog *log, uint32_t node) {
+    if (!log->is_turn[node])
+        return false;
+    if (log->kept[node] >= CEL_TRACE_TURNS) {
+        log->skipped[node]++;
+        return true;
+    }
+    log->kept[node]++;
+    return false;
+}
+
+/* At the end of a loop: how many turns were skipped, and resets its counts. 0 for other nodes. */
+static uint32_t take_skipped(CelTraceLog *log, const CelGraphNode *node) {
+    uint32_t most = 0;
+
+    for (uint32_t k = 1; cel_op_is_loop(node->op) && k < node->n_args; k++) {
+        if (log->skipped[node->args[k]] > most)
+            most = log->skipped[node->args[k]];
+        log->skipped[node->args[k]] = log->kept[node->args[k]] = 0;
+    }
+    return most;
+}
+
+static void add(CelTraceLog *log, uint32_t node, CelValue v, size_t first, bool is_again) {
+    uint32_t skipped = take_skipped(log, cel_graph_node(log->graph, node));
+    CelSeen *entry = NULL;
+
+    if (is_enough(log, node)) {
+        log->seen.n = first; /* drops the parts of an iteration over the limit */
+        return;
+    }
+    if (!log->is_cut && log->seen.n < CEL_TRACE_ENTRIES_MAX)
+        entry = VEC_PUSH(&log->seen, log->arena);
+    log->is_cut |= !entry;
+    if (!entry)
+        return;
+    /* Field by field: copying a whole struct stalls on its own stores, which took a third of the
+     * time of `berth explain` over a large cluster. */
+    entry->node = node;
+    entry->size = (uint32_t)(log->seen.n - first);
+    entry->skipped = skipped;
+    entry->is_again = is_again;
+    entry->value = v;
+}
+
+static void seen(CelTrace *trace, uint32_t node, CelValue v) {
+    CelTraceLog *log = (CelTraceLog *)trace;
+
+    add(log, node, v, first_of_part(log, cel_graph_node(log->graph, node)), false);
+}
+
+static void again(CelTrace *trace, uint32_t node, CelValue v) {
+    CelTraceLog *log = (CelTraceLog *)trace;
+
+    add(log, node, v, log->seen.n, true);
+}
+
+/* 0 or -ENOMEM. The graph must not grow after this. */
+static int log_init(CelTraceLog *log, const CelGraph *graph, Arena *arena) {
+    uint32_t size = cel_graph_size(graph);
+
+    *log = (CelTraceLog){
+        .trace = {.seen = seen, .again = again},
+        .graph = graph,
+        .arena = arena,
+        .is_turn = ARENA_ARRAY(arena, bool, size),
+        .kept = ARENA_ARRAY(arena, uint32_t, size),
+        .skipped = ARENA_ARRAY(arena, uint32_t, size),
+    };
+    if (!log->is_turn || !log->kept || !log->skipped)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < size; i++) {
+        const CelGraphNode *node = cel_graph_node(graph, i);
+
+        for (uint32_t k = 1; cel_op_is_loop(node->op) && k < node->n_args; k++)
+            log->is_turn[node->args[k]] = true;
+    }
+    return 0;
+}
+
+/* Writes the numbers of the entries that entry @i was computed from into @ret, in order, @max at
+ * most. Returns how many there are. */
+static size_t list_parts(const CelTraceLog *log, uint32_t i, uint32_t *ret, size_t max) {
+    uint32_t first = i + 1 - log->seen.items[i].size;
+    size_t n = 0, at = 0;
+
+    for (uint32_t part = i; part > first; part -= log->seen.items[part - 1].size)
+        n++;
+    for (uint32_t part = i; part > first; part -= log->seen.items[part - 1].size) {
+        size_t place = n - 1 - at++;
+
+        if (place < max)
+            ret[place] = part - 1;
+    }
+    return n;
+}
+
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
 #define TEXT_WIDTH 56 /* columns of a part's text; longer ones are cut */
 #define DEPTH_MAX 24  /* indentation; deeper parts are not indented further */
 
-/* The parts of an expression as written (tree.h), each with its entry in a run's log (trace.h),
- * which knows nodes of the graph: cel_lower_each() says which stands for which part. A part's entry
- * lies among those of the part around it; one without an entry was not needed. */
+/* The parts of an expression as written (tree.h), each with its entry in the log of a run. Entries
+ * name nodes of the graph; cel_lower_each() maps parts to nodes. The entry of a part is among those
+ * of the part around it; a part without an entry was not evaluated. */
 
 #define NOT_SEEN UINT32_MAX
 
@@ -32,29 +164,20 @@ typedef struct Part {
 } Part;
 
 typedef struct Parts {
-    const CelChecked *checked;
-    const CelGraph *graph; /* the graph of cel_lower_each(), and … */
-    const uint32_t *nodes; /* … its nodes, by node of the tree */
+    CelExplainer of;
     const CelTraceLog *log;
     Arena *arena;
-    VEC(Part) items; /* the last one found */
-    bool is_full;    /* there were more, or no memory */
+    VEC(Part) items;   /* result of find_parts(): parts with a line of their own */
+    VEC(Part) pending; /* to be visited, the last one first */
+    bool is_full;      /* there were more, or no memory */
 } Parts;
 
-static Parts parts_of(const CelExplained *explained) {
-    const CelExplainer *explainer = explained->explainer;
-
-    return (Parts){
-        .checked = explainer->checked,
-        .graph = explainer->graph,
-        .nodes = explainer->nodes,
-        .log = &explained->log,
-        .arena = explained->arena,
-    };
+static Parts parts_of(const CelExplained *x) {
+    return (Parts){.of = *x->explainer, .log = &x->log, .arena = x->arena};
 }
 
 static const CelNode *node_at(const Parts *parts, uint32_t i) {
-    return &parts->checked->tree->nodes[i];
+    return &parts->of.checked->tree->nodes[i];
 }
 
 static const CelSeen *seen_at(const Parts *parts, uint32_t entry) {
@@ -68,15 +191,15 @@ static CelValue value_at(const Parts *parts, uint32_t entry) {
 
 #define PARTS_MAX 4096 /* of one part */
 
-/* The entry of the tree's node @i among those of @around, or NOT_SEEN. If a value was recalled,
- * there are several: the one that was computed. */
+/* The entry of the tree's node @i among those of @around, or NOT_SEEN. A value that was used again
+ * has several entries: the one where it was computed is preferred. */
 static uint32_t find_entry(const Parts *x, uint32_t around, uint32_t i) {
     uint32_t found = NOT_SEEN;
 
     if (around == NOT_SEEN)
         return NOT_SEEN;
     for (uint32_t at = around + 1 - seen_at(x, around)->size; at <= around; at++) {
-        if (seen_at(x, at)->node != x->nodes[i])
+        if (seen_at(x, at)->node != x->of.nodes[i])
             continue;
         if (!seen_at(x, at)->is_again)
             return at;
@@ -87,12 +210,12 @@ static uint32_t find_entry(const Parts *x, uint32_t around, uint32_t i) {
 }
 
 static bool is_constant(const Parts *x, uint32_t number) {
-    return cel_graph_node(x->graph, number)->op == OP_CONSTANT;
+    return cel_graph_node(x->of.graph, number)->op == OP_CONSTANT;
 }
 
-/* Whether its value is known without a run. */
+/* Whether the value of part @i is known without a run. */
 static bool is_literal(const Parts *x, uint32_t i) {
-    const CelGraphNode *node = cel_graph_node(x->graph, x->nodes[i]);
+    const CelGraphNode *node = cel_graph_node(x->of.graph, x->of.nodes[i]);
 
     if (node->op != OP_LIST && node->op != OP_MAP)
         return node->op == OP_CONSTANT;
@@ -120,10 +243,10 @@ static bool is_constant_key(const Parts *x, uint32_t i) {
         return true;
     while (node_at(x, i)->kind == CEL_NODE_SELECT)
         i--;
-    return x->nodes[i] != CEL_NO_NODE && is_constant(x, x->nodes[i]);
+    return x->of.nodes[i] != CEL_NO_NODE && is_constant(x, x->of.nodes[i]);
 }
 
-/* a.b['c'].d: a name, and constants only. */
+/* Whether part @i is a path like a.b['c'].d: a name, and constant keys. */
 static bool is_path(const Parts *x, uint32_t i) {
     while (is_selection(node_at(x, i))) {
         if (is_index(node_at(x, i))) {
@@ -144,13 +267,13 @@ static bool has_ended(const Parts *x, uint32_t entry) {
     return v.kind == CEL_ERROR || (v.kind == CEL_OPTIONAL && !v.inner);
 }
 
-/* Not a name that a macro made up. */
+/* Whether the user wrote the cel.bind(): names from macros start with @. */
 static bool is_named_bind(const Parts *x, uint32_t i) {
     uint32_t parts[3];
 
     if (node_at(x, i)->kind != CEL_NODE_BIND)
         return false;
-    cel_tree_children(x->checked->tree, i, parts);
+    cel_tree_children(x->of.checked->tree, i, parts);
     return !str_has_prefix(node_at(x, parts[1])->name, STR("@"));
 }
 
@@ -167,17 +290,18 @@ static bool is_same_line(const Parts *x, uint32_t parent, uint32_t i) {
 }
 
 static void add_part(Parts *x, Part item) {
-    x->is_full |= x->items.n >= PARTS_MAX || !VEC_ADD(&x->items, x->arena, item);
+    x->is_full |= x->pending.n >= PARTS_MAX || !VEC_ADD(&x->pending, x->arena, item);
 }
 
-/* The path to a field matters only if it ends early. Variables of macros are shown where they are
- * declared. */
+/* The path to a field is left out unless it has no value. Variables of macros are shown where they
+ * are declared. */
 static void add_child(Parts *x, const Part *parent, uint32_t i) {
     uint32_t entry;
 
     if (node_at(x, i)->kind == CEL_NODE_OPTIONAL)
-        i--; /* the optional shows more than its use in a list or map */
-    if (x->nodes[i] == CEL_NO_NODE || is_literal(x, i) || x->checked->infos[i].ref == CEL_REF_LOCAL)
+        i--; /* show the optional itself, not its use in a list or map */
+    if (x->of.nodes[i] == CEL_NO_NODE || is_literal(x, i) ||
+        x->of.checked->infos[i].ref == CEL_REF_LOCAL)
         return;
     entry = find_entry(x, parent->entry, i);
     if (is_selection(node_at(x, parent->node)) && is_path(x, i) && !has_ended(x, entry))
@@ -185,7 +309,7 @@ static void add_child(Parts *x, const Part *parent, uint32_t i) {
     add_part(x, (Part){.node = i, .entry = entry});
 }
 
-/* A part with the variables of the macro @parent before it. */
+/* Adds a part that is printed after the variables of the macro @parent. */
 static void add_named(Parts *x, const Part *parent, uint32_t i) {
     if (!is_literal(x, i))
         add_part(x, (Part){
@@ -195,23 +319,23 @@ static void add_named(Parts *x, const Part *parent, uint32_t i) {
                     });
 }
 
-/* Two lines a turn when there is a predicate. */
+/* Adds the turns of @loop: two lines for each if there is a predicate. */
 static void add_turns(Parts *x, const Part *loop, const uint32_t *children) {
     const CelNode *node = node_at(x, loop->node);
     uint32_t body = children[node->n_children - 1], *entries;
-    size_t n = cel_trace_parts(x->log, loop->entry, NULL, 0);
+    size_t n = list_parts(x->log, loop->entry, NULL, 0);
 
     entries = ARENA_RAW(x->arena, uint32_t, n);
     if (!entries) {
         x->is_full = true;
         return;
     }
-    n = cel_trace_parts(x->log, loop->entry, entries, n);
+    n = list_parts(x->log, loop->entry, entries, n);
     for (size_t i = 0; i < n && !x->is_full; i++) {
         uint32_t number = seen_at(x, entries[i])->node;
-        uint32_t part = number == x->nodes[body] ? body : children[1 + node->n_binders];
+        uint32_t part = number == x->of.nodes[body] ? body : children[1 + node->n_binders];
 
-        if (i > 0 || number != x->nodes[children[0]])
+        if (i > 0 || number != x->of.nodes[children[0]])
             add_part(x, (Part){.node = part, .entry = entries[i], .macro = loop->node + 1});
     }
     if (seen_at(x, loop->entry)->skipped > 0)
@@ -251,7 +375,7 @@ static void add_parts(Parts *x, const Part *item) {
         x->is_full = true;
         return;
     }
-    cel_tree_children(x->checked->tree, item->node, children);
+    cel_tree_children(x->of.checked->tree, item->node, children);
     if (node->n_binders > 0) {
         add_macro(x, item, children);
         return;
@@ -260,49 +384,39 @@ static void add_parts(Parts *x, const Part *item) {
         add_child(x, item, children[k]);
 }
 
-/* A recalled value has its parts at its first computation. */
-static bool is_known(const Parts *x, const Part *item) {
-    return item->entry != NOT_SEEN && seen_at(x, item->entry)->is_again;
-}
+/* The parts of @part come next. A value that was used again has its parts where it was computed. */
+static void expand(Parts *x, const Part *part) {
+    size_t from = x->pending.n;
 
-/* Puts the items from @n on, which were added last, in the place of item @i. */
-static void replace_item(Parts *x, size_t i, size_t n) {
-    Part *items = x->items.items, *added;
-    size_t n_added = x->items.n - n;
-
-    added = ARENA_RAW(x->arena, Part, n_added);
-    if (!added) {
-        x->is_full = true;
+    if (part->entry != NOT_SEEN && seen_at(x, part->entry)->is_again)
         return;
+    add_parts(x, part);
+    for (size_t to = x->pending.n; from + 1 < to; from++) {
+        Part first = x->pending.items[from];
+
+        x->pending.items[from] = x->pending.items[--to];
+        x->pending.items[to] = first;
     }
-    memcpy(added, &items[n], n_added * sizeof(*items));
-    memmove(&items[i + n_added], &items[i + 1], (n - i - 1) * sizeof(*items));
-    memcpy(&items[i], added, n_added * sizeof(*items));
-    x->items.n = n + n_added - 1;
 }
 
-/* The parts of @item that have a line, into @items. Parts that have none of their own make way for
- * their parts. Their depth and whether they are the last is not filled in. */
+/* Finds the parts of @item that have a line, into x->items: a part without a line of its own is
+ * replaced by its parts. Does not set depth and is_last. */
 static void find_parts(Parts *x, const Part *item) {
-    x->items.n = 0;
-    if (item->entry == NOT_SEEN || is_known(x, item))
+    x->items.n = x->pending.n = 0;
+    if (item->entry == NOT_SEEN)
         return;
-    add_parts(x, item);
-    for (size_t i = 0; i < x->items.n && !x->is_full;) {
-        Part part = x->items.items[i];
-        size_t n = x->items.n;
+    expand(x, item);
+    while (x->pending.n > 0 && !x->is_full) {
+        Part part = x->pending.items[--x->pending.n];
 
-        if (part.macro > 0 || part.skipped > 0 || !is_same_line(x, item->node, part.node)) {
-            i++;
-            continue;
-        }
-        if (!is_known(x, &part))
-            add_parts(x, &part);
-        replace_item(x, i, n);
+        if (part.macro == 0 && part.skipped == 0 && is_same_line(x, item->node, part.node))
+            expand(x, &part);
+        else
+            x->is_full |= x->items.n >= PARTS_MAX || !VEC_ADD(&x->items, x->arena, part);
     }
 }
 
-/* Lines: a walk over the parts, parents before their parts, with a stack. */
+/* Lines of the tree: parents before their parts, by a stack instead of recursion. */
 
 typedef struct Line {
     Str branch, text, value;
@@ -316,13 +430,13 @@ typedef struct Explain {
     size_t value_max;
     VEC(Part) stack;
     VEC(Line) lines;
-    bool more[DEPTH_MAX + 1]; /* by depth: the branch goes on below */
+    bool more[DEPTH_MAX + 1]; /* by depth: another branch follows below */
 } Explain;
 
 static Str text_of(const Parts *x, uint32_t i) {
     const CelNode *node = node_at(x, i);
 
-    return str_skip(str_take(x->checked->tree->source, node->to), node->from);
+    return str_skip(str_take(x->of.checked->tree->source, node->to), node->from);
 }
 
 /* The source of a part in one line, of up to @room columns: white space is one space. @is_plain:
@@ -351,7 +465,7 @@ static void print_source(Str text, size_t room, bool is_plain, Buf *out) {
 static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Buf *out) {
     uint32_t children[CEL_MACRO_CHILDREN_MAX];
 
-    cel_tree_children(x->parts.checked->tree, macro, children);
+    cel_tree_children(x->parts.of.checked->tree, macro, children);
     for (uint32_t k = 1; k <= node_at(&x->parts, macro)->n_binders; k++) {
         uint32_t at = find_entry(&x->parts, entry, children[k]);
 
@@ -365,7 +479,7 @@ static void print_variables(const Explain *x, uint32_t macro, uint32_t entry, Bu
     buf_append(out, out->len > 0 ? STR(": ") : STR_NULL);
 }
 
-/* The part is the value of a cel.bind(), or depends on variables of a macro. */
+/* "x = " before the value of a cel.bind(), or the variables of the macro that the part uses. */
 static void print_names(const Explain *x, const Part *item, Buf *out) {
     uint32_t macro = item->macro - 1, children[3];
 
@@ -373,7 +487,7 @@ static void print_names(const Explain *x, const Part *item, Buf *out) {
         print_variables(x, macro, item->entry, out);
         return;
     }
-    cel_tree_children(x->parts.checked->tree, macro, children);
+    cel_tree_children(x->parts.of.checked->tree, macro, children);
     print_source(text_of(&x->parts, children[1]), TEXT_WIDTH, false, out);
     buf_append(out, STR(" = "));
 }
@@ -408,7 +522,7 @@ static Str line_text(Explain *x, const Part *item) {
     }
     if (item->macro > 0)
         print_names(x, item, &out);
-    text = item->depth == 0 ? x->parts.checked->tree->source : text_of(&x->parts, item->node);
+    text = item->depth == 0 ? x->parts.of.checked->tree->source : text_of(&x->parts, item->node);
     print_source(text, TEXT_WIDTH, false, &out);
     return take(x, &out);
 }
@@ -495,19 +609,17 @@ int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *g
     if (!nodes)
         return -ENOMEM;
     r = cel_lower_each(graph, checked, options, diags, nodes);
-    if (r == CEL_LOWER_REFUSED)
-        return CEL_COMPILE_REFUSED;
     if (r == 0)
-        r = cel_emit(graph, nodes[n - 1], &emit, arena, &code);
+        r = error_fold(cel_emit(graph, nodes[n - 1], &emit, arena, &code));
     *ret = (CelExplainer){.checked = checked, .graph = graph, .nodes = nodes, .code = code};
-    return error_fold(r);
+    return r;
 }
 
 static uint32_t root_of(const CelExplainer *explainer) {
     return explainer->nodes[explainer->checked->tree->n_nodes - 1];
 }
 
-/* Without its last entry (a ceiling) or for a constant there is only the result to tell. */
+/* Keeps only the result if the log was cut before its last entry, or lacks one (a constant). */
 static void complete_log(CelExplained *explained) {
     CelTraceLog *log = &explained->log;
 
@@ -529,7 +641,7 @@ int cel_explained_run(CelExplained *ret, const CelExplainer *explainer, const Ce
     int r;
 
     *ret = (CelExplained){.explainer = explainer, .run = run, .arena = arena};
-    r = cel_trace_log_init(&ret->log, explainer->graph, arena);
+    r = log_init(&ret->log, explainer->graph, arena);
     if (r < 0)
         return r;
     run->trace = &ret->log.trace;
@@ -555,10 +667,10 @@ void cel_explained_print(const CelExplained *explained, size_t value_max, bool c
     print_lines(&x, colour, out);
 }
 
-/* Leaves: from the result down to the values that were read, along the parts that caused it. Parts
- * that made no difference are skipped; the rest fits on one line. */
+/* Leaves: the values that were read, found from the result down along the parts that caused it.
+ * Parts that made no difference are skipped, so that the rest fits on one line. */
 
-#define LEAVES_STACK_MAX 256 /* parts that wait; more are passed by */
+#define LEAVES_STACK_MAX 256 /* parts still to visit; more are skipped */
 
 typedef struct Visit {
     uint32_t node;  /* of the tree */
@@ -578,7 +690,8 @@ static void push_visit(Leaves *l, uint32_t node, uint32_t entry) {
         l->stack[l->n_stack++] = (Visit){node, entry};
 }
 
-/* labels[params.key] by the key it is: that is what people look for. */
+/* Prints labels[params.key] with the value of the key, which is what users search for. False: part
+ * @i is something else. */
 static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) {
     const CelNode *node = node_at(&l->parts, i);
     Str text = text_of(&l->parts, i);
@@ -598,7 +711,7 @@ static bool print_index(const Leaves *l, uint32_t i, uint32_t around, Buf *out) 
     return true;
 }
 
-/* The text of a part that was computed for @around, or is that itself. */
+/* The text of part @i. @around: its entry, or the entry of a part around it. */
 static Str leaf_text(const Leaves *l, uint32_t i, uint32_t around) {
     Buf out = BUF_INIT(4096);
     Str text, cut;
@@ -645,38 +758,34 @@ static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
         cel_int(v.kind == CEL_LIST ? v.list->n : v.map->n));
 }
 
-/* The children whose value is like the whole's, from the last to the first. */
-static void push_alike(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
-    CelValue whole = value_at(&l->parts, visit->entry);
+static bool is_like(CelValue v, CelValue whole) {
+    return v.kind == whole.kind && (v.kind != CEL_BOOL || v.boolean == whole.boolean);
+}
 
+/* Pushes the children, the last one first; with @only_alike, those with the value of the whole. */
+static void push_children(
+    Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n, bool only_alike) {
     for (uint32_t k = n; k-- > 0;) {
         uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
-        CelValue v = value_at(&l->parts, entry);
 
-        if (v.kind == whole.kind && (v.kind != CEL_BOOL || v.boolean == whole.boolean))
+        if (!only_alike || is_like(value_at(&l->parts, entry), value_at(&l->parts, visit->entry)))
             push_visit(l, children[k], entry);
     }
 }
 
-static void push_all(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
-    for (uint32_t k = n; k-- > 0;)
-        push_visit(l, children[k], find_entry(&l->parts, visit->entry, children[k]));
-}
-
-/* The first turn of a loop whose body has the loop's value decided. */
+/* Pushes the first turn whose body decided the value of the loop. False: there is none. */
 static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
     uint32_t turns[CEL_TRACE_TURNS + 1];
-    size_t n = cel_trace_parts(l->parts.log, loop->entry, turns, CEL_TRACE_TURNS + 1);
+    size_t n = list_parts(l->parts.log, loop->entry, turns, CEL_TRACE_TURNS + 1);
     CelValue whole = value_at(&l->parts, loop->entry);
 
     for (size_t i = 0; i < n && i <= CEL_TRACE_TURNS; i++) {
         const CelSeen *turn = seen_at(&l->parts, turns[i]);
 
-        if (turn->node != l->parts.nodes[body] || turn->value.kind != whole.kind ||
-            (whole.kind == CEL_BOOL && turn->value.boolean != whole.boolean))
-            continue;
-        push_visit(l, body, turns[i]);
-        return true;
+        if (turn->node == l->parts.of.nodes[body] && is_like(turn->value, whole)) {
+            push_visit(l, body, turns[i]);
+            return true;
+        }
     }
     return false;
 }
@@ -697,7 +806,7 @@ static void visit_loop(
         add_visited(l, visit);
 }
 
-/* map[?'key'].orValue('') is shown as that entry, or as absent. */
+/* map[?'key'].orValue('') is shown as map['key'] with its value, or absent. */
 static bool add_or_value(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
     uint32_t entry;
@@ -714,7 +823,7 @@ static bool is_large(CelValue v) {
     return v.kind == CEL_LIST || v.kind == CEL_MAP || v.kind == CEL_RECORD;
 }
 
-/* The operand of a test. A whole list or map is too long to show: then the test is the leaf. */
+/* Pushes operands of a test. Instead of a list, map or record the test itself is a leaf. */
 static void push_operands(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
     bool is_told = false;
 
@@ -731,7 +840,7 @@ static void push_operands(Leaves *l, const Visit *visit, const uint32_t *childre
     }
 }
 
-/* For operators and predicates: their operands. */
+/* Operators and calls that return bool are explained by their operands, others are leaves. */
 static void visit_call(
     Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
     CelValue v = value_at(&l->parts, visit->entry);
@@ -752,13 +861,11 @@ static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) 
     switch (node->kind) {
     case CEL_NODE_AND:
     case CEL_NODE_OR:
-        if (v.kind == CEL_BOOL && v.boolean == (node->kind == CEL_NODE_AND))
-            push_all(l, visit, children, 2);
-        else
-            push_alike(l, visit, children, 2);
+        push_children(
+            l, visit, children, 2, v.kind != CEL_BOOL || v.boolean != (node->kind == CEL_NODE_AND));
         break;
     case CEL_NODE_CONDITIONAL:
-        push_all(l, visit, children, 3);
+        push_children(l, visit, children, 3, /* only_alike= */ false);
         break;
     case CEL_NODE_CALL:
         visit_call(l, visit, node, children);
@@ -766,7 +873,7 @@ static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) 
     case CEL_NODE_BIND:
     case CEL_NODE_OPT_MAP:
     case CEL_NODE_OPT_FLAT_MAP:
-        push_all(l, visit, &children[2], 1);
+        push_children(l, visit, &children[2], 1, /* only_alike= */ false);
         break;
     default:
         if (node->n_binders > 0)

@@ -15,16 +15,18 @@
  */
 
 #include "base/diag.h"
+#include "base/vec.h"
 #include "cel/check.h"
+#include "cel/code.h"
 #include "cel/env.h"
+#include "cel/graph.h"
 #include "cel/run.h"
-#include "cel/trace.h"
 
 #define CEL_EXPLAIN_LINES_MAX 400 /* further lines are omitted */
 #define CEL_EXPLAIN_VALUE_MAX 100 /* bytes of a value */
 
 /* Compiles and runs @source, and writes the tree above to @out. 0, a negative errno, or
- * CEL_COMPILE_REFUSED (program.h) with errors in @diags. @options may be NULL; nothing is folded.
+ * CEL_REFUSED (program.h) with errors in @diags. @options may be NULL; nothing is folded.
  * @ret: the result, which may point into the run's arena and @variables; may be NULL. */
 int cel_explain(const CelEnv *env, Str file, Str source, const CelOptions *options,
     const CelValue *variables, CelRun *run, bool colour, DiagList *diags, Buf *out, CelValue *ret)
@@ -40,9 +42,33 @@ typedef struct CelExplainer {
 } CelExplainer;
 
 /* In @arena. @graph holds the nodes that options->composite names; nothing is added to it after
- * this. 0, -ENOMEM, or CEL_COMPILE_REFUSED with errors in @diags. */
+ * this. 0, -ENOMEM, or CEL_REFUSED with errors in @diags. */
 int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *graph,
     const CelOptions *options, Arena *arena, DiagList *diags) MUST_CHECK;
+
+/* The values that one run computed: see explain.c. Only the first iterations of a loop are kept;
+ * the others are counted. */
+#define CEL_TRACE_TURNS 16          /* iterations of one loop that are kept */
+#define CEL_TRACE_ENTRIES_MAX 20000 /* of a log; later ones are dropped */
+
+typedef struct CelSeen {
+    uint32_t node;
+    uint32_t size;    /* entries of this part, itself included */
+    uint32_t skipped; /* of a loop: turns that were not kept */
+    bool is_again;    /* used again; its parts are where it was computed */
+    CelValue value;
+} CelSeen;
+
+typedef struct CelTraceLog {
+    CelTrace trace; /* for CelRun.trace */
+    const CelGraph *graph;
+    Arena *arena;
+    VEC(CelSeen) seen; /* the last one is the whole expression, unless something was dropped */
+    bool *is_turn;     /* by node: a loop runs it on every turn */
+    uint32_t *kept;    /* by node: turns of the loop under way that were kept */
+    uint32_t *skipped; /* by node: those that were not */
+    bool is_cut;       /* over the limit, or out of memory */
+} CelTraceLog;
 
 /* One run and its log. It may point into itself: do not copy it. */
 typedef struct CelExplained {

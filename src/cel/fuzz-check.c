@@ -73,7 +73,7 @@ static void check_notes(const CelChecked *checked) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    CelParseOptions parse_options = {0};
+    CelOptions parse_options = {0};
     CelOptions options = {0};
     DiagList diags = DIAG_LIST_IN(arena);
     CelChecked *checked = NULL;
@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             &diags, &tree) != 0)
         return 0;
     r = cel_check(environment(), tree, &options, arena, &diags, &checked);
-    require(r == 0 || r == CEL_CHECK_REFUSED);
+    require(r == 0 || r == CEL_REFUSED);
     require((r == 0) == (diags.n_errors == 0));
     if (r != 0)
         return 0;

@@ -57,7 +57,7 @@ static bool is_written(const CelTree *tree) {
     return true;
 }
 
-static void check_parts(const CelTree *tree, const CelParseOptions *options) {
+static void check_parts(const CelTree *tree, const CelOptions *options) {
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
         const CelNode *node = &tree->nodes[i];
         Arena *arena = arena_new(BUDGET);
@@ -77,7 +77,7 @@ static void check_parts(const CelTree *tree, const CelParseOptions *options) {
     }
 }
 
-static void check_tree(const CelTree *tree, const CelParseOptions *options, Arena *arena) {
+static void check_tree(const CelTree *tree, const CelOptions *options, Arena *arena) {
     uint32_t *children = ARENA_RAW(arena, uint32_t, tree->n_nodes);
     Buf out = BUF_INIT(BUDGET);
 
@@ -95,7 +95,7 @@ static void check_tree(const CelTree *tree, const CelParseOptions *options, Aren
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static Arena *arena;
-    CelParseOptions options = {0};
+    CelOptions options = {0};
     DiagList diags;
     CelTree *tree = NULL;
     Str source;
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     options.no_macros = data[0] == '!';
     source = str_of((const char *)data + 1, size - 1);
     r = cel_parse(STR("fuzz"), source, &options, arena, &diags, &tree);
-    require(r == 0 || r == CEL_PARSE_REFUSED);
+    require(r == 0 || r == CEL_REFUSED);
     if (r == 0)
         check_tree(tree, &options, arena);
     else

@@ -61,20 +61,12 @@ static uint64_t hash_node(const CelGraphNode *node) {
     return hash_str(str_of((const char *)parts, sizeof(parts)));
 }
 
-static bool same_overloads(const CelGraphNode *a, const CelGraphNode *b) {
-    if (a->n_overloads != b->n_overloads)
-        return false;
-    for (size_t i = 0; i < a->n_overloads; i++) {
-        if (a->overloads[i] != b->overloads[i])
-            return false;
-    }
-    return true;
-}
-
 static bool same_node(const CelGraphNode *a, const CelGraphNode *b) {
     return a->op == b->op && a->immediate == b->immediate && a->n_args == b->n_args &&
            (a->n_args == 0 || memcmp(a->args, b->args, a->n_args * sizeof(uint32_t)) == 0) &&
-           same_constant(a->constant, b->constant) && same_overloads(a, b) &&
+           same_constant(a->constant, b->constant) && a->n_overloads == b->n_overloads &&
+           (a->n_overloads == 0 ||
+               memcmp(a->overloads, b->overloads, a->n_overloads * sizeof(*a->overloads)) == 0) &&
            cel_type_equal(a->type, b->type);
 }
 

@@ -97,13 +97,10 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
  * memory. */
 uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
-/* @diags has the errors (a constant that fails in every run, too many nested loops), unless the
- * cause is a composite's field with earlier errors. */
-#define CEL_LOWER_REFUSED 1
-
 /* lower.c: adds an expression; @ret_root is its node. @diags gets a warning for a constant that
- * fails in some runs. The tree, its source and the environment must
- * outlive the graph. 0, CEL_LOWER_REFUSED or -ENOMEM. */
+ * fails in some runs, and an error for one that fails in every run and for too many nested loops.
+ * The tree, its source and the environment must outlive the graph. 0, CEL_REFUSED or -ENOMEM; where
+ * a composite's field had errors before, @diags has no new one. */
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 

@@ -1,5 +1,5 @@
-/* By hand, not by libc: inet_pton() takes texts that Kubernetes refuses. An address is its bytes; a
- * range, and every special kind of address, is a prefix. */
+/* IP addresses and ranges. Not parsed by libc: inet_pton() takes texts that Kubernetes rejects. An
+ * address is its bytes; a range, and every special kind of address, is a prefix. */
 
 #include "cel/ip.h"
 
@@ -294,10 +294,6 @@ bool cel_ip_is_loopback(const CelIp *ip) {
     return ip->family == 4 ? ip->bytes[0] == 127 : has_prefix(ip, one, 128);
 }
 
-static bool is_multicast(const CelIp *ip) {
-    return ip->family == 4 ? ip->bytes[0] >> 4 == 0xe : ip->bytes[0] == 0xff;
-}
-
 bool cel_ip_is_link_local_multicast(const CelIp *ip) {
     static const uint8_t all_hosts[] = {224, 0, 0};
 
@@ -314,10 +310,11 @@ bool cel_ip_is_link_local_unicast(const CelIp *ip) {
 
 bool cel_ip_is_global_unicast(const CelIp *ip) {
     static const uint8_t broadcast[] = {255, 255, 255, 255};
+    bool is_multicast = ip->family == 4 ? ip->bytes[0] >> 4 == 0xe : ip->bytes[0] == 0xff;
 
     if (ip->family == 4 && has_prefix(ip, broadcast, 32))
         return false;
-    return !cel_ip_is_unspecified(ip) && !cel_ip_is_loopback(ip) && !is_multicast(ip) &&
+    return !cel_ip_is_unspecified(ip) && !cel_ip_is_loopback(ip) && !is_multicast &&
            !cel_ip_is_link_local_unicast(ip);
 }
 

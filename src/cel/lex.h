@@ -67,16 +67,3 @@ CelToken cel_lex_next(CelLexer *lexer);
 
 /* As written; of a QUOTED the text between the quotes. */
 Str cel_token_text(const CelLexer *lexer, CelToken token);
-
-/* Whether it is a reserved word, which cannot be a variable or function: "for". The language
- * reserves "namespace", too, which is a variable here (schema/schema.h). */
-bool cel_word_is_reserved(Str word);
-
-/* The parts of a string or bytes literal. */
-typedef struct CelQuote {
-    bool is_bytes, is_raw, is_triple;
-    uint32_t prefix; /* bytes before the content: b, r and the quotes */
-} CelQuote;
-
-/* @text is a STRING or BYTES token. */
-CelQuote cel_quote_of(Str text);

@@ -48,15 +48,21 @@ static void complain_if(Messages *messages, bool is_wrong, Str text) {
     "'.', and " ALNUM_ENDS                                                                         \
     " (e.g. 'MyValue',  or 'my_value',  or '12345', " USED("(" NAME_PATTERN ")?")
 
-static bool is_label(Str text) {
+/* Small letters, capital ones if @has_capitals, digits, and inside of it what is in @inner. */
+static bool is_word(Str text, bool has_capitals, Str inner) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         bool is_end = i == 0 || i + 1 == text.len;
 
-        if (!ascii_is_lower(c) && !ascii_is_digit(c) && (c != '-' || is_end))
+        if (!(has_capitals ? ascii_is_letter(c) : ascii_is_lower(c)) && !ascii_is_digit(c) &&
+            (is_end || str_find(inner, c) == SIZE_MAX))
             return false;
     }
     return text.len > 0;
+}
+
+static bool is_label(Str text) {
+    return is_word(text, /* has_capitals= */ false, STR("-"));
 }
 
 /* Labels with dots between them. */
@@ -73,14 +79,7 @@ static bool is_subdomain(Str text) {
 
 /* A name of a qualified name, and a label's value that is not empty. */
 static bool is_qualified_part(Str text) {
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool is_end = i == 0 || i + 1 == text.len;
-
-        if (!ascii_is_alnum(c) && ((c != '-' && c != '_' && c != '.') || is_end))
-            return false;
-    }
-    return text.len > 0;
+    return is_word(text, /* has_capitals= */ true, STR("-_."));
 }
 
 static void check_label(Str text, Messages *messages) {

@@ -64,8 +64,6 @@ CEL_FUNCTION(distinct) {
     return cel_list_end(run, kept, n_kept);
 }
 
-/* The same, rearranged. */
-
 CEL_FUNCTION(reverse) {
     uint32_t n = args[0].list->n;
     CelValue error;

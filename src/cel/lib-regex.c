@@ -184,74 +184,65 @@ CEL_FUNCTION(extract_all) {
 /* regex.replace(). */
 
 typedef struct Replacement {
-    CelRun *run;
-    Str text;    /* in which is replaced */
+    Search search;
     Str written; /* the replacement, with \0 to \9 */
-    size_t n_groups;
     Buf out;
 } Replacement;
 
-/* Appends @part; false when there is no fuel for it. */
-static bool append(Replacement *r, Str part) {
+/* Appends @part; without fuel for it the run is over (run->limit). */
+static void append(Replacement *r, Str part) {
     buf_append(&r->out, part);
-    return cel_charge_bytes(r->run, part.len);
+    (void)cel_pay(r->search.run, 1 + part.len / 8);
 }
 
-/* The character after a \: another \, or the number of a group. */
+/* The character after a \: another \, or the number of a group. Null, or an error. */
 static CelValue append_escaped(Replacement *r, char c, const RegexSpan *spans) {
-    size_t group = (size_t)(c - '0');
+    CelRun *run = r->search.run;
+    size_t group = (size_t)(c - '0'), n_groups = regex_n_groups(r->search.regex);
 
     if (c == '\\')
-        return append(r, STR("\\")) ? cel_null() : cel_exhausted(r->run);
-    if (c < '0' || c > '9')
-        return cel_fail(r->run,
+        append(r, STR("\\"));
+    else if (c < '0' || c > '9')
+        return cel_fail(run,
             "invalid replacement string: '%.*s' \\ must be followed by a digit or \\",
             STR_FMT(r->written));
-    if (group > r->n_groups)
-        return cel_fail(r->run,
+    else if (group > n_groups)
+        return cel_fail(run,
             "replacement string references group %zu but regex has only %zu group(s)", group,
-            r->n_groups);
-    if (spans[group].from != SIZE_MAX && !append(r, cel_str(part_of(r->text, spans[group]))))
-        return cel_exhausted(r->run);
-    return cel_null();
+            n_groups);
+    else if (spans[group].from != SIZE_MAX)
+        append(r, cel_str(part_of(r->search.text, spans[group])));
+    return run->limit ? cel_limit(run) : cel_null();
 }
 
-/* Appends the replacement of one match, or returns the error. */
+/* Appends the replacement of one match. Null, or an error. */
 static CelValue append_replacement(Replacement *r, const RegexSpan *spans) {
-    size_t at = 0;
+    CelValue v = cel_null();
 
-    while (at < r->written.len) {
-        Str rest = str_skip(r->written, at);
+    for (Str rest = r->written; rest.len > 0 && v.kind != CEL_ERROR; rest = str_skip(rest, 2)) {
         size_t plain = str_find(rest, '\\');
-        CelValue v;
 
-        plain = plain == SIZE_MAX ? rest.len : plain;
-        if (!append(r, str_take(rest, plain)))
-            return cel_exhausted(r->run);
-        at += plain;
-        if (at == r->written.len)
-            break;
-        if (at + 1 == r->written.len)
-            return cel_fail(r->run, "invalid replacement string: '%.*s' \\ not allowed at end",
-                STR_FMT(r->written));
-        v = append_escaped(r, r->written.ptr[at + 1], spans);
-        if (v.kind == CEL_ERROR)
-            return v;
-        at += 2;
+        append(r, str_take(rest, plain));
+        rest = str_skip(rest, plain);
+        if (rest.len == 1)
+            return cel_fail(r->search.run,
+                "invalid replacement string: '%.*s' \\ not allowed at end", STR_FMT(r->written));
+        if (rest.len > 1)
+            v = append_escaped(r, rest.ptr[1], spans);
     }
-    return cel_null();
+    return v;
 }
 
 /* Replaces up to @count (negative: all) matches, and copies the text between them. */
-static CelValue replace_matches(Replacement *r, Search *search, int64_t count) {
+static CelValue replace_matches(Replacement *r, int64_t count) {
+    Search *search = &r->search;
     RegexSpan spans[GROUP_MAX + 1];
     size_t done = 0; /* of the text */
 
     while (count != 0 && next_match(search, spans)) {
         CelValue v;
 
-        if (!append(r, str_of(r->text.ptr + done, spans[0].from - done)))
-            return cel_exhausted(r->run);
+        append(r, str_of(search->text.ptr + done, spans[0].from - done));
         v = append_replacement(r, spans);
         if (v.kind == CEL_ERROR)
             return v;
@@ -260,22 +251,21 @@ static CelValue replace_matches(Replacement *r, Search *search, int64_t count) {
     }
     if (search->error.kind == CEL_ERROR)
         return search->error;
-    buf_append(&r->out, str_skip(r->text, done));
-    return buf_error(&r->out) < 0 ? cel_no_memory(r->run)
-                                  : cel_make_string(r->run, buf_str(&r->out));
+    buf_append(&r->out, str_skip(search->text, done));
+    return buf_error(&r->out) < 0 ? cel_no_memory(search->run)
+                                  : cel_make_string(search->run, buf_str(&r->out));
 }
 
 static CelValue replace_up_to(
     CelRun *run, const CelValue *args, const void *prepared, int64_t count) {
-    _cleanup_(search_done) Search search = search_of(run, args, prepared, "", GROUP_MAX + 1);
-    Replacement r = {.run = run, .text = search.text, .written = cel_str(args[2])};
-    CelValue v;
+    Replacement r = {
+        .search = search_of(run, args, prepared, "", GROUP_MAX + 1),
+        .written = cel_str(args[2]),
+        .out = BUF_INIT(CEL_MEMORY_DEFAULT),
+    };
+    CelValue v = r.search.regex ? replace_matches(&r, count) : r.search.error;
 
-    if (!search.regex)
-        return search.error;
-    r.n_groups = regex_n_groups(search.regex);
-    r.out = BUF_INIT(CEL_MEMORY_DEFAULT);
-    v = replace_matches(&r, &search, count);
+    search_done(&r.search);
     buf_done(&r.out);
     return v;
 }

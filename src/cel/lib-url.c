@@ -46,21 +46,16 @@ CEL_RETURNS(get_hostname, cel_string(url_of(args[0])->hostname))
 CEL_RETURNS(get_port, cel_string(url_of(args[0])->port))
 CEL_RETURNS(get_path, cel_string(url_of(args[0])->path))
 
+/* A parameter and its values, in order. */
 typedef struct Parameter {
-    CelValue name, value;
-    size_t next; /* the next one of the same name; 0: none (it is never the first) */
+    CelValue name;
+    VEC(CelValue) values;
 } Parameter;
-
-typedef struct Name {
-    size_t first, last; /* parameters */
-    size_t n;
-} Name;
 
 typedef struct Query {
     CelRun *run;
-    Map index; /* from a name to its number */
+    Map index; /* from a name to the number of its parameter */
     VEC(Parameter) parameters;
-    VEC(Name) names;
 } Query;
 
 /* A part of the query as a string; CEL_ABSENT when its escapes are bad. */
@@ -74,27 +69,14 @@ static CelValue unescaped(CelRun *run, Str text) {
 
 static bool add_parameter(Query *query, CelValue name, CelValue value) {
     uint32_t number = map_find(&query->index, cel_str(name));
-    size_t at = query->parameters.n;
-    Parameter *parameter = VEC_PUSH(&query->parameters, query->run->arena);
-    Name *entry;
 
-    if (!parameter)
-        return false;
-    *parameter = (Parameter){.name = name, .value = value};
-    if (number != MAP_NONE) {
-        entry = &query->names.items[number];
-        query->parameters.items[entry->last].next = at;
-    } else {
-        if (map_add(&query->index, cel_str(name), (uint32_t)query->names.n) < 0)
+    if (number == MAP_NONE) {
+        number = (uint32_t)query->parameters.n;
+        if (map_add(&query->index, cel_str(name), number) < 0 ||
+            !VEC_ADD(&query->parameters, query->run->arena, (Parameter){.name = name}))
             return false;
-        entry = VEC_PUSH(&query->names, query->run->arena);
-        if (!entry)
-            return false;
-        entry->first = at;
     }
-    entry->last = at;
-    entry->n++;
-    return true;
+    return VEC_ADD(&query->parameters.items[number].values, query->run->arena, value);
 }
 
 /* "name=value" or "name". One with a semicolon or bad escapes is skipped, as in Go. An error value,
@@ -114,34 +96,20 @@ static CelValue read_parameter(Query *query, Str part) {
     return add_parameter(query, name, value) ? cel_null() : cel_no_memory(query->run);
 }
 
-/* All values of one name, in order. */
-static CelValue list_values(const Query *query, const Name *name) {
-    CelValue *items = cel_list_begin(query->run, name->n);
-    size_t at = name->first;
-
-    if (!items)
-        return cel_no_memory(query->run);
-    for (size_t i = 0; i < name->n; i++) {
-        items[i] = query->parameters.items[at].value;
-        at = query->parameters.items[at].next;
-    }
-    return cel_list_end(query->run, items, name->n);
-}
-
 static CelValue make_map(const Query *query) {
-    CelEntry *entries = cel_map_begin(query->run, query->names.n);
+    CelEntry *entries = cel_map_begin(query->run, query->parameters.n);
 
     if (!entries)
         return cel_no_memory(query->run);
-    for (size_t i = 0; i < query->names.n; i++) {
-        const Name *name = &query->names.items[i];
+    for (size_t i = 0; i < query->parameters.n; i++) {
+        const Parameter *parameter = &query->parameters.items[i];
 
-        entries[i].key = query->parameters.items[name->first].name;
-        entries[i].value = list_values(query, name);
+        entries[i].key = parameter->name;
+        entries[i].value = cel_list_end(query->run, parameter->values.items, parameter->values.n);
         if (entries[i].value.kind == CEL_ERROR)
             return entries[i].value;
     }
-    return cel_map_end(query->run, entries, query->names.n);
+    return cel_map_end(query->run, entries, query->parameters.n);
 }
 
 CEL_CHARGED(get_query, url_of(args[0])->query.len) {

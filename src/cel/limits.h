@@ -1,7 +1,7 @@
 #pragma once
 
 /* Limits on the size of expressions and values. Limits of a single step are in its own header:
- * lower-internal.h, format.h, trace.h, explain.h. */
+ * lower.c, format.h, explain.h. */
 
 #define CEL_SOURCE_MAX (10 * 1024) /* bytes of an expression, as in Kubernetes */
 #define CEL_NODES_MAX 10000        /* nodes of a tree */

@@ -23,14 +23,7 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /* Not wiped on every run: all that is read was written before. */
-#if defined(__has_attribute)
-#if __has_attribute(uninitialized)
 #define UNINITIALISED __attribute__((uninitialized))
-#endif
-#endif
-#ifndef UNINITIALISED
-#define UNINITIALISED
-#endif
 
 typedef struct Memo {
     CelValue value; /* or an error */
@@ -111,12 +104,6 @@ static CelValue no_overload(const Machine *m, const CelInstruction *at) {
     return place_error(m, at, cel_no_overload(m->run));
 }
 
-static const CelHandler *find_handler(const CelCode *code, uint32_t pc) {
-    uint32_t handler = code->handler_of[pc];
-
-    return handler != CEL_NO_HANDLER ? &code->handlers[handler] : NULL;
-}
-
 /* Everything that has no value now because of @error, up to the one that absorbs it. */
 static void trace_error(const Machine *m, uint32_t pc, const CelHandler *handler, CelValue error) {
     uint32_t last = handler ? handler->owner : CEL_NO_OWNER;
@@ -153,7 +140,8 @@ static const CelInstruction *unwind(
     uint32_t pc = pc_of(m, at);
 
     for (;;) {
-        const CelHandler *handler = error.error->is_limit ? NULL : find_handler(m->code, pc);
+        uint32_t number = error.error->is_limit ? CEL_NO_HANDLER : m->code->handler_of[pc];
+        const CelHandler *handler = number != CEL_NO_HANDLER ? &m->code->handlers[number] : NULL;
 
         trace_error(m, pc, handler, error);
         if (handler) {
@@ -173,10 +161,9 @@ static const CelInstruction *unwind(
 static CelValue not_as_declared(const Machine *m, uint8_t declared, CelValue v) {
     Str want =
         declared == CEL_RECORD ? STR("record") : cel_type_of((CelValue){.kind = declared})->name;
-    Str have = cel_type_of(v)->name;
 
-    return cel_fail(
-        m->run, "declared as %.*s, but the value is of type %.*s", STR_FMT(want), STR_FMT(have));
+    return cel_fail(m->run, "declared as %.*s, but the value is of type %.*s", STR_FMT(want),
+        STR_FMT(cel_type_of(v)->name));
 }
 
 static CelValue no_value(const Machine *m, uint32_t slot) {
@@ -222,14 +209,6 @@ static CelValue opt_element(CelRun *run, CelValue v) {
     if (v.kind != CEL_OPTIONAL)
         return cel_no_overload(run);
     return v.inner ? *v.inner : cel_absent();
-}
-
-static CelValue opt_get(CelRun *run, CelValue v) {
-    return v.kind == CEL_OPTIONAL ? cel_op_opt_get(run, v) : cel_no_overload(run);
-}
-
-static CelValue opt_has(CelRun *run, CelValue v) {
-    return v.kind == CEL_OPTIONAL ? cel_op_opt_has(run, v) : cel_no_overload(run);
 }
 
 /* --- calls whose overload depends on the arguments -------------------------------------- */
@@ -290,15 +269,7 @@ static CelValue no_such_overload(
     return cel_fail(run, "no such overload: %.*s", STR_FMT(buf_str(&out)));
 }
 
-/* The one overload that could take them. */
-static CelValue call_checked(
-    CelRun *run, const CelCallee *callee, const CelValue *args, uint32_t n_args) {
-    if (!fits(callee, args, n_args) || !callee->fn)
-        return no_such_overload(run, callee, args, n_args);
-    return callee->fn(run, args, callee->prepared);
-}
-
-/* The first of several whose kinds fit: @callees and those that follow in the table. */
+/* The first whose kinds fit, of @callees and those that follow in the table. */
 static CelValue call_dispatch(
     CelRun *run, const CelCallee *callees, const CelValue *args, uint32_t n_args) {
     for (uint32_t i = 0; i < callees->n_candidates; i++) {
@@ -313,22 +284,6 @@ static CelValue call_dispatch(
 /* Functions of loops return an error, or any other value for success. */
 
 #define ROOM_FIRST 8 /* elements */
-
-static CelValue loop_begin(Loop *loop, const CelLoopCode *code, CelValue range, CelRun *run) {
-    if (range.kind != CEL_LIST && range.kind != CEL_MAP) {
-        Str name = cel_type_of(range)->name;
-
-        return cel_fail(run, "no such overload: %.*s is neither a list nor a map", STR_FMT(name));
-    }
-    *loop = (Loop){
-        .range = range,
-        .n = range.kind == CEL_LIST ? range.list->n : range.map->n,
-        .level = code->level,
-        .is_pairs = code->is_pairs,
-        .cost = code->cost,
-    };
-    return cel_null();
-}
 
 /* The next element into the variables: a list's element, with its index before it if there are two;
  * a map's key, and its value. The caller checked that there is one. */
@@ -409,16 +364,24 @@ static CelValue loop_verdict(const Loop *loop, bool is_all) {
 }
 
 static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
+    const CelLoopCode *code = &m->code->loops[number];
     Loop *loop = &m->loops[number];
-    CelValue r = loop_begin(loop, &m->code->loops[number], range, m->run);
 
-    if (r.kind == CEL_ERROR)
-        return r;
-    loop->below = m->loop;
-    loop->outer = m->levels[loop->level];
-    m->loop = m->levels[loop->level] = loop;
+    if (range.kind != CEL_LIST && range.kind != CEL_MAP)
+        return cel_fail(m->run, "no such overload: %.*s is neither a list nor a map",
+            STR_FMT(cel_type_of(range)->name));
+    *loop = (Loop){
+        .range = range,
+        .n = range.kind == CEL_LIST ? range.list->n : range.map->n,
+        .level = code->level,
+        .is_pairs = code->is_pairs,
+        .cost = code->cost,
+        .below = m->loop,
+        .outer = m->levels[code->level],
+    };
+    m->loop = m->levels[code->level] = loop;
     m->n_loops++;
-    return r;
+    return cel_null();
 }
 
 /* --- instructions ---------------------------------------------------------------------- */
@@ -559,7 +522,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
         FETCHED(at->a);
     }
     ON(OPT_GET) {
-        TOP = opt_get(run, TOP);
+        TOP = TOP.kind == CEL_OPTIONAL ? cel_op_opt_get(run, TOP) : cel_no_overload(run);
         FETCHED(at->a);
     }
     ON(EXPECT) {
@@ -569,7 +532,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     UNARY(OPT_FIELD, cel_opt_field(run, TOP, at->b))
     UNARY(TEST_SELECT, cel_test_select(run, TOP, constants[at->b]))
     UNARY(OPT_SELECT, cel_opt_select(run, TOP, constants[at->b]))
-    UNARY(OPT_HAS, opt_has(run, TOP))
+    UNARY(OPT_HAS, TOP.kind == CEL_OPTIONAL ? cel_op_opt_has(run, TOP) : cel_no_overload(run))
     UNARY(OPT_OF, cel_op_opt_of(run, TOP))
     UNARY(OPT_ELEMENT, opt_element(run, TOP))
     UNARY(NEG_INT, cel_op_neg_int(run, TOP))
@@ -588,7 +551,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
         sp++;
         CHECKED;
     }
-    OF_SEVERAL(CALL_CHECKED, at->a, call_checked(run, &code->callees[at->b], sp, at->a))
+    OF_SEVERAL(CALL_CHECKED, at->a, call_dispatch(run, &code->callees[at->b], sp, at->a))
     OF_SEVERAL(DISPATCH, at->a, call_dispatch(run, &code->callees[at->b], sp, at->a))
     OF_SEVERAL(LIST, at->b, make_list(run, sp, at->b))
     OF_SEVERAL(MAP, at->b, make_map(run, sp, at->b))
@@ -815,12 +778,6 @@ static size_t n_outer_loops(const CelCode *code) {
     return (size_t)__builtin_popcount(code->outer_levels);
 }
 
-static size_t room_needed(const CelCode *code) {
-    return code->height_max * sizeof(CelValue) +
-           (code->n_loops + n_outer_loops(code)) * sizeof(Loop) +
-           code->n_shared * (sizeof(Memo) + sizeof(Call));
-}
-
 /* The loops around the code's root, as far as it reads their variables. */
 static void enter_outer_loops(Machine *m, Loop *loops, const CelValue *variables) {
     static const CelError unbound = {.text = STR("no value for the variable of a loop")};
@@ -859,13 +816,16 @@ static CelValue *divide_room(Machine *m, void *room) {
 CelValue cel_run(const CelCode *code, CelRun *run, const CelValue *variables) {
     alignas(max_align_t) UNINITIALISED unsigned char small[ROOM_ON_STACK];
     Machine m = {.code = code, .run = run, .turn = TURN_ALWAYS};
+    size_t size = code->height_max * sizeof(CelValue) +
+                  (code->n_loops + n_outer_loops(code)) * sizeof(Loop) +
+                  code->n_shared * (sizeof(Memo) + sizeof(Call));
     void *room = small;
     CelValue v, *stack;
 
     if (!cel_charge(run, code->n_instructions))
         return cel_exhausted(run);
-    if (room_needed(code) > sizeof(small))
-        room = cel_alloc(run, room_needed(code));
+    if (size > sizeof(small))
+        room = cel_alloc(run, size);
     if (!room)
         return cel_no_memory(run);
     stack = divide_room(&m, room);

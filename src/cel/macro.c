@@ -4,7 +4,6 @@
 
 #include "cel/parser-internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #define MACRO_ARGS_MAX 4
@@ -103,14 +102,6 @@ static bool expand_has(CelBuilder *builder, const Macro *macro, CelCall *call) {
     return true;
 }
 
-static void check_different(CelBuilder *builder, const uint32_t *args) {
-    const CelNode *nodes = builder->nodes.items;
-
-    if (str_eq(nodes[args[0]].name, nodes[args[1]].name))
-        refuse(builder, &nodes[args[1]], "the first is the index or key, the second the value",
-            "both variables have the same name");
-}
-
 static bool expand_loop(CelBuilder *builder, const Macro *macro, CelCall *call) {
     uint32_t args[MACRO_ARGS_MAX] = {0};
     bool is_good = true;
@@ -122,8 +113,10 @@ static bool expand_loop(CelBuilder *builder, const Macro *macro, CelCall *call) 
                       macro->n_binders == 2 ? "it names a variable: map.all(key, value, …)"
                                             : "it names the variable: list.all(x, x > 0)") &&
                   is_good;
-    if (is_good && macro->n_binders == 2)
-        check_different(builder, args);
+    node = builder->nodes.items;
+    if (is_good && macro->n_binders == 2 && str_eq(node[args[0]].name, node[args[1]].name))
+        refuse(builder, &node[args[1]], "the first is the index or key, the second the value",
+            "both variables have the same name");
     node = cel_builder_add(
         builder, (CelNodeKind)macro->kind, call->first, call->n_args + 1, call->span);
     node->name = call->name;
@@ -136,8 +129,6 @@ static bool expand_loop(CelBuilder *builder, const Macro *macro, CelCall *call) 
 static CelNode *add_hidden(CelBuilder *builder, CelNodeKind kind, Str name, CelSpan span) {
     CelNode *node = cel_builder_add(builder, kind, cel_builder_next(builder), 0, span);
 
-    if (!name.ptr && !builder->is_stopped)
-        cel_builder_fail(builder, -ENOMEM);
     node->name = name;
     return node;
 }
@@ -290,7 +281,7 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
         return false;
     }
     if (!block_init(builder, call, args[0] - call->args, &block)) {
-        cel_builder_fail(builder, -ENOMEM);
+        builder->is_stopped = true;
         return true;
     }
     for (uint32_t i = 0; i < block.n; i++) {

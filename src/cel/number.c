@@ -24,15 +24,9 @@ bool cel_number_uint(Str text, uint64_t *ret) {
 }
 
 bool cel_number_int(Str text, int64_t *ret) {
-    bool is_negative = str_has_prefix(text, STR("-"));
-    uint64_t value;
+    bool has_plus = text.len > 1 && text.ptr[0] == '+' && ascii_is_digit(text.ptr[1]);
 
-    if (is_negative || str_has_prefix(text, STR("+")))
-        text = str_skip(text, 1);
-    if (!cel_number_uint(text, &value) || value > (uint64_t)INT64_MAX + is_negative)
-        return false;
-    *ret = is_negative ? (int64_t)(0 - value) : (int64_t)value;
-    return true;
+    return str_to_int64(str_skip(text, has_plus), ret);
 }
 
 /* [+-]inf, [+-]infinity, nan (without a sign). */

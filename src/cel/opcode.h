@@ -154,7 +154,7 @@ typedef enum CelImmediate {
     CEL_IMM_OVERLOAD, /* one */
     CEL_IMM_FUNCTION, /* several */
     CEL_IMM_COUNT,    /* of arguments */
-    CEL_IMM_LOOP,     /* its level and shape: CelLoopShape */
+    CEL_IMM_LOOP,     /* CEL_LOOP_LEVEL and CEL_LOOP_PAIRS (graph.h) */
     CEL_IMM_TARGET,   /* jump target */
     CEL_IMM_SHARED,   /* a part of the code that others recall */
     CEL_IMM_RANGE,    /* a loop of the code */

@@ -12,14 +12,6 @@ CelValue cel_overflow_uint(CelRun *run) {
     return cel_fail(run, "unsigned integer overflow");
 }
 
-CelValue cel_division_by_zero(CelRun *run) {
-    return cel_fail(run, "division by zero");
-}
-
-CelValue cel_modulus_by_zero(CelRun *run) {
-    return cel_fail(run, "modulus by zero");
-}
-
 /* Where in a list @index points: a number of any kind, if it is a whole one. CEL_ABSENT: out
  * of bounds. An error: no index at all. */
 static CelValue index_place(CelRun *run, const CelList *list, CelValue index) {

@@ -27,8 +27,6 @@
 /* Out of line: errors, and rare cases. */
 CelValue cel_overflow_int(CelRun *run);
 CelValue cel_overflow_uint(CelRun *run);
-CelValue cel_division_by_zero(CelRun *run);
-CelValue cel_modulus_by_zero(CelRun *run);
 
 /* An index that is not an int within bounds: 1u and 1.0 equal 1 (lists/index/zero_based_uint);
  * anything else is an error. */
@@ -78,7 +76,7 @@ CEL_CHECKED(mul, int, i)
 
 static inline CelValue cel_op_div_int(CelRun *run, CelValue a, CelValue b) {
     if (b.i == 0)
-        return cel_division_by_zero(run);
+        return cel_fail(run, "division by zero");
     if (b.i == -1 && a.i == INT64_MIN)
         return cel_overflow_int(run);
     return cel_int(a.i / b.i);
@@ -87,7 +85,7 @@ static inline CelValue cel_op_div_int(CelRun *run, CelValue a, CelValue b) {
 /* INT64_MIN % -1 is an error, because the division is. */
 static inline CelValue cel_op_mod_int(CelRun *run, CelValue a, CelValue b) {
     if (b.i == 0)
-        return cel_modulus_by_zero(run);
+        return cel_fail(run, "modulus by zero");
     if (b.i == -1 && a.i == INT64_MIN)
         return cel_overflow_int(run);
     return cel_int(a.i % b.i);
@@ -98,8 +96,8 @@ CEL_UNARY(neg_int, a.i != INT64_MIN ? cel_int(-a.i) : cel_overflow_int(run))
 CEL_CHECKED(add, uint, u)
 CEL_CHECKED(sub, uint, u)
 CEL_CHECKED(mul, uint, u)
-CEL_BINARY(div_uint, b.u != 0 ? cel_uint(a.u / b.u) : cel_division_by_zero(run))
-CEL_BINARY(mod_uint, b.u != 0 ? cel_uint(a.u % b.u) : cel_modulus_by_zero(run))
+CEL_BINARY(div_uint, b.u != 0 ? cel_uint(a.u / b.u) : cel_fail(run, "division by zero"))
+CEL_BINARY(mod_uint, b.u != 0 ? cel_uint(a.u % b.u) : cel_fail(run, "modulus by zero"))
 CEL_BINARY(add_double, cel_double(a.d + b.d))
 CEL_BINARY(sub_double, cel_double(a.d - b.d))
 

@@ -244,12 +244,6 @@ static const CelOpen *open_bracket(const CelParser *parser) {
     return &parser->opens.items[i];
 }
 
-static bool has_elements(const CelParser *parser) {
-    CelOpenKind kind = open_bracket(parser)->kind;
-
-    return kind == CEL_OPEN_CALL || kind >= CEL_OPEN_LIST;
-}
-
 /* {key value}: goes on with the value. False: this is not the place of a key. */
 static bool blame_key(CelParser *parser) {
     const CelOpen *bracket = open_bracket(parser);
@@ -263,11 +257,6 @@ static bool blame_key(CelParser *parser) {
     open->n++;
     parser->needs_operand = true;
     return true;
-}
-
-static bool is_not(const CelParser *parser) {
-    return parser->previous.kind == CEL_TOKEN_IDENT &&
-           str_eq_nocase(cel_token_text(&parser->lexer, parser->previous), STR("not"));
 }
 
 static const char *operator_hint(const CelParser *parser, CelNodeKind last) {
@@ -290,12 +279,14 @@ static const char *operator_hint(const CelParser *parser, CelNodeKind last) {
 
 void cel_parser_report_operator(CelParser *parser) {
     CelNodeKind last = (CelNodeKind)cel_builder_last(&parser->builder)->kind;
+    CelOpenKind bracket = open_bracket(parser)->kind;
+    Str before = cel_token_text(&parser->lexer, parser->previous);
 
     if (is_blamed_already(parser))
         hush(parser);
-    if (is_not(parser))
+    if (parser->previous.kind == CEL_TOKEN_IDENT && str_eq_nocase(before, STR("not")))
         BLAME(parser, parser->previous.from, parser->previous.to, "write '!'",
-            "'%.*s' is not an operator", STR_FMT(cel_token_text(&parser->lexer, parser->previous)));
+            "'%.*s' is not an operator", STR_FMT(before));
     else if (blame_word(parser) || blame_key(parser))
         return;
     else if (parser->token.kind == CEL_TOKEN_LPAREN)
@@ -303,7 +294,8 @@ void cel_parser_report_operator(CelParser *parser) {
             "what stands before this bracket cannot be called");
     else
         BLAME_NEXT(parser, operator_hint(parser, last), "an operator%s is missing before %s",
-            has_elements(parser) ? " or a comma" : "", found(parser).text);
+            bracket == CEL_OPEN_CALL || bracket >= CEL_OPEN_LIST ? " or a comma" : "",
+            found(parser).text);
     if (parser->token.kind == CEL_TOKEN_QUOTED || parser->token.kind == CEL_TOKEN_NOT)
         cel_parser_advance(parser);
     else

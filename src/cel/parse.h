@@ -5,15 +5,10 @@
  * parser resumes at the next comma, closing bracket or operator that fits. */
 
 #include "base/diag.h"
-#include "cel/tree.h"
+#include "cel/check.h"
 
-typedef struct CelParseOptions {
-    bool no_macros; /* has(), all() … are plain function calls */
-} CelParseOptions;
-
-#define CEL_PARSE_REFUSED 1 /* the text has errors; they are in @diags */
-
-/* @source is borrowed and must outlive the tree; everything else is in @arena. 0,
- * CEL_PARSE_REFUSED, or a negative errno. @file is the name of the source in messages. */
-int cel_parse(Str file, Str source, const CelParseOptions *options, Arena *arena, DiagList *diags,
+/* @source is borrowed and must outlive the tree; everything else is in @arena. 0, CEL_REFUSED or
+ * -ENOMEM. @file is the name of the source in messages. Of @options, which may be NULL, only
+ * no_macros matters. */
+int cel_parse(Str file, Str source, const CelOptions *options, Arena *arena, DiagList *diags,
     CelTree **ret) MUST_CHECK;

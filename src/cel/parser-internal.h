@@ -1,12 +1,12 @@
 #pragma once
 
 /*
- * Parser internals: parse.c is the loop, operand.c reads operands, reduce.c operators and calls,
- * parse-errors.c reports errors, macro.c expands macros, builder.c makes nodes in post-order.
+ * Parser internals: parse.c is the parser and makes the nodes, in post-order; parse-errors.c
+ * reports errors, macro.c expands macros.
  *
  * At a limit or without memory the builder stops: it drops further nodes, and the parser checks
  * is_stopped. While the tree grows, an IDENT's @call is a distance, because macros may move parts
- * of the tree; cel_builder_finish() converts it.
+ * of the tree; cel_parse() converts it.
  *
  * CelOpen is a bracket that is not closed yet, or an operator whose right side is not read yet.
  * Brackets and conditionals are counted, up to CEL_NESTING_MAX.
@@ -22,7 +22,6 @@ typedef struct CelBuilder {
     CelLexer *lexer; /* the source, and the list of errors */
     VEC(CelNode) nodes;
     bool is_stopped;
-    int error;     /* -ENOMEM */
     CelNode spare; /* returned by a stopped builder */
 } CelBuilder;
 
@@ -73,11 +72,6 @@ CelNode *cel_builder_copy(CelBuilder *builder, uint32_t first, uint32_t n);
 /* Adds copies of finished parts again. */
 void cel_builder_append(CelBuilder *builder, const CelNode *nodes, uint32_t n);
 
-void cel_builder_fail(CelBuilder *builder, int error);
-
-/* The tree; NULL when out of memory. */
-CelTree *cel_builder_finish(CelBuilder *builder, Str file);
-
 typedef enum CelOpenKind {
     CEL_OPEN_TEXT, /* the expression as a whole: at the bottom, never taken off */
     CEL_OPEN_GROUP,
@@ -112,7 +106,7 @@ typedef struct CelOpen {
 } CelOpen;
 
 typedef struct CelParser {
-    const CelParseOptions *options;
+    const CelOptions *options;
     CelSyntaxErrors errors;
     CelLexer lexer;
     CelBuilder builder;
@@ -132,12 +126,6 @@ static inline CelOpen *cel_parser_top(CelParser *parser) {
 }
 
 void cel_parser_advance(CelParser *parser);
-
-/* Takes the next token if it is of @kind. */
-bool cel_parser_take(CelParser *parser, CelTokenKind kind);
-
-/* Where a value must come (operand.c): reads a name or literal, or opens a bracket. */
-void cel_parser_read_operand(CelParser *parser);
 
 /* An operand was read; @is_name: a plain name with dots. */
 void cel_parser_got_operand(CelParser *parser, bool is_name);
@@ -189,5 +177,6 @@ bool cel_macro_expand(CelBuilder *builder, CelCall *call);
  * makes one more value possible. CEL_ABSENT after an error, which has been reported. */
 CelValue cel_literal_number(const CelLexer *lexer, CelToken token, bool is_negative);
 
-/* @token is a STRING or BYTES. 0 or -ENOMEM. */
-int cel_literal_text(const CelLexer *lexer, CelToken token, Arena *arena, CelValue *ret) MUST_CHECK;
+/* @token is a STRING or BYTES. CEL_ABSENT after an error, which has been reported, or when @arena
+ * is full. */
+CelValue cel_literal_text(const CelLexer *lexer, CelToken token, Arena *arena);

@@ -158,31 +158,11 @@ static void print_optional(Printer *p, const CelValue *inner, uint32_t depth) {
     buf_append_char(p->out, ')');
 }
 
-static void print_parts(Printer *p, CelValue v, uint32_t depth) {
-    if (depth > CEL_VALUE_DEPTH_MAX) {
+static void print_at(Printer *p, CelValue v, uint32_t depth) {
+    if (v.kind >= CEL_LIST && depth > CEL_VALUE_DEPTH_MAX) {
         buf_append(p->out, STR("…"));
         return;
     }
-    switch (v.kind) {
-    case CEL_LIST:
-        print_list(p, v.list, depth + 1);
-        break;
-    case CEL_MAP:
-        print_map(p, v.map, depth + 1);
-        break;
-    case CEL_RECORD:
-        print_record(p, v.record, depth + 1);
-        break;
-    case CEL_OPTIONAL:
-        print_optional(p, v.inner, depth + 1);
-        break;
-    default:
-        cel_opaque_of_kind(v.kind)->print(v.opaque, p->out);
-        break;
-    }
-}
-
-static void print_at(Printer *p, CelValue v, uint32_t depth) {
     switch (v.kind) {
     case CEL_ABSENT:
         buf_append(p->out, STR("absent"));
@@ -218,8 +198,20 @@ static void print_at(Printer *p, CelValue v, uint32_t depth) {
     case CEL_TYPE: /* as an expression writes it: google.protobuf.Timestamp, and a bare list */
         buf_append(p->out, v.type->name);
         break;
+    case CEL_LIST:
+        print_list(p, v.list, depth + 1);
+        break;
+    case CEL_MAP:
+        print_map(p, v.map, depth + 1);
+        break;
+    case CEL_RECORD:
+        print_record(p, v.record, depth + 1);
+        break;
+    case CEL_OPTIONAL:
+        print_optional(p, v.inner, depth + 1);
+        break;
     default:
-        print_parts(p, v, depth);
+        cel_opaque_of_kind(v.kind)->print(v.opaque, p->out);
         break;
     }
 }

@@ -26,19 +26,10 @@ static const CelType *copy_type(const CelType *type, Arena *arena) {
 
 int cel_compile_tree(const CelEnv *env, Str file, Str source, const CelOptions *options,
     Arena *arena, DiagList *diags, CelChecked **ret) {
-    CelParseOptions parse = {.no_macros = options->no_macros};
     CelTree *tree = NULL;
-    int r;
+    int r = cel_parse(file, source, options, arena, diags, &tree);
 
-    r = cel_parse(file, source, &parse, arena, diags, &tree);
-    if (r == CEL_PARSE_REFUSED)
-        return CEL_COMPILE_REFUSED;
-    if (r != 0)
-        return error_fold(r);
-    r = cel_check(env, tree, options, arena, diags, ret);
-    if (r == CEL_CHECK_REFUSED)
-        return CEL_COMPILE_REFUSED;
-    return error_fold(r);
+    return r == 0 ? cel_check(env, tree, options, arena, diags, ret) : r;
 }
 
 static int compile_code(const CelChecked *checked, const CelOptions *options, Arena *scratch,
@@ -51,11 +42,7 @@ static int compile_code(const CelChecked *checked, const CelOptions *options, Ar
     if (!graph)
         return -ENOMEM;
     r = cel_lower(graph, checked, options, diags, &root);
-    if (r == CEL_LOWER_REFUSED)
-        return CEL_COMPILE_REFUSED;
-    if (r != 0)
-        return error_fold(r);
-    return error_fold(cel_emit(graph, root, &emit, arena, ret));
+    return r == 0 ? error_fold(cel_emit(graph, root, &emit, arena, ret)) : r;
 }
 
 int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *options, Arena *arena,
@@ -64,7 +51,6 @@ int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *optio
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_MAX);
     CelProgram *program = ARENA_NEW(arena, CelProgram);
     CelChecked *checked = NULL;
-    CelCode *code = NULL;
     int r;
 
     if (!scratch || !program)
@@ -72,22 +58,17 @@ int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *optio
     if (!options)
         options = &plain;
     r = cel_compile_tree(env, file, source, options, scratch, diags, &checked);
-    if (r != 0)
-        return r;
-    r = cel_cost_estimate(checked, scratch, &program->cost);
-    if (r < 0)
-        return r;
-    if (options->cost_limit > 0 && program->cost.max > options->cost_limit) {
+    if (r == 0)
+        r = cel_cost_estimate(checked, scratch, &program->cost);
+    if (r == 0 && options->cost_limit > 0 && program->cost.max > options->cost_limit) {
         cel_cost_refuse(checked, program->cost, options->cost_limit, diags);
-        return CEL_COMPILE_REFUSED;
+        r = CEL_REFUSED;
     }
-    r = compile_code(checked, options, scratch, arena, diags, &code);
+    if (r == 0)
+        r = compile_code(checked, options, scratch, arena, diags, &program->code);
     if (r != 0)
         return r;
-    program->code = code;
     program->type = copy_type(cel_checked_type(checked), arena);
-    if (!program->type)
-        return -ENOMEM;
     *ret = program;
-    return 0;
+    return program->type ? 0 : -ENOMEM;
 }

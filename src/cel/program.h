@@ -6,11 +6,11 @@
  *     text -- parse --> tree -- check --> types -- lower --> graph -- emit --> code
  *                                    \-- cost: refused above a limit
  *
- *     text -> tree     lex, literal, parse, operand, reduce, builder, macro, parse-errors, report
- *     tree -> types    check*, resolve, overload*, suggest, type, unify, env, signature, cost*
- *     types -> graph   lower*, graph, opcode.h
+ *     text -> tree     lex, parse, macro, parse-errors, report
+ *     tree -> types    check*, resolve, overload, type, unify, env, signature, cost
+ *     types -> graph   lower, graph, opcode.h
  *     graph -> code    emit, disassemble, code.h
- *     code -> value    machine*, operators, trace, explain*
+ *     code -> value    machine, operators, explain
  *     values           value, run, print, elements
  *     libraries        library.h, lib-*; number, time, zone, format, quantity, semver, ip, url
  *
@@ -24,19 +24,17 @@
 #include "cel/graph.h"
 
 typedef struct CelProgram {
-    const CelCode *code;
+    CelCode *code;
     const CelType *type; /* of the result */
     CelCostRange cost;
 } CelProgram;
 
-#define CEL_COMPILE_REFUSED 1 /* @diags has the errors */
-
 /* The program is in @arena; temporary data has its own arena. @source need not outlive the call;
- * @env must outlive the program. @options may be NULL. 0, CEL_COMPILE_REFUSED or -ENOMEM. */
+ * @env must outlive the program. @options may be NULL. 0, CEL_REFUSED or -ENOMEM. */
 int cel_compile(const CelEnv *env, Str file, Str source, const CelOptions *options, Arena *arena,
     DiagList *diags, CelProgram **ret) MUST_CHECK;
 
 /* The first two steps: a checked tree in @arena, which refers to @source and @env. @options may not
- * be NULL. 0, CEL_COMPILE_REFUSED or -ENOMEM. */
+ * be NULL. 0, CEL_REFUSED or -ENOMEM. */
 int cel_compile_tree(const CelEnv *env, Str file, Str source, const CelOptions *options,
     Arena *arena, DiagList *diags, CelChecked **ret) MUST_CHECK;

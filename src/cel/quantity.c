@@ -1,6 +1,6 @@
-/* A sign and 256 bits of nano-units; base/quantity reads what fits its 128 bits. Unlike in
- * Kubernetes, but as documented there, whether an amount is an integer depends on the number, not
- * its spelling (1000m is one), and a double is the nearest one. */
+/* Quantities: a sign and 256 bits of nano-units; base/quantity reads those of up to 128 bits.
+ * Unlike Kubernetes' code, but as it is documented, whether an amount is an integer depends on the
+ * number, not its spelling (1000m is one), and a double is the nearest one. */
 
 #include "cel/quantity.h"
 
@@ -138,9 +138,7 @@ int cel_quantity_parse(Str text, CelQuantity *ret) {
 }
 
 int cel_quantity_sign(const CelQuantity *amount) {
-    if (is_zero(amount))
-        return 0;
-    return amount->is_negative ? -1 : 1;
+    return is_zero(amount) ? 0 : amount->is_negative ? -1 : 1;
 }
 
 int cel_quantity_cmp(const CelQuantity *a, const CelQuantity *b) {
@@ -152,18 +150,14 @@ int cel_quantity_cmp(const CelQuantity *a, const CelQuantity *b) {
 bool cel_quantity_add(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) {
     int order = magnitude_cmp(a, b);
 
-    *ret =
-        (CelQuantity){.is_negative = a->is_negative, .format = is_zero(a) ? b->format : a->format};
+    *ret = (CelQuantity){
+        .is_negative = order < 0 ? b->is_negative : a->is_negative,
+        .format = is_zero(a) ? b->format : a->format,
+    };
     if (a->is_negative == b->is_negative)
         return magnitude_add(a, b, ret);
-    if (order < 0) {
-        magnitude_sub(b, a, ret);
-        ret->is_negative = b->is_negative;
-        return true;
-    }
-    magnitude_sub(a, b, ret);
-    if (order == 0)
-        ret->is_negative = false;
+    ret->is_negative &= order != 0;
+    magnitude_sub(order < 0 ? b : a, order < 0 ? a : b, ret);
     return true;
 }
 

@@ -52,17 +52,13 @@ void *cel_alloc(CelRun *run, size_t size) {
 }
 
 /* Its texts outlive the run or are in its arena. */
-static CelValue fail_with(CelRun *run, CelError what) {
+static CelValue fail(CelRun *run, CelError what) {
     CelError *error = cel_alloc(run, sizeof(*error));
 
     if (!error)
         return cel_no_memory(run);
     *error = what;
     return error_value(error);
-}
-
-static CelValue fail(CelRun *run, Str text, Str hint) {
-    return fail_with(run, (CelError){.text = text, .hint = hint});
 }
 
 /* Most texts have nothing to fill in and are used as they are: an absorbed error should be
@@ -73,7 +69,7 @@ CelValue cel_fail(CelRun *run, const char *format, ...) {
     int n;
 
     if (!strchr(format, '%'))
-        return fail(run, str_from_c(format), STR_NULL);
+        return fail(run, (CelError){.text = str_from_c(format)});
     va_start(args, format);
     n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
@@ -85,16 +81,10 @@ CelValue cel_fail(CelRun *run, const char *format, ...) {
 }
 
 CelValue cel_fail_hint(CelRun *run, Str text, Str hint) {
-    Str copy = arena_copy(run->arena, text), hint_copy = STR_NULL;
-
-    if (!copy.ptr)
-        return cel_no_memory(run);
-    if (hint.len > 0) {
-        hint_copy = arena_copy(run->arena, hint);
-        if (!hint_copy.ptr)
-            return cel_no_memory(run);
-    }
-    return fail(run, copy, hint_copy);
+    text = arena_copy(run->arena, text);
+    hint = hint.len > 0 ? arena_copy(run->arena, hint) : STR("");
+    return text.ptr && hint.ptr ? fail(run, (CelError){.text = text, .hint = hint})
+                                : cel_no_memory(run);
 }
 
 Str cel_excerpt(Str text) {
@@ -102,7 +92,7 @@ Str cel_excerpt(Str text) {
 }
 
 CelValue cel_no_overload(CelRun *run) {
-    return fail(run, STR("no such overload"), STR_NULL);
+    return fail(run, (CelError){.text = STR("no such overload")});
 }
 
 /* A missing key or field. @text is in the run's arena; NULL: out of memory. */
@@ -112,7 +102,7 @@ static CelValue fail_absent(CelRun *run, Str text) {
 
     if (!text.ptr)
         return cel_no_memory(run);
-    return fail_with(run, (CelError){.text = text, .hint = hint, .is_absence = true});
+    return fail(run, (CelError){.text = text, .hint = hint, .is_absence = true});
 }
 
 /* @what, and the front of a key. A NULL pointer: out of memory. */
@@ -271,5 +261,5 @@ CelValue cel_map_end(CelRun *run, CelEntry *entries, size_t n) {
     if (repeated == n)
         return cel_map(map);
     text = print_key(run, STR("repeated key: "), entries[repeated].key);
-    return text.ptr ? fail(run, text, STR_NULL) : cel_no_memory(run);
+    return text.ptr ? fail(run, (CelError){.text = text}) : cel_no_memory(run);
 }

@@ -9,7 +9,7 @@
 #include "cel/value.h"
 
 typedef struct CelZones CelZones; /* zone.h */
-typedef struct CelTrace CelTrace; /* machine.h */
+typedef struct CelTrace CelTrace; /* code.h */
 
 struct CelRun {
     Arena *arena;

@@ -1,5 +1,5 @@
-/* A reader with one position and no look-ahead but the next byte. Every type parameter gets its
- * number when it is met first, so that the checker finds its variable by index. */
+/* Parses signatures of overloads, with one byte of look-ahead. Type parameters are numbered in the
+ * order of their first use, so that the checker finds their variables by index. */
 
 #include "cel/env.h"
 
@@ -98,8 +98,7 @@ static const CelType *simple_named(Reader *reader, Str name) {
     if (name.len == 1 && name.ptr[0] >= 'A' && name.ptr[0] <= 'Z')
         return param_named(reader, name);
     for (size_t i = 0; cel_types[i]; i++)
-        if (str_eq(name, cel_types[i]->name) && cel_types[i]->kind != CEL_T_LIST &&
-            cel_types[i]->kind != CEL_T_MAP && cel_types[i]->kind != CEL_T_OPTIONAL)
+        if (str_eq(name, cel_types[i]->name))
             return cel_types[i];
     for (size_t i = 0; i < ELEMENTS_OF(aliases); i++)
         if (str_eq(name, aliases[i].name))
@@ -107,31 +106,28 @@ static const CelType *simple_named(Reader *reader, Str name) {
     record = reader->env ? cel_env_record(reader->env, name) : NULL;
     if (record)
         return record;
-    if (str_is(name, "list") || str_is(name, "google.protobuf.ListValue"))
+    if (str_is(name, "google.protobuf.ListValue"))
         return cel_list_of(reader->arena, &cel_dyn_type);
-    if (str_is(name, "map"))
-        return cel_map_of(reader->arena, &cel_dyn_type, &cel_dyn_type);
     if (str_is(name, "google.protobuf.Struct"))
         return cel_map_of(reader->arena, &cel_string_type, &cel_dyn_type);
-    if (str_is(name, "optional_type"))
-        return cel_optional_of(reader->arena, &cel_dyn_type);
     return NULL;
 }
 
+/* @n is 0 for a bare list, map or optional_type: @params are dyn then. */
 static const CelType *compound(Reader *reader, Str name, const CelType **params, size_t n) {
     Arena *arena = reader->arena;
 
-    if (str_is(name, "list") && n == 1)
+    if (str_is(name, "list") && n <= 1)
         return cel_list_of(arena, params[0]);
-    if (str_is(name, "map") && n == 2)
+    if (str_is(name, "map") && n != 1 && n <= 2)
         return cel_map_of(arena, params[0], params[1]);
-    if (str_is(name, "optional_type") && n == 1)
+    if (str_is(name, "optional_type") && n <= 1)
         return cel_optional_of(arena, params[0]);
     if (str_is(name, "type") && n == 1)
         return cel_type_of_type(arena, params[0]);
     if (str_is(name, "wrapper") && n == 1)
         return params[0];
-    return NULL;
+    return n == 0 ? simple_named(reader, name) : NULL;
 }
 
 static const CelType *read_type(Reader *reader, unsigned depth);
@@ -168,14 +164,14 @@ static const CelType *read_opaque(Reader *reader, unsigned depth) {
 
 /* Recursion: CEL_TYPE_DEPTH_MAX bounds it. */
 static const CelType *read_type(Reader *reader, unsigned depth) {
-    const CelType *params[CEL_TYPE_PARAMS_MAX];
+    const CelType *params[CEL_TYPE_PARAMS_MAX] = {&cel_dyn_type, &cel_dyn_type};
     Str name = take_name(reader);
-    size_t n;
+    size_t n = 0;
 
     if (name.len == 0 || depth >= CEL_TYPE_DEPTH_MAX)
         return NULL;
     if (!take(reader, STR("(")))
-        return simple_named(reader, name);
+        return compound(reader, name, params, n);
     if (str_is(name, "param")) {
         name = take_name(reader);
         return take(reader, STR(")")) ? param_named(reader, name) : NULL;

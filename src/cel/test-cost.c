@@ -36,7 +36,7 @@ static CelChecked *checked(const char *source, Arena *arena) {
     CelEnv *env = cel_env_extend(cel_env_new(arena), arena);
     DiagList diags = DIAG_LIST_IN(arena);
     CelOptions options = {.mixed_literals = true};
-    CelParseOptions parse_options = {0};
+    CelOptions parse_options = {0};
     CelChecked *ret = NULL;
     CelTree *tree = NULL;
 

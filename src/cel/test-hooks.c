@@ -201,7 +201,7 @@ static void test_constants_are_checked(void **state) {
         const Diag *diag;
 
         assert_case(cases[i].source, cel_compile(f->env, STR("test"), str_from_c(cases[i].source),
-                                         NULL, f->arena, &diags, &program) == CEL_COMPILE_REFUSED);
+                                         NULL, f->arena, &diags, &program) == CEL_REFUSED);
         diag = &diags.diags.items[0];
         assert_case(cases[i].source,
             memmem(diag->text.ptr, diag->text.len, cases[i].text, strlen(cases[i].text)));
@@ -350,8 +350,8 @@ static void test_composite_alone_is_refused(void **state) {
         DiagList diags = DIAG_LIST_IN(f->arena);
         CelChecked *checked = fixture_check(f, sources[i]);
 
-        assert_case(sources[i],
-            cel_lower(v.graph, checked, &f->options, &diags, &root) == CEL_LOWER_REFUSED);
+        assert_case(
+            sources[i], cel_lower(v.graph, checked, &f->options, &diags, &root) == CEL_REFUSED);
         assert_text(sources[i], diags.diags.items[0].text, "'variables' has no value of its own");
     }
 }
@@ -366,7 +366,7 @@ static void test_composite_field_that_was_refused(void **state) {
     define_some(f, &v);
     v.nodes[0] = CEL_NO_NODE;
     checked = fixture_check(f, "variables.twice > 1");
-    assert_int_equal(cel_lower(v.graph, checked, &f->options, &f->diags, &root), CEL_LOWER_REFUSED);
+    assert_int_equal(cel_lower(v.graph, checked, &f->options, &f->diags, &root), CEL_REFUSED);
     assert_int_equal(f->diags.n_errors, 0);
 }
 

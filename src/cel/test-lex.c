@@ -165,7 +165,7 @@ static CelValue read_literal(const char *text, Arena *arena, DiagList *diags) {
     if (is_negative)
         token = cel_lex_next(&lexer);
     if (token.kind == CEL_TOKEN_STRING || token.kind == CEL_TOKEN_BYTES)
-        assert_int_equal(cel_literal_text(&lexer, token, arena, &value), 0);
+        value = cel_literal_text(&lexer, token, arena);
     else
         value = cel_literal_number(&lexer, token, is_negative);
     return value;

@@ -104,7 +104,7 @@ typedef struct TreeCase {
     const char *text, *tree;
 } TreeCase;
 
-static void check_trees(const TreeCase *cases, size_t n, const CelParseOptions *options) {
+static void check_trees(const TreeCase *cases, size_t n, const CelOptions *options) {
     for (size_t i = 0; i < n; i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
         _cleanup_(buf_done) Buf out = BUF_INIT(BUDGET);
@@ -291,7 +291,7 @@ static void test_macros(void **state) {
 }
 
 static void test_no_macros(void **state) {
-    static const CelParseOptions options = {.no_macros = true};
+    static const CelOptions options = {.no_macros = true};
     static const TreeCase cases[] = {
         {"has(a.b)", "(has (select b a))"},
         {"l.all(x.y, x)", "(~all l (select y x) x)"},
@@ -358,7 +358,7 @@ static void test_positions(void **state) {
         int r = cel_parse(STR("test"), str_from_c(cases[i].text), NULL, arena, &diags, &tree);
 
         if (!cases[i].dump) {
-            assert_case(cases[i].text, r == CEL_PARSE_REFUSED);
+            assert_case(cases[i].text, r == CEL_REFUSED);
             continue;
         }
         assert_case(cases[i].text, r == 0);
@@ -520,7 +520,7 @@ static void test_mistakes(void **state) {
         CelTree *tree = NULL;
         int r = cel_parse(STR("test"), str_from_c(cases[i].text), NULL, arena, &diags, &tree);
 
-        assert_case(cases[i].text, r == CEL_PARSE_REFUSED && !tree);
+        assert_case(cases[i].text, r == CEL_REFUSED && !tree);
         assert_text(cases[i].text, mistakes_text(&diags, arena), cases[i].errors);
     }
 }
@@ -533,8 +533,8 @@ static void test_printed(void **state) {
     CelTree *tree = NULL;
 
     (void)state;
-    assert_int_equal(cel_parse(STR("rule"), STR("a == 1 &&\n  b = 2"), NULL, arena, &diags, &tree),
-        CEL_PARSE_REFUSED);
+    assert_int_equal(
+        cel_parse(STR("rule"), STR("a == 1 &&\n  b = 2"), NULL, arena, &diags, &tree), CEL_REFUSED);
     diag_list_print(&diags, /* colour= */ false, &out);
     assert_text("printed", buf_str(&out),
         "rule:2:5: error: there is no operator '='\n"
@@ -562,7 +562,7 @@ static void test_not_text(void **state) {
         CelTree *tree = NULL;
 
         assert_int_equal(
-            cel_parse(STR("test"), cases[i].text, NULL, arena, &diags, &tree), CEL_PARSE_REFUSED);
+            cel_parse(STR("test"), cases[i].text, NULL, arena, &diags, &tree), CEL_REFUSED);
         assert_text("not text", mistakes_text(&diags, arena), cases[i].errors);
     }
 }
@@ -570,8 +570,8 @@ static void test_not_text(void **state) {
 /* --- limits ---------------------------------------------------------------- */
 
 /* Parses @open n times, @middle, @close n times; returns the first error. */
-static Str repeat(const char *open, const char *middle, const char *close, size_t n,
-    const CelParseOptions *options) {
+static Str repeat(
+    const char *open, const char *middle, const char *close, size_t n, const CelOptions *options) {
     static char error[4096];
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf text = BUF_INIT(BUDGET), out = BUF_INIT(BUDGET);
@@ -591,7 +591,7 @@ static Str repeat(const char *open, const char *middle, const char *close, size_
         assert_true(out.len > 0);
         return STR("good");
     }
-    assert_int_equal(r, CEL_PARSE_REFUSED);
+    assert_int_equal(r, CEL_REFUSED);
     assert_int_equal(diags.n_errors, 1);
     (void)snprintf(error, sizeof(error), "%.*s", STR_FMT(diags.diags.items[0].text));
     return str_from_c(error);

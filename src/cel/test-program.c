@@ -58,7 +58,7 @@ static void test_refused(void **state) {
         Buf out = BUF_INIT(1 << 16);
 
         f.diags = DIAG_LIST_IN(f.arena);
-        assert_case(cases[i].source, compile(&f, cases[i].source, &program) == CEL_COMPILE_REFUSED);
+        assert_case(cases[i].source, compile(&f, cases[i].source, &program) == CEL_REFUSED);
         assert_case(cases[i].source, !program && f.diags.n_errors > 0);
         diag_list_print(&f.diags, false, &out);
         if (!memmem(out.data, out.len, cases[i].part, strlen(cases[i].part)))
@@ -82,11 +82,11 @@ static void test_loops_inside_each_other(void **state) {
     fixture_init(&f);
     f.variables[f.l] = cel_list(&(CelList){.n = 2, .depth = 1, .items = items});
     assert_eval(&f, eight, "true");
-    assert_int_equal(compile(&f, nine, &program), CEL_COMPILE_REFUSED);
+    assert_int_equal(compile(&f, nine, &program), CEL_REFUSED);
     assert_int_equal(f.diags.n_errors, 1);
     assert_text("nine", f.diags.diags.items[0].text, "more than 8 loops inside each other");
     f.options.no_check = true;
-    assert_int_equal(compile(&f, nine, &program), CEL_COMPILE_REFUSED);
+    assert_int_equal(compile(&f, nine, &program), CEL_REFUSED);
     fixture_done(&f);
 }
 
@@ -125,7 +125,7 @@ static void test_options(void **state) {
 
     (void)state;
     fixture_init(&f);
-    assert_int_equal(compile(&f, "[1, 'a']", &program), CEL_COMPILE_REFUSED);
+    assert_int_equal(compile(&f, "[1, 'a']", &program), CEL_REFUSED);
     f.options.mixed_literals = true;
     assert_eval(&f, "[1, 'a']", "[1, \"a\"]");
     f.options.lazy_literals = true;
@@ -137,7 +137,7 @@ static void test_options(void **state) {
     assert_eval(&f, "size(1, 2, 3)", "error@0: no such overload: size with 3 arguments");
     f.options.no_macros = true;
     f.options.no_check = false;
-    assert_int_equal(compile(&f, "[1].all(x, x > 0)", &program), CEL_COMPILE_REFUSED);
+    assert_int_equal(compile(&f, "[1].all(x, x > 0)", &program), CEL_REFUSED);
     assert_int_equal(cel_compile(f.env, STR("t"), STR("1"), NULL, f.arena, &f.diags, &program), 0);
     fixture_done(&f);
 }

@@ -1,40 +1,18 @@
-/* Trees: children, operators and names. */
+/* Trees: children, operators, names, and printing. */
 
 #include "cel/tree.h"
 
 #include "base/utf8.h"
 #include "base/visible.h"
 
-static const char *const node_names[CEL_N_NODES] = {
-    [CEL_NODE_LITERAL] = "literal",
-    [CEL_NODE_IDENT] = "ident",
-    [CEL_NODE_SELECT] = "select",
-    [CEL_NODE_OPT_SELECT] = "opt-select",
-    [CEL_NODE_TEST] = "has",
-    [CEL_NODE_CALL] = "call",
-    [CEL_NODE_AND] = "and",
-    [CEL_NODE_OR] = "or",
-    [CEL_NODE_CONDITIONAL] = "conditional",
-    [CEL_NODE_OPTIONAL] = "optional",
-    [CEL_NODE_LIST] = "list",
-    [CEL_NODE_MAP] = "map",
-    [CEL_NODE_STRUCT] = "struct",
-    [CEL_NODE_FIELD] = "field",
-    [CEL_NODE_BINDER] = "binder",
-    [CEL_NODE_ALL] = "all",
-    [CEL_NODE_EXISTS] = "exists",
-    [CEL_NODE_EXISTS_ONE] = "exists-one",
-    [CEL_NODE_FILTER] = "filter",
-    [CEL_NODE_MAP_LIST] = "map-list",
-    [CEL_NODE_TRANSFORM_MAP] = "transform-map",
-    [CEL_NODE_TRANSFORM_ENTRY] = "transform-entry",
-    [CEL_NODE_OPT_MAP] = "opt-map",
-    [CEL_NODE_OPT_FLAT_MAP] = "opt-flat-map",
-    [CEL_NODE_BIND] = "bind",
-};
-
 const char *cel_node_name(CelNodeKind kind) {
-    return kind < CEL_N_NODES ? node_names[kind] : "?";
+    static const char *const names[CEL_N_NODES] = {
+#define X(name, text) [CEL_NODE_##name] = (text),
+        CEL_NODES(X)
+#undef X
+    };
+
+    return kind < CEL_N_NODES ? names[kind] : "?";
 }
 
 const char *cel_operator_text(Str function) {
@@ -58,10 +36,6 @@ const char *cel_operator_text(Str function) {
         {STR("-_"), "-"},
         {STR("_[_]"), "[]"},
         {STR("_[?_]"), "[?]"},
-        {STR("_?._"), ".?"},
-        {STR("_&&_"), "&&"},
-        {STR("_||_"), "||"},
-        {STR("_?_:_"), "?:"},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(operators); i++)
@@ -135,17 +109,10 @@ static void print_flags(const CelNode *node, Buf *out) {
 #define INDENT_MAX 50 /* levels; deeper ones are not indented further */
 #define TEXT_MAX 60   /* bytes of a node's text */
 
-static void print_text(const CelTree *tree, const CelNode *node, Buf *out) {
-    Str text = str_of(tree->source.ptr + node->from, node->to - node->from);
-    Str shown = utf8_take(text, TEXT_MAX);
-
-    (void)visible_append(out, shown);
-    if (shown.len < text.len)
-        buf_append(out, STR("…"));
-}
-
 static void print_line(const CelTree *tree, Line line, Buf *out) {
     const CelNode *node = &tree->nodes[line.node];
+    Str text = str_of(tree->source.ptr + node->from, node->to - node->from);
+    Str shown = utf8_take(text, TEXT_MAX);
 
     buf_append_repeat(out, ' ', (size_t)2 * (line.depth < INDENT_MAX ? line.depth : INDENT_MAX));
     buf_append(out, str_from_c(cel_node_name(node->kind)));
@@ -155,8 +122,8 @@ static void print_line(const CelTree *tree, Line line, Buf *out) {
     }
     print_flags(node, out);
     buf_printf(out, "  #%u %u-%u@%u  ", line.node, node->from, node->to, node->at);
-    print_text(tree, node, out);
-    buf_append_char(out, '\n');
+    (void)visible_append(out, shown);
+    buf_append(out, shown.len < text.len ? STR("…\n") : STR("\n"));
 }
 
 void cel_tree_print(const CelTree *tree, Buf *out) {

@@ -46,7 +46,7 @@ struct CelType {
 };
 
 /* The types that expressions can name, as cel_NAME_type: X(name, CelTypeKind, CelKind, text). dyn
- * is not one of them: conversions/type/dyn_no_denotation. A list, map or optional is bare. */
+ * has no name (vector conversions/type/dyn_no_denotation). Lists, maps and optionals are bare. */
 #define CEL_TYPES(X)                                                                               \
     X(bool, BOOL, BOOL, "bool")                                                                    \
     X(int, INT, INT, "int")                                                                        \
@@ -92,11 +92,10 @@ struct CelRecordType {
     uint32_t n_fields;
     /* CEL_ABSENT: the field is not set. May allocate from @run. Pure. */
     CelValue (*get)(const CelRecord *record, uint32_t field, CelRun *run);
-    const char
-        *noun; /* the word for a field in the error that it is not set: "metric"; NULL: "key" */
+    const char *noun; /* for a field, in the error that it is not set: "metric"; NULL: "key" */
 };
 
-/* UINT32_MAX: none. */
+/* The number of field @name; UINT32_MAX: none. */
 uint32_t cel_record_find(const CelRecordType *type, Str name);
 
 /* Parameter @i; dyn for a bare list, map or optional_type. */
@@ -121,8 +120,8 @@ const CelType *cel_type_with(Arena *arena, const CelType *type, const CelType *c
 
 bool cel_type_equal(const CelType *a, const CelType *b);
 
-/* Whether it is of @kind, or something inside of it is. */
+/* Whether @type or a type inside it is of @kind. */
 bool cel_type_contains(const CelType *type, CelTypeKind kind);
 
-/* As above. @is_wire: as the conformance vectors spell it (opaque(optional_type, int)). */
+/* The text above. @is_wire: as the conformance vectors spell it (opaque(optional_type, int)). */
 void cel_type_print(const CelType *type, bool is_wire, Buf *out);

@@ -36,10 +36,7 @@ const CelType *cel_unify_fresh(CelUnify *unify) {
     uint32_t number = (uint32_t)unify->bound.n;
     const CelType *type = cel_param_of(unify->arena, STR("T"), number | VARIABLE_FLAG);
 
-    if (type && VEC_ADD(&unify->bound, unify->arena, NULL))
-        return type;
-    unify->no_memory = true;
-    return &cel_dyn_type;
+    return type && VEC_ADD(&unify->bound, unify->arena, NULL) ? type : &cel_dyn_type;
 }
 
 static void bind(CelUnify *unify, const CelType *variable, const CelType *type) {
@@ -48,8 +45,6 @@ static void bind(CelUnify *unify, const CelType *variable, const CelType *type) 
 
     if (VEC_ADD(&unify->trail, unify->arena, undo))
         unify->bound.items[number] = type;
-    else
-        unify->no_memory = true;
 }
 
 static void undo_to(CelUnify *unify, size_t mark) {
@@ -148,15 +143,6 @@ static bool is_nullable(const CelType *type) {
            type->kind == CEL_T_TIMESTAMP;
 }
 
-static bool params_fit(CelUnify *unify, const CelType *from, const CelType *to, unsigned depth) {
-    if (from->kind == CEL_T_OPAQUE && from->n_params != to->n_params)
-        return false;
-    for (size_t i = 0; i < from->n_params || i < to->n_params; i++)
-        if (!fits(unify, cel_type_param(from, i), cel_type_param(to, i), depth + 1))
-            return false;
-    return true;
-}
-
 /* Recursion: DEPTH_MAX bounds it. */
 static bool fits(CelUnify *unify, const CelType *from, const CelType *to, unsigned depth) {
     if (!step(unify, depth))
@@ -179,7 +165,13 @@ static bool fits(CelUnify *unify, const CelType *from, const CelType *to, unsign
         return false;
     if (from->kind == CEL_T_TYPE)
         return true;
-    return str_eq(from->name, to->name) && params_fit(unify, from, to, depth);
+    if (!str_eq(from->name, to->name) ||
+        (from->kind == CEL_T_OPAQUE && from->n_params != to->n_params))
+        return false;
+    for (size_t i = 0; i < from->n_params || i < to->n_params; i++)
+        if (!fits(unify, cel_type_param(from, i), cel_type_param(to, i), depth + 1))
+            return false;
+    return true;
 }
 
 bool cel_unify_fits(CelUnify *unify, const CelType *from, const CelType *to) {
@@ -228,13 +220,8 @@ void cel_unify_absorb(
 }
 
 static const CelType *or_dyn(CelUnify *unify, const CelType *type) {
-    if (type)
-        return type;
-    if (arena_has_failed(unify->arena))
-        unify->no_memory = true;
-    else
-        unify->is_too_large = true;
-    return &cel_dyn_type;
+    unify->is_too_large |= !type && !arena_has_failed(unify->arena);
+    return type ? type : &cel_dyn_type;
 }
 
 /* Recursion: DEPTH_MAX bounds it. */

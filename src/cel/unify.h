@@ -5,8 +5,8 @@
  * variables. Every use of a declaration has its own variables. The rules are cel-go's: dyn fits
  * everywhere, null fits optional API fields. A failed attempt is undone.
  *
- * Out of memory and too large types do not abort a call: they are recorded here, and the checker
- * tests for them after each node.
+ * Too large types do not abort a call: they are recorded here, as a full arena is there, and the
+ * checker tests for both after each node.
  */
 
 #include "base/vec.h"
@@ -21,7 +21,6 @@ typedef struct CelUnify {
         const CelType *before;
     }) trail;
     uint32_t steps;
-    bool no_memory;
     bool is_too_large; /* deeper, heavier or longer to compare than limits.h allows */
     /* Two types were unified of which neither is more general (a timestamp and a null), or the
      * inside of a dyn was constrained. Inferred kinds may then be wrong at run time. */

@@ -1,6 +1,6 @@
-/* A URL is cut into parts, slices of the text, each checked by the rules of its place; for url()
- * they are then brought to one spelling. url() cuts twice, as Kubernetes does: as a request's URI,
- * which is absolute and has no fragment, and in general, the fragment taken off before. */
+/* Checks and parses URLs: cuts the text into parts, checks each by the rules of its place, and for
+ * url() normalizes their escapes. url() cuts twice, as Kubernetes does: as a request's URI, which
+ * is absolute and has no fragment, and as any URL, after removing the fragment. */
 
 #include "cel/url.h"
 
@@ -74,8 +74,8 @@ static bool fail(
     return false;
 }
 
-/* An escape that is allowed in its part: in a host only bytes beyond ASCII and "%25", in a zone
- * also characters that need no escape, or a space. */
+/* Whether the escape of @byte is allowed in @place: in a host only bytes beyond ASCII and "%25", in
+ * a zone also characters that need no escape, or a space. */
 static bool is_good_escape(int byte, Place place) {
     if (byte < 0)
         return false;
@@ -162,28 +162,21 @@ static bool is_ipv6(Str text) {
     return cel_ip_parse(str_of(copy, colon + 4), &ip, NULL);
 }
 
-/* Offset of "%25", or SIZE_MAX. */
-static size_t find_zone(Str text) {
-    for (size_t i = 0; i + 2 < text.len; i++)
-        if (memcmp(text.ptr + i, "%25", 3) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
 /* "[fe80::1%25eth0]:80" */
 static bool check_ip_literal(Str host, CelUrlFault *fault) {
-    size_t close = str_find_last(host, ']'), zone_at;
+    size_t close = str_find_last(host, ']');
     Str inside, zone = STR_NULL;
+    const char *percent;
 
     if (close == SIZE_MAX)
         return fail(fault, "missing ']' in host", NULL, 0, NULL);
     if (!check_port(str_skip(host, close + 1), fault))
         return false;
     inside = str_take(str_skip(host, 1), close - 1);
-    zone_at = find_zone(inside);
-    if (zone_at != SIZE_MAX) {
-        zone = str_skip(inside, zone_at);
-        inside = str_take(inside, zone_at);
+    percent = memmem(inside.ptr, inside.len, "%25", 3);
+    if (percent) {
+        zone = str_skip(inside, (size_t)(percent - inside.ptr));
+        inside = str_take(inside, (size_t)(percent - inside.ptr));
     }
     if (!check_escapes(inside, IN_HOST, fault) || !check_escapes(zone, IN_ZONE, fault))
         return false;
@@ -194,7 +187,7 @@ static bool check_ip_literal(Str host, CelUrlFault *fault) {
     return true;
 }
 
-/* Several colons are for lists of hosts, which databases have and http has not. */
+/* Schemes other than http may have several colons: URLs of databases list several hosts. */
 static bool check_host(Str scheme, Str host, CelUrlFault *fault) {
     size_t bracket = str_find_last(host, '['), colon = str_find(host, ':');
     bool is_http = str_eq_nocase(scheme, STR("http")) || str_eq_nocase(scheme, STR("https"));
@@ -245,8 +238,8 @@ static bool check_controls(Str text, CelUrlFault *fault) {
     return true;
 }
 
-/* A relative path is refused here as well: what url() cuts in general was a request's URI
- * before. */
+/* Rejects relative paths in both modes: url() cuts a text as any URL only after it was valid as a
+ * request's URI. */
 static bool cut(Str text, bool is_request, Parts *ret, CelUrlFault *fault) {
     Str rest = text;
     size_t question;
@@ -312,7 +305,7 @@ static void escape(Str text, Place place, Buf *out) {
     }
 }
 
-/* Undoes the escapes of @text and makes those that the place needs. */
+/* Normalizes the escapes of @text: only those that @place needs. */
 static void respell(Str text, Place place, Buf *out) {
     _cleanup_(buf_done) Buf plain = BUF_INIT(text.len);
 
@@ -322,7 +315,7 @@ static void respell(Str text, Place place, Buf *out) {
     escape(buf_str(&plain), place, out);
 }
 
-/* Paths and fragments keep the writer's choice of escapes when that is a possible one. */
+/* Paths and fragments keep their escapes as written, if these are valid. */
 static void respell_unless_fine(Str text, Place place, Buf *out) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -335,7 +328,7 @@ static void respell_unless_fine(Str text, Place place, Buf *out) {
     buf_append(out, text);
 }
 
-/* The name and the password apart: the colon between them stays. */
+/* Name and password separately, so that the colon between them is not escaped. */
 static void respell_user(Str user, Buf *out) {
     size_t colon = str_find(user, ':');
 
@@ -352,7 +345,7 @@ static void append_lower(Str text, Buf *out) {
         buf_append_char(out, ascii_lower(text.ptr[i]));
 }
 
-/* The whole again, from its parts and the path as it was spelled. */
+/* Prints the normalized URL. @path: normalized already. */
 static void print_whole(const Parts *parts, Str path, Str fragment, Buf *out) {
     append_lower(parts->scheme, out);
     if (parts->scheme.len > 0)
@@ -387,7 +380,7 @@ bool cel_url_unescape_query(Str text, Buf *out) {
     return true;
 }
 
-/* The text of a scratch buffer, copied; the buffer is empty again. */
+/* Moves the text of scratch buffer @buf to @arena. */
 static Str keep(Buf *buf, Arena *arena) {
     Str copy = buf_error(buf) ? STR_NULL : arena_copy(arena, buf_str(buf));
 
@@ -443,7 +436,7 @@ const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
     return build(&parts, fragment, text.len, arena);
 }
 
-/* Quotes like Go: invalid UTF-8 (as in a part cut inside a code point) byte by byte. */
+/* Quotes like Go: bytes that are not valid UTF-8 are escaped one by one. */
 static void print_quoted(Str text, Buf *out) {
     static const char letters[] = "abtnvfr"; /* of the bytes from 7 on */
 

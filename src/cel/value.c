@@ -249,29 +249,14 @@ static bool equal_opaques(CelValue a, CelValue b, CelRun *run) {
     return cel_pay(run, (in_a < in_b ? in_a : in_b) / 8) && kind->equal(a.opaque, b.opaque);
 }
 
-static bool equal_parts(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
-    if (!cel_pay(run, depth > CEL_VALUE_DEPTH_MAX ? UINT64_MAX : 1))
-        return false;
-    switch (a.kind) {
-    case CEL_LIST:
-        return equal_lists(a.list, b.list, run, depth + 1);
-    case CEL_MAP:
-        return equal_maps(a.map, b.map, run, depth + 1);
-    case CEL_RECORD:
-        return equal_records(a.record, b.record, run, depth + 1);
-    case CEL_OPTIONAL:
-        return equal_optionals(a, b, run, depth + 1);
-    default:
-        return equal_opaques(a, b, run);
-    }
-}
-
 static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
     if (depth > 0 && !cel_pay(run, 1))
         return false;
     if (cel_is_number(a) && cel_is_number(b))
         return order_numbers(a, b) == CEL_SAME;
     if (a.kind != b.kind)
+        return false;
+    if (a.kind >= CEL_LIST && !cel_pay(run, depth > CEL_VALUE_DEPTH_MAX ? UINT64_MAX : 1))
         return false;
     switch (a.kind) {
     case CEL_ABSENT:
@@ -290,8 +275,16 @@ static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth) {
         return a.i == b.i && a.len == b.len;
     case CEL_TYPE:
         return cel_type_equal(a.type, b.type);
+    case CEL_LIST:
+        return equal_lists(a.list, b.list, run, depth + 1);
+    case CEL_MAP:
+        return equal_maps(a.map, b.map, run, depth + 1);
+    case CEL_RECORD:
+        return equal_records(a.record, b.record, run, depth + 1);
+    case CEL_OPTIONAL:
+        return equal_optionals(a, b, run, depth + 1);
     default:
-        return equal_parts(a, b, run, depth);
+        return equal_opaques(a, b, run);
     }
 }
 
@@ -326,56 +319,28 @@ const CelType *cel_type_of(CelValue v) {
 
 /* Copies into another arena, and their sizes. */
 
-static bool add_size(CelValue v, size_t *left) {
-    size_t own = sizeof(CelValue);
+static bool take_size(CelValue v, size_t *left, bool *has_opaque) {
+    size_t own = sizeof(CelValue) + (v.kind == CEL_STRING || v.kind == CEL_BYTES ? v.len : 0);
 
-    if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
-        own += v.len;
     if (own > *left)
         return false;
     *left -= own;
+    *has_opaque |= v.kind >= CEL_QUANTITY || v.kind == CEL_RECORD;
     if (v.kind == CEL_OPTIONAL && v.inner)
-        return add_size(*v.inner, left);
-    if (v.kind == CEL_LIST) {
-        for (uint32_t i = 0; i < v.list->n; i++) {
-            if (!v.list->items || !add_size(v.list->items[i], left))
-                return false;
-        }
-    }
-    if (v.kind == CEL_MAP) {
-        for (uint32_t i = 0; i < v.map->n; i++) {
-            if (!v.map->entries || !add_size(v.map->entries[i].key, left) ||
-                !add_size(v.map->entries[i].value, left))
-                return false;
-        }
-    }
+        return take_size(*v.inner, left, has_opaque);
+    for (uint32_t i = 0; v.kind == CEL_LIST && i < v.list->n; i++)
+        if (!v.list->items || !take_size(v.list->items[i], left, has_opaque))
+            return false;
+    for (uint32_t i = 0; v.kind == CEL_MAP && i < v.map->n; i++)
+        if (!v.map->entries || !take_size(v.map->entries[i].key, left, has_opaque) ||
+            !take_size(v.map->entries[i].value, left, has_opaque))
+            return false;
     return true;
 }
 
-size_t cel_value_size(CelValue v, size_t max) {
-    size_t left = max;
-
-    return add_size(v, &left) ? max - left : SIZE_MAX;
-}
-
-bool cel_value_has_opaque(CelValue v) {
-    if (v.kind >= CEL_QUANTITY || v.kind == CEL_RECORD)
-        return true;
-    if (v.kind == CEL_OPTIONAL && v.inner)
-        return cel_value_has_opaque(*v.inner);
-    if (v.kind == CEL_LIST) {
-        for (uint32_t i = 0; i < v.list->n; i++) {
-            if (cel_value_has_opaque(v.list->items[i]))
-                return true;
-        }
-    }
-    if (v.kind == CEL_MAP) {
-        for (uint32_t i = 0; i < v.map->n; i++) {
-            if (cel_value_has_opaque(v.map->entries[i].value))
-                return true;
-        }
-    }
-    return false;
+bool cel_value_fits(CelValue v, size_t max, bool *ret_has_opaque) {
+    *ret_has_opaque = false;
+    return take_size(v, &max, ret_has_opaque);
 }
 
 static bool copy_list(const CelList *from, Arena *arena, CelValue *ret) {

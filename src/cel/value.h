@@ -189,15 +189,15 @@ static inline CelEntry cel_map_at(const CelMap *map, uint32_t i, CelRun *run) {
     return map->entries ? map->entries[i] : map->at(map, i, run);
 }
 
-/* The value under @key, or CEL_ABSENT; also when @key is of a kind that no map has as
- * a key. A double finds a number only when it is a whole one (trap: 1, 1u and 1.0 are one key). */
+/* The value under @key, or CEL_ABSENT, also when no map can have @key. 1, 1u and 1.0 are one key:
+ * a whole double finds an integer. */
 CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run);
 
 /* The canonical form of a key: 1u and 1.0 become 1; CEL_ABSENT when no map can have it. A host's
  * find() gets this form. */
 CelValue cel_map_key(CelValue key);
 
-/* Whether it is of a kind that a map's keys have. */
+/* Whether @v is of a kind that keys of maps have. */
 static inline bool cel_is_key(CelValue v) {
     return v.kind == CEL_STRING || v.kind == CEL_INT || v.kind == CEL_UINT || v.kind == CEL_BOOL;
 }
@@ -205,9 +205,9 @@ static inline bool cel_is_key(CelValue v) {
 /* Whether two keys are equal: 1 and 1u are. */
 bool cel_key_equal(CelValue a, CelValue b);
 
-/* Makes the index of @map's entries in @arena, if there are so many that it pays. False: out of
- * memory. @ret_repeated: the number of the first entry whose key was there before; map->n: all keys
- * differ, or there is no index. */
+/* Makes the index of @map in @arena, unless it has too few entries. False: out of memory.
+ * @ret_repeated: number of the first entry whose key an earlier entry has; map->n: all keys differ,
+ * or there is no index. */
 bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) MUST_CHECK;
 
 /* ==: values of different kinds are unequal, never an error; numbers compare across kinds by value;
@@ -215,8 +215,8 @@ bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) MUST_
  * run->limit. */
 bool cel_equal(CelValue a, CelValue b, CelRun *run);
 
-/* The order of two values. Numbers compare across kinds: range check, then the integer as
- * a double (the suite pins this: `*_lossy_double`). */
+/* The order of two values. Numbers of different kinds: a range check, then the integer as a double
+ * (conformance vectors `*_lossy_double`). */
 typedef enum CelOrder {
     CEL_LESS = -1,
     CEL_SAME = 0,
@@ -226,8 +226,8 @@ typedef enum CelOrder {
 } CelOrder;
 CelOrder cel_compare(CelValue a, CelValue b);
 
-/* The value of type(v): `list`, not list(int). Static; never NULL. A record's is made on demand
- * (cel_record_of()); here it is dyn. */
+/* The value of type(v): `list`, not list(int). Static; never NULL. dyn for records: their types are
+ * made by cel_record_of(). */
 const CelType *cel_type_of(CelValue v);
 
 /* Functions of the libraries' own kinds; each library has its own. print() writes a CEL expression:
@@ -250,12 +250,10 @@ void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 
 /* Copies go down into lists, maps and optionals by recursion, as deep as values are. */
 
-/* Bytes of a copy of @v; SIZE_MAX: more than @max, or it contains a non-empty list or map of the
- * host. Shared parts count as often as they are reached. */
-size_t cel_value_size(CelValue v, size_t max);
-
-/* Whether a library's own kind or a host's record is in @v, whose lists and maps are plain. */
-bool cel_value_has_opaque(CelValue v);
+/* Whether a copy of @v takes at most @max bytes and needs no list or map of the host, unless an
+ * empty one. Shared parts count as often as they are reached. @ret_has_opaque: whether a library's
+ * own kind or a host's record is in it. */
+bool cel_value_fits(CelValue v, size_t max, bool *ret_has_opaque);
 
 /* A copy of @v in @arena. Some parts are not copied: the libraries' own kinds, types, and the
  * host's lists, maps and records. False: out of memory. */

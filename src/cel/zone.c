@@ -217,8 +217,8 @@ static bool take_block(Str *bytes, size_t time_size, Block *ret) {
            take_bytes(bytes, counts[1] + counts[0], &flags);
 }
 
-/* Leap seconds are passed over, as Go does: only the files in right/ have any, and what is
- * wrong there is when a change happens, by less than half a minute. */
+/* Leap seconds are skipped, as Go does: only the files in right/ have any, and there changes are
+ * then off by less than half a minute. */
 
 static bool read_type(const Block *block, size_t type, int32_t *ret_offset) {
     int32_t offset;

@@ -1,7 +1,5 @@
-/*
- * Certificates that every TLS stack accepts: a random serial of 128 bits, key usage and purpose,
- * names as subjectAltName, key identifiers, and a start in the past.
- */
+/* Creates, reads and renews a CA, and issues certificates that every TLS stack accepts: a random
+ * serial of 128 bits, key usage and purpose, names as subjectAltName, and key identifiers. */
 
 #include "certs/authority.h"
 
@@ -13,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/message.h"
+#include "cli/terminal.h"
 #include "kube/secret.h"
 
 #define SERIAL_SIZE 16u
@@ -42,9 +40,11 @@ static void cleanup_datum(gnutls_datum_t *datum) {
     gnutls_free(datum->data);
 }
 
-static int fail(int r, const char *what, char *error) {
-    return message_fail(
-        r == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL, error, "%s: %s", what, gnutls_strerror(r));
+/* Ends the process for a negative @r. */
+static void check(int r, const char *what) {
+    if (r < 0)
+        terminal_exit(r == GNUTLS_E_MEMORY_ERROR ? EXIT_UNREACHABLE : EXIT_FAILED, "%s: %s", what,
+            gnutls_strerror(r));
 }
 
 static gnutls_datum_t datum_of(Str text) {
@@ -67,14 +67,12 @@ Authority *authority_free(Authority *authority) {
     return NULL;
 }
 
-/* --- a certificate ---------------------------------------------------------------- */
+/* Functions of GnuTLS, and those below that call them, return 0 or a negative error of GnuTLS. */
 
 static int make_key(gnutls_x509_privkey_t *ret) {
-    int r = gnutls_x509_privkey_init(ret);
-
-    return r < 0 ? r
-                 : gnutls_x509_privkey_generate(
-                       *ret, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+    return gnutls_x509_privkey_init(ret)
+               ?: gnutls_x509_privkey_generate(
+                      *ret, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
 }
 
 /* Positive, and never shorter than 128 bits. */
@@ -83,7 +81,7 @@ static int set_serial(gnutls_x509_crt_t certificate) {
     int r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
 
     serial[0] = (unsigned char)((serial[0] & 0x7f) | 0x40);
-    return r < 0 ? r : gnutls_x509_crt_set_serial(certificate, serial, sizeof(serial));
+    return r ?: gnutls_x509_crt_set_serial(certificate, serial, sizeof(serial));
 }
 
 static int key_id(gnutls_x509_crt_t certificate, unsigned char id[KEY_ID_SIZE]) {
@@ -96,30 +94,23 @@ static int key_id(gnutls_x509_crt_t certificate, unsigned char id[KEY_ID_SIZE]) 
 }
 
 static int set_key_ids(gnutls_x509_crt_t certificate, gnutls_x509_crt_t issuer) {
-    unsigned char id[KEY_ID_SIZE];
-    int r = key_id(certificate, id);
+    unsigned char own[KEY_ID_SIZE], issuers[KEY_ID_SIZE];
 
-    if (r >= 0)
-        r = gnutls_x509_crt_set_subject_key_id(certificate, id, sizeof(id));
-    if (r >= 0 && issuer != certificate)
-        r = key_id(issuer, id);
-    return r < 0 ? r : gnutls_x509_crt_set_authority_key_id(certificate, id, sizeof(id));
+    return key_id(certificate, own)
+               ?: gnutls_x509_crt_set_subject_key_id(certificate, own, sizeof(own))
+               ?: key_id(issuer, issuers)
+               ?: gnutls_x509_crt_set_authority_key_id(certificate, issuers, sizeof(issuers));
 }
 
 static int set_basics(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, Str common_name,
     int64_t from_sec, int64_t until_sec) {
-    int r = gnutls_x509_crt_set_version(certificate, 3);
-
-    if (r >= 0)
-        r = set_serial(certificate);
-    if (r >= 0)
-        r = gnutls_x509_crt_set_key(certificate, key);
-    if (r >= 0)
-        r = gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0,
-            common_name.ptr, (unsigned)common_name.len);
-    if (r >= 0)
-        r = gnutls_x509_crt_set_activation_time(certificate, (time_t)from_sec);
-    return r < 0 ? r : gnutls_x509_crt_set_expiration_time(certificate, (time_t)until_sec);
+    return gnutls_x509_crt_set_version(certificate, 3)
+               ?: set_serial(certificate)
+               ?: gnutls_x509_crt_set_key(certificate, key)
+               ?: gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0,
+                      common_name.ptr, (unsigned)common_name.len)
+               ?: gnutls_x509_crt_set_activation_time(certificate, (time_t)from_sec)
+               ?: gnutls_x509_crt_set_expiration_time(certificate, (time_t)until_sec);
 }
 
 static int set_name(gnutls_x509_crt_t certificate, Str name) {
@@ -143,13 +134,11 @@ static int set_name(gnutls_x509_crt_t certificate, Str name) {
 static int set_uses(gnutls_x509_crt_t certificate, const CertificateRequest *request) {
     const char *purpose =
         request->use == CERTIFICATE_SERVER ? GNUTLS_KP_TLS_WWW_SERVER : GNUTLS_KP_TLS_WWW_CLIENT;
-    int r = gnutls_x509_crt_set_basic_constraints(certificate, 0, -1);
+    int r = gnutls_x509_crt_set_basic_constraints(certificate, 0, -1)
+                ?: gnutls_x509_crt_set_key_usage(certificate, GNUTLS_KEY_DIGITAL_SIGNATURE)
+                ?: gnutls_x509_crt_set_key_purpose_oid(certificate, purpose, 0);
 
-    if (r >= 0)
-        r = gnutls_x509_crt_set_key_usage(certificate, GNUTLS_KEY_DIGITAL_SIGNATURE);
-    if (r >= 0)
-        r = gnutls_x509_crt_set_key_purpose_oid(certificate, purpose, 0);
-    for (size_t i = 0; i < request->n_names && r >= 0; i++)
+    for (size_t i = 0; i < request->n_names && r == 0; i++)
         r = set_name(certificate, request->names[i]);
     return r;
 }
@@ -161,37 +150,27 @@ static int export(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, Buf 
                         : gnutls_x509_privkey_export2_pkcs8(
                               key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem);
 
-    if (r >= 0)
+    if (r == 0)
         buf_append(out, str_of((const char *)pem.data, pem.size));
     return r < 0 ? r : buf_error(out) < 0 ? GNUTLS_E_MEMORY_ERROR : 0;
 }
 
-/* --- the authority's own ---------------------------------------------------------- */
-
 static int make_own(Authority *authority, int64_t from_sec, int64_t until_sec) {
     _cleanup_(cleanup_certificate) gnutls_x509_crt_t own = NULL;
-    unsigned char random[4];
+    unsigned char random[4] = {0};
     char name[32];
-    int r = make_key(&authority->key);
+    int r = make_key(&authority->key) ?: gnutls_rnd(GNUTLS_RND_NONCE, random, sizeof(random));
 
-    if (r >= 0)
-        r = gnutls_rnd(GNUTLS_RND_NONCE, random, sizeof(random));
-    if (r < 0)
-        return r;
     (void)snprintf(name, sizeof(name), "berth CA %02x%02x%02x%02x", random[0], random[1], random[2],
         random[3]);
-    r = gnutls_x509_crt_init(&own);
-    if (r >= 0)
-        r = set_basics(own, authority->key, str_from_c(name), from_sec, until_sec);
-    if (r >= 0)
-        r = gnutls_x509_crt_set_basic_constraints(own, 1, 0);
-    if (r >= 0)
-        r = gnutls_x509_crt_set_key_usage(own, GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN);
-    if (r >= 0)
-        r = set_key_ids(own, own);
-    if (r >= 0)
-        r = gnutls_x509_crt_sign2(own, own, authority->key, GNUTLS_DIG_SHA256, 0);
-    if (r >= 0)
+    r = r
+            ?: gnutls_x509_crt_init(&own)
+            ?: set_basics(own, authority->key, str_from_c(name), from_sec, until_sec)
+            ?: gnutls_x509_crt_set_basic_constraints(own, 1, 0)
+            ?: gnutls_x509_crt_set_key_usage(own, GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN)
+            ?: set_key_ids(own, own)
+            ?: gnutls_x509_crt_sign2(own, own, authority->key, GNUTLS_DIG_SHA256, 0);
+    if (r == 0)
         authority->certificates[authority->n_certificates++] = TAKE_PTR(own);
     return r;
 }
@@ -199,143 +178,103 @@ static int make_own(Authority *authority, int64_t from_sec, int64_t until_sec) {
 static int add_copy(Authority *authority, gnutls_x509_crt_t certificate) {
     _cleanup_(cleanup_certificate) gnutls_x509_crt_t copy = NULL;
     _cleanup_(cleanup_datum) gnutls_datum_t der = {0};
-    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_DER, &der);
+    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_DER, &der)
+                ?: gnutls_x509_crt_init(&copy)
+                ?: gnutls_x509_crt_import(copy, &der, GNUTLS_X509_FMT_DER);
 
-    if (r >= 0)
-        r = gnutls_x509_crt_init(&copy);
-    if (r >= 0)
-        r = gnutls_x509_crt_import(copy, &der, GNUTLS_X509_FMT_DER);
-    if (r >= 0)
+    if (r == 0)
         authority->certificates[authority->n_certificates++] = TAKE_PTR(copy);
     return r;
 }
 
-static int add_previous(
-    Authority *authority, const Authority *previous, int64_t now_sec, char *error) {
-    for (unsigned i = 0; i < previous->n_certificates; i++) {
-        int r;
+Authority *authority_new(const Authority *previous, int64_t from_sec, int64_t until_sec) {
+    Authority *authority = terminal_need(calloc(1, sizeof(*authority)), "a new CA");
 
-        if ((int64_t)gnutls_x509_crt_get_expiration_time(previous->certificates[i]) < now_sec)
+    check(make_own(authority, from_sec, until_sec), "a new CA");
+    for (unsigned i = 0; previous && i < previous->n_certificates; i++) {
+        gnutls_x509_crt_t certificate = previous->certificates[i];
+
+        if ((int64_t)gnutls_x509_crt_get_expiration_time(certificate) < from_sec)
             continue;
         if (authority->n_certificates == AUTHORITY_BUNDLE_MAX)
-            return message_fail(-E2BIG, error,
+            terminal_exit(EXIT_FAILED,
                 "there are %u authorities in the bundle already; --retire-ca leaves the newest",
                 AUTHORITY_BUNDLE_MAX);
-        r = add_copy(authority, previous->certificates[i]);
-        if (r < 0)
-            return fail(r, "the CA before", error);
+        check(add_copy(authority, certificate), "the CA before");
     }
-    return 0;
+    return authority;
 }
 
-int authority_new(
-    const Authority *previous, int64_t from_sec, int64_t until_sec, Authority **ret, char *error) {
-    _cleanup_(authority_freep) Authority *authority = calloc(1, sizeof(*authority));
-    int r;
-
-    if (!authority)
-        return fail(GNUTLS_E_MEMORY_ERROR, "a new CA", error);
-    r = make_own(authority, from_sec, until_sec);
-    if (r < 0)
-        return fail(r, "a new CA", error);
-    r = previous ? add_previous(authority, previous, from_sec, error) : 0;
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(authority);
-    return 0;
-}
-
-/* --- reading ---------------------------------------------------------------------- */
-
-static int read_bundle(Authority *authority, Str text, char *error) {
+static void read_bundle(Authority *authority, Str text, const char *folder) {
     gnutls_datum_t pem = datum_of(text);
     unsigned n = AUTHORITY_BUNDLE_MAX;
     int r = gnutls_x509_crt_list_import(authority->certificates, &n, &pem, GNUTLS_X509_FMT_PEM,
         GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
 
+    if (r == GNUTLS_E_SHORT_MEMORY_BUFFER)
+        terminal_exit(
+            EXIT_FAILED, "the CA in %s: more than %u certificates", folder, AUTHORITY_BUNDLE_MAX);
     if (r < 0)
-        return r == GNUTLS_E_SHORT_MEMORY_BUFFER
-                   ? message_fail(-E2BIG, error, "more than %u certificates", AUTHORITY_BUNDLE_MAX)
-                   : fail(r, "no certificates in PEM", error);
+        terminal_exit(
+            EXIT_FAILED, "the CA in %s: no certificates in PEM: %s", folder, gnutls_strerror(r));
     authority->n_certificates = n;
     for (unsigned i = 0; i < n; i++)
         if (gnutls_x509_crt_get_ca_status(authority->certificates[i], NULL) != 1)
-            return message_fail(-EINVAL, error, "certificate %u is not that of a CA", i + 1);
-    return 0;
+            terminal_exit(
+                EXIT_FAILED, "the CA in %s: certificate %u is not that of a CA", folder, i + 1);
 }
 
-static int read_key(Authority *authority, Str text, char *error) {
+static void read_key(Authority *authority, Str text, const char *folder) {
     gnutls_datum_t pem = datum_of(text);
     unsigned char of_key[64], of_certificate[64];
     size_t key_size = sizeof(of_key), certificate_size = sizeof(of_certificate);
-    int r = gnutls_x509_privkey_init(&authority->key);
+    int r = gnutls_x509_privkey_init(&authority->key)
+                ?: gnutls_x509_privkey_import2(authority->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0)
+                ?: gnutls_x509_privkey_get_key_id(
+                       authority->key, GNUTLS_KEYID_USE_SHA256, of_key, &key_size)
+                ?: gnutls_x509_crt_get_key_id(authority->certificates[0],
+                       GNUTLS_KEYID_USE_SHA256, of_certificate, &certificate_size);
 
-    if (r >= 0)
-        r = gnutls_x509_privkey_import2(authority->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
-    if (r >= 0)
-        r = gnutls_x509_privkey_get_key_id(
-            authority->key, GNUTLS_KEYID_USE_SHA256, of_key, &key_size);
-    if (r >= 0)
-        r = gnutls_x509_crt_get_key_id(
-            authority->certificates[0], GNUTLS_KEYID_USE_SHA256, of_certificate, &certificate_size);
     if (r < 0)
-        return fail(r, "no key in PEM", error);
+        terminal_exit(EXIT_FAILED, "the CA in %s: no key in PEM: %s", folder, gnutls_strerror(r));
     if (key_size != certificate_size || memcmp(of_key, of_certificate, key_size) != 0)
-        return message_fail(-EINVAL, error, "does not belong to the first certificate of the CA");
-    return 0;
+        terminal_exit(EXIT_FAILED,
+            "the CA in %s: does not belong to the first certificate of the CA", folder);
 }
 
-int authority_read(Str certificates, Str key, Authority **ret, char *error) {
-    _cleanup_(authority_freep) Authority *authority = calloc(1, sizeof(*authority));
-    int r;
+Authority *authority_read(Str certificates, Str key, const char *folder) {
+    Authority *authority = terminal_need(calloc(1, sizeof(*authority)), "a CA");
 
-    if (!authority)
-        return fail(GNUTLS_E_MEMORY_ERROR, "a CA", error);
-    r = read_bundle(authority, certificates, error);
-    if (r == 0 && !str_is_empty(key))
-        r = read_key(authority, key, error);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(authority);
-    return 0;
+    read_bundle(authority, certificates, folder);
+    if (!str_is_empty(key))
+        read_key(authority, key, folder);
+    return authority;
 }
-
-/* --- issuing ---------------------------------------------------------------------- */
 
 static int issue(const Authority *authority, const CertificateRequest *request, PemPair *ret) {
     _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
     _cleanup_(cleanup_key) gnutls_x509_privkey_t key = NULL;
     gnutls_x509_crt_t issuer = authority->certificates[0];
-    int r = make_key(&key);
 
-    if (r >= 0)
-        r = gnutls_x509_crt_init(&certificate);
-    if (r >= 0)
-        r = set_basics(certificate, key, request->common_name, request->from_sec, ret->until_sec);
-    if (r >= 0)
-        r = set_uses(certificate, request);
-    if (r >= 0)
-        r = set_key_ids(certificate, issuer);
-    if (r >= 0)
-        r = gnutls_x509_crt_sign2(certificate, issuer, authority->key, GNUTLS_DIG_SHA256, 0);
-    if (r >= 0)
-        r = export(certificate, NULL, &ret->certificate);
-    return r < 0 ? r : export(NULL, key, &ret->key);
+    return make_key(&key)
+               ?: gnutls_x509_crt_init(&certificate)
+               ?: set_basics(
+                      certificate, key, request->common_name, request->from_sec, ret->until_sec)
+               ?: set_uses(certificate, request)
+               ?: set_key_ids(certificate, issuer)
+               ?: gnutls_x509_crt_sign2(certificate, issuer, authority->key, GNUTLS_DIG_SHA256, 0)
+               ?: export(certificate, NULL, &ret->certificate)
+               ?: export(NULL, key, &ret->key);
 }
 
-int authority_issue(
-    const Authority *authority, const CertificateRequest *request, PemPair *ret, char *error) {
+void authority_issue(const Authority *authority, const CertificateRequest *request, PemPair *ret) {
     int64_t last = (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
-    int r;
 
     if (last <= request->from_sec)
-        return message_fail(-EINVAL, error, "the CA has ended; --renew-ca makes another");
+        terminal_exit(EXIT_FAILED, "the CA has ended; --renew-ca makes another");
     ret->until_sec = request->until_sec < last ? request->until_sec : last;
-    r = issue(authority, request, ret);
-    return r < 0 ? fail(r, "a new pair", error) : 0;
+    check(issue(authority, request, ret), "a new pair");
 }
-
-/* --- facts ------------------------------------------------------------------------ */
 
 unsigned authority_retire(Authority *authority) {
     unsigned n_dropped = authority->n_certificates - 1;
@@ -346,20 +285,13 @@ unsigned authority_retire(Authority *authority) {
     return n_dropped;
 }
 
-int authority_print(const Authority *authority, Buf *certificates, char *error) {
-    for (unsigned i = 0; i < authority->n_certificates; i++) {
-        int r = export(authority->certificates[i], NULL, certificates);
-
-        if (r < 0)
-            return fail(r, "the CA's certificates", error);
-    }
-    return 0;
+void authority_print(const Authority *authority, Buf *certificates) {
+    for (unsigned i = 0; i < authority->n_certificates; i++)
+        check(export(authority->certificates[i], NULL, certificates), "the CA's certificates");
 }
 
-int authority_print_key(const Authority *authority, Buf *key, char *error) {
-    int r = export(NULL, authority->key, key);
-
-    return r < 0 ? fail(r, "the CA's key", error) : 0;
+void authority_print_key(const Authority *authority, Buf *key) {
+    check(export(NULL, authority->key, key), "the CA's key");
 }
 
 unsigned authority_n_certificates(const Authority *authority) {
@@ -377,7 +309,7 @@ int authority_signer_of(const Authority *authority, Str certificate) {
         gnutls_x509_crt_t issuer = authority->certificates[i];
         unsigned status = 0;
 
-        /* whether it has ended is another question */
+        /* also if one of the two has expired */
         if (gnutls_x509_crt_check_issuer(leaf, issuer) == 1 &&
             gnutls_x509_crt_verify(leaf, &issuer, 1, GNUTLS_VERIFY_DISABLE_TIME_CHECKS, &status) >=
                 0 &&

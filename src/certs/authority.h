@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "kube/access.h"
 
-#define AUTHORITY_ERROR_MAX ACCESS_ERROR_MAX
 #define AUTHORITY_TEXT_MAX ((size_t)256 * 1024) /* of one PEM text */
 #define AUTHORITY_BUNDLE_MAX 8u                 /* certificates of it */
 
@@ -42,32 +41,29 @@ typedef struct CertificateRequest {
     int64_t from_sec, until_sec; /* since 1970 */
 } CertificateRequest;
 
-/* All of these return 0, or a negative errno with a message for a person in @error
- * (AUTHORITY_ERROR_MAX). */
+/* If one of these fails, the process ends (cli/terminal.h). */
 
-/* A new one, with a key of its own. @previous, or NULL: one whose certificates stay in the
- * bundle, but for those that have ended before @from_sec; its key is not needed. */
-int authority_new(
-    const Authority *previous, int64_t from_sec, int64_t until_sec, Authority **ret, char *error);
+/* A new one, with a new key. @previous, or NULL: its certificates stay in the bundle, except those
+ * that expired before @from_sec; its key is not needed. */
+Authority *authority_new(const Authority *previous, int64_t from_sec, int64_t until_sec);
 
 /* Reads a bundle and the key of its first certificate. @key may be empty: then nothing can be
- * issued. */
-int authority_read(Str certificates, Str key, Authority **ret, char *error);
+ * issued. @folder is for messages. */
+Authority *authority_read(Str certificates, Str key, const char *folder);
 
-/* A new pair with a new key. It does not last longer than the authority: @ret->until_sec is its
- * end. */
-int authority_issue(
-    const Authority *authority, const CertificateRequest *request, PemPair *ret, char *error);
+/* A new pair with a new key; needs the authority's key. It expires with the authority at the
+ * latest: see ret->until_sec. */
+void authority_issue(const Authority *authority, const CertificateRequest *request, PemPair *ret);
+
+/* The bundle, and the key, which must be known, as PEM. */
+void authority_print(const Authority *authority, Buf *certificates);
+void authority_print_key(const Authority *authority, Buf *key);
 
 Authority *authority_free(Authority *authority); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Authority *, authority_free)
 
 /* Only the newest is left in the bundle. Returns how many were dropped. */
 unsigned authority_retire(Authority *authority);
-
-/* The bundle, and the key, as PEM. */
-int authority_print(const Authority *authority, Buf *certificates, char *error);
-int authority_print_key(const Authority *authority, Buf *key, char *error);
 
 unsigned authority_n_certificates(const Authority *authority);
 
@@ -80,9 +76,9 @@ int authority_signer_of(const Authority *authority, Str certificate);
 
 typedef struct CertificateFacts {
     Str common_name; /* empty: none */
-    Str *names;      /* DNS names and addresses, as people write them */
+    Str *names;      /* DNS names and addresses, as users write them */
     size_t n_names;
-    /* By what berth serve --client-name knows its holder: the common name, unless there are two;
+    /* The names that `berth serve --client-name` compares: the common name, unless there are two;
      * DNS names, URIs and mail addresses. */
     Str *identities;
     size_t n_identities;
@@ -90,11 +86,11 @@ typedef struct CertificateFacts {
 } CertificateFacts;
 
 /* The first certificate of @pem; all of *ret lives in @arena. 0, or a negative errno with a
- * message for a person in @error (ACCESS_ERROR_MAX). */
+ * message for users in @error (ACCESS_ERROR_MAX). */
 int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error);
 
 /* CaBundle: certificates of CAs in PEM, as a client trusts them: an API server that calls a
- * webhook. Both: 0, or -EINVAL with a message for a person in @error (ACCESS_ERROR_MAX). */
+ * webhook. Both: 0, or -EINVAL with a message for users in @error (ACCESS_ERROR_MAX). */
 
 /* When the last of its certificates expires, since 1970. */
 int ca_bundle_read(Str pem, int64_t *ret_until_sec, char *error);

@@ -1,4 +1,4 @@
-/* Reads and replaces the PEM files of a folder, all at once and under a lock. */
+/* Reads PEM files of a folder under a lock, and replaces them when all new ones are written. */
 
 #include "certs/pem-folder.h"
 
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/message.h"
 #include "certs/authority.h"
+#include "cli/terminal.h"
 #include "kube/secret.h"
 
 #define PATH_SIZE 4096u
@@ -34,60 +34,60 @@ const char *pem_file_name(PemFile file) {
     return file_names[file];
 }
 
-static int fail(const PemFolder *folder, const char *name, int code, char *error) {
-    return message_fail(code, error, "%s%s%s: %s", folder->path, name ? "/" : "", name ? name : "",
-        strerror(-code));
+/* @r: a negative errno. */
+static _Noreturn void fail(const PemFolder *folder, const char *name, int r) {
+    terminal_exit(r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE, "%s%s%s: %s", folder->path,
+        name ? "/" : "", name ? name : "", strerror(-r));
 }
 
-static int lock_folder(PemFolder *folder, char *error) {
+static void lock_folder(PemFolder *folder) {
     folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder->fd < 0)
-        return errno == ENOENT ? 0 : fail(folder, NULL, -errno, error);
-    if (flock(folder->fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK
-                   ? message_fail(-EBUSY, error,
-                         "%s: another `berth certs` is running there; try again", folder->path)
-                   : fail(folder, NULL, -errno, error);
-    return 0;
+    if (folder->fd < 0 && errno != ENOENT)
+        fail(folder, NULL, -errno);
+    if (folder->fd < 0 || flock(folder->fd, LOCK_EX | LOCK_NB) == 0)
+        return;
+    if (errno == EWOULDBLOCK)
+        terminal_fail("%s: another `berth certs` is running there; try again", folder->path);
+    fail(folder, NULL, -errno);
 }
 
-static int read_one(PemFolder *folder, PemFile file, char *error) {
-    char path[PATH_SIZE];
+static void read_one(PemFolder *folder, PemFile file) {
+    char path[PATH_SIZE], error[ACCESS_ERROR_MAX];
     struct stat status;
     FileMark mark;
     Str text = STR_NULL;
     int r;
 
-    if (fstatat(folder->fd, file_names[file], &status, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : fail(folder, file_names[file], -errno, error);
+    if (fstatat(folder->fd, file_names[file], &status, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno != ENOENT)
+            fail(folder, file_names[file], -errno);
+        return;
+    }
     if (!S_ISREG(status.st_mode))
-        return message_fail(-EINVAL, error,
+        terminal_exit(EXIT_FAILED,
             "%s/%s is a link or something else, not a file: work in a folder of your own",
             folder->path, file_names[file]);
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, file_names[file]) >=
         sizeof(path))
-        return fail(folder, NULL, -ENAMETOOLONG, error);
+        fail(folder, NULL, -ENAMETOOLONG);
     r = secret_read_file(path, AUTHORITY_TEXT_MAX, &text, &mark, error);
     if (r < 0)
-        return r;
+        terminal_fail_with(r, error);
     buf_append(&folder->texts[file], text);
+    (void)terminal_check(buf_error(&folder->texts[file]), "the certificates", NULL);
     folder->is_there[file] = true;
     secret_wipe(text);
     free((void *)(uintptr_t)text.ptr);
-    return buf_error(&folder->texts[file]);
 }
 
-int pem_folder_read(PemFolder *folder, const char *path, char *error) {
-    int r;
-
+void pem_folder_read(PemFolder *folder, const char *path) {
     *folder = PEM_FOLDER_INIT;
     folder->path = path;
     for (int i = 0; i < _PEM_FILE_MAX; i++)
         folder->texts[i] = BUF_INIT(AUTHORITY_TEXT_MAX);
-    r = lock_folder(folder, error);
-    for (int i = 0; i < _PEM_FILE_MAX && r == 0 && folder->fd >= 0; i++)
-        r = read_one(folder, (PemFile)i, error);
-    return r;
+    lock_folder(folder);
+    for (int i = 0; i < _PEM_FILE_MAX && folder->fd >= 0; i++)
+        read_one(folder, (PemFile)i);
 }
 
 void pem_folder_put(PemFolder *folder, PemFile file, Str text) {
@@ -100,7 +100,7 @@ static void beside(PemFile file, char *name, size_t size) {
     (void)snprintf(name, size, ".%s.new", file_names[file]);
 }
 
-/* Owner and mode: those of the file that is replaced; no other user ever reads a key. */
+/* Keeps owner and mode of the replaced file, but never lets other users read a key. */
 static int set_rights(const PemFolder *folder, PemFile file, int fd) {
     mode_t mode = is_key(file) ? 0600 : 0644;
     struct stat before;
@@ -133,17 +133,6 @@ static int write_beside(const PemFolder *folder, PemFile file) {
     return r;
 }
 
-static int make_folder(PemFolder *folder, char *error) {
-    int r;
-
-    if (folder->fd >= 0)
-        return 0;
-    if (mkdir(folder->path, 0700) < 0)
-        return fail(folder, NULL, -errno, error);
-    r = lock_folder(folder, error);
-    return r < 0 || folder->fd >= 0 ? r : fail(folder, NULL, -ENOENT, error); /* gone again */
-}
-
 static void remove_beside(const PemFolder *folder) {
     for (int i = 0; i < _PEM_FILE_MAX; i++) {
         char name[64];
@@ -161,22 +150,25 @@ static int move_one(const PemFolder *folder, PemFile file) {
     return renameat(folder->fd, name, folder->fd, file_names[file]) < 0 ? -errno : 0;
 }
 
-int pem_folder_write(PemFolder *folder, char *error) {
+void pem_folder_write(PemFolder *folder) {
     int (*const steps[])(const PemFolder *, PemFile) = {write_beside, move_one};
-    int r = make_folder(folder, error);
 
-    if (r < 0)
-        return r;
+    if (folder->fd < 0 && mkdir(folder->path, 0700) < 0)
+        fail(folder, NULL, -errno);
+    if (folder->fd < 0)
+        lock_folder(folder);
+    if (folder->fd < 0) /* gone again */
+        fail(folder, NULL, -ENOENT);
     for (size_t step = 0; step < ELEMENTS_OF(steps); step++)
         for (int i = 0; i < _PEM_FILE_MAX; i++) {
-            r = folder->is_new[i] ? steps[step](folder, (PemFile)i) : 0;
+            int r = folder->is_new[i] ? steps[step](folder, (PemFile)i) : 0;
+
             if (r < 0) {
                 remove_beside(folder);
-                return fail(folder, file_names[i], r, error);
+                fail(folder, file_names[i], r);
             }
         }
     (void)fsync(folder->fd);
-    return 0;
 }
 
 const char *pem_folder_first(const PemFolder *folder) {

@@ -1,17 +1,15 @@
 #pragma once
 
 /*
- * PemFolder: the files of `berth certs`, read at once and written at once.
+ * PemFolder: the files of `berth certs`, read together and written together.
  *
- * Each is written beside its place and moved there whole, keys before their certificates; what
- * is replaced keeps its owner and mode, so that a berth that may read the old key may read the new
- * one. One process at a time works in a folder: it is locked from reading to pem_folder_done().
+ * Each is written under another name and renamed, keys before their certificates. A new file has
+ * owner and mode of the old one, so that a berth that can read the old key can read the new one.
+ * One process at a time works in a folder: it is locked from reading to pem_folder_done().
  */
 
 #include "base/buf.h"
 #include "kube/access.h"
-
-#define PEM_FOLDER_ERROR_MAX ACCESS_ERROR_MAX
 
 typedef enum PemFile {
     PEM_CA_KEY,
@@ -35,13 +33,13 @@ typedef struct PemFolder {
 
 const char *pem_file_name(PemFile file); /* "ca.crt" */
 
-/* Both: 0, or a negative errno with a message for a person in @error (PEM_FOLDER_ERROR_MAX). */
+/* If one of these two fails, the process ends (cli/terminal.h). */
 
-/* A folder that is not there is an empty one. -EBUSY: another process is at work in it. */
-int pem_folder_read(PemFolder *folder, const char *path, char *error);
+/* A folder that is not there is an empty one. */
+void pem_folder_read(PemFolder *folder, const char *path);
 
 /* Writes the files that were put; creates the folder, for its owner only, if it is missing. */
-int pem_folder_write(PemFolder *folder, char *error);
+void pem_folder_write(PemFolder *folder);
 
 /* Takes a copy of @text as the new content of @file, for pem_folder_write(). */
 void pem_folder_put(PemFolder *folder, PemFile file, Str text);
@@ -53,7 +51,7 @@ static inline Str pem_folder_text(const PemFolder *folder, PemFile file) {
 /* The first file that is there; NULL: none is. */
 const char *pem_folder_first(const PemFolder *folder);
 
-/* Whether others than its owner may write to it. */
+/* Whether users other than its owner may write to the folder. */
 bool pem_folder_is_open(const PemFolder *folder);
 
 void pem_folder_done(PemFolder *folder);

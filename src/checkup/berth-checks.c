@@ -1,8 +1,6 @@
 /* Checks of running berths: answers, certificates, policies, the lease. */
 
-#include "checkup/judges.h"
-
-/* --- answering ------------------------------------------------------------------------------ */
+#include "checkup/verdict.h"
 
 void judge_berths_answer(const CheckSubject *at, Verdict *verdict) {
     /* From outside a cluster berth is often unreachable: no failure. */
@@ -24,7 +22,7 @@ void judge_berths_answer(const CheckSubject *at, Verdict *verdict) {
                 "list: berth serve --client-name or --pages-client-name NAME",
                 STR_FMT(berth->url));
         else
-            verdict_fix(verdict, "curl %.*s/readyz?verbose", STR_FMT(berth->url));
+            verdict_fix(verdict, "curl '%.*s/readyz?verbose'", STR_FMT(berth->url));
     }
 }
 
@@ -33,7 +31,7 @@ void judge_berths_ready(const CheckSubject *at, Verdict *verdict) {
         return;
     verdict_fail(verdict, NULL, "%s is not ready", at->where);
     verdict_quote(verdict, at->berth->readiness);
-    verdict_fix(verdict, "curl %s/readyz?verbose", at->where);
+    verdict_fix(verdict, "curl '%s/readyz?verbose'", at->where);
 }
 
 void judge_verbs_answer(const CheckSubject *at, Verdict *verdict) {
@@ -62,8 +60,6 @@ void judge_versions_equal(const CheckSubject *at, Verdict *verdict) {
         verdict_skip(verdict, "there is one berth");
 }
 
-/* --- transport ------------------------------------------------------------------------------ */
-
 void judge_berth_tls(const CheckSubject *at, Verdict *verdict) {
     if (!at->berth->has_tls)
         verdict_fail(verdict,
@@ -90,8 +86,6 @@ void judge_berth_asks_names(const CheckSubject *at, Verdict *verdict) {
             at->berth->answers_bind ? ", and binds for them" : "");
 }
 
-/* --- policies ------------------------------------------------------------------------------- */
-
 void judge_policies_in_force(const CheckSubject *at, Verdict *verdict) {
     if (str_is_empty(at->berth->policy_rejected))
         return;
@@ -99,8 +93,6 @@ void judge_policies_in_force(const CheckSubject *at, Verdict *verdict) {
         "%s: the newest was rejected, the last valid one is in force", at->where);
     verdict_quote(verdict, at->berth->policy_rejected);
 }
-
-/* --- the bind lease --------------------------------------------------------------------------- */
 
 void judge_lease_given(const CheckSubject *at, Verdict *verdict) {
     size_t n = 0;
@@ -147,8 +139,6 @@ void judge_lease_works(const CheckSubject *at, Verdict *verdict) {
         verdict_warn(verdict, "kubectl -n berth-system get lease -o wide",
             "a scheduler sends requests, and no replica holds it");
 }
-
-/* --- the sandbox ------------------------------------------------------------------------------ */
 
 void judge_berth_sandboxed(const CheckSubject *at, Verdict *verdict) {
     if (!str_is_empty(at->berth->sandbox_active))

@@ -1,11 +1,11 @@
-/* The table of list.h, and a run through it. */
+/* The table of all checks (list.h), names, and a run of the checks that were chosen. */
 
 #include "checkup/check.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 const Check checks[] = {
 #define CHECK(code, group, scope, name, title, meaning)                                            \
@@ -41,8 +41,6 @@ const char *check_state_name(CheckState state) {
     return names[state];
 }
 
-/* --- which ---------------------------------------------------------------------------------- */
-
 static bool is_chosen(const Check *check, const Str *only, size_t n_only) {
     for (size_t i = 0; i < n_only; i++)
         if (str_eq_nocase(str_from_c(check->code), only[i]) ||
@@ -50,15 +48,6 @@ static bool is_chosen(const Check *check, const Str *only, size_t n_only) {
             return true;
     return n_only == 0;
 }
-
-static bool is_known(Str name) {
-    for (size_t i = 0; i < n_checks; i++)
-        if (is_chosen(&checks[i], &name, 1))
-            return true;
-    return false;
-}
-
-/* --- running -------------------------------------------------------------------------------- */
 
 int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
     Checkup *ret, Str *ret_unknown) {
@@ -75,11 +64,16 @@ int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, 
     };
     if (!ret->checks || !ret->findings)
         return -ENOMEM;
-    for (size_t i = 0; i < n_only; i++)
-        if (!is_known(only[i])) {
+    for (size_t i = 0; i < n_only; i++) {
+        size_t k = 0;
+
+        while (k < n_checks && !is_chosen(&checks[k], &only[i], 1))
+            k++;
+        if (k == n_checks) {
             *ret_unknown = only[i];
             return -EINVAL;
         }
+    }
     for (size_t i = 0; r == 0 && i < n_checks; i++) {
         bool is_beyond = facts->is_offline && checks[i].group != CHECK_SCHEDULER;
 
@@ -93,8 +87,6 @@ int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, 
     }
     return r;
 }
-
-/* --- results -------------------------------------------------------------------------------- */
 
 size_t checkup_count(const Checkup *checkup, CheckState state) {
     size_t n = 0;

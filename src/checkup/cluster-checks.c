@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 /* On a quiet cluster the API server lets berth hear of itself every minute, at first after two:
  * less than that means nothing. */
@@ -14,7 +14,7 @@
 
 static void explain_state(const CheckSubject *at, Verdict *verdict) {
     verdict_quote(verdict, at->berth->cluster_error);
-    verdict_fix(verdict, "curl %s/readyz?verbose", at->where);
+    verdict_fix(verdict, "curl '%s/readyz?verbose'", at->where);
     verdict_fix(verdict, "berth check --live --only rights");
 }
 
@@ -60,8 +60,6 @@ void judge_node_counts_equal(const CheckSubject *at, Verdict *verdict) {
             "%.*s knows %zu nodes, %s %zu", STR_FMT(at->first->url), at->first->n_nodes, at->where,
             at->berth->n_nodes);
 }
-
-/* --- clocks --------------------------------------------------------------------------------- */
 
 static void judge_skew(
     double skew, const char *whose, const char *reference, const char *fix, Verdict *verdict) {

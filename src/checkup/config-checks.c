@@ -1,8 +1,6 @@
-/* kube-scheduler's configuration as a whole: found, read, about berth, of this release. */
+/* Checks that kube-scheduler's configuration exists, is valid, lists berth, suits the release. */
 
-#include "checkup/judges.h"
-
-/* --- found, valid, about us ----------------------------------------------------------------- */
+#include "checkup/verdict.h"
 
 void judge_config_found(const CheckSubject *at, Verdict *verdict) {
     const InstallationFacts *facts = at->facts;
@@ -55,17 +53,7 @@ static bool readable_expect(const InstallationFacts *facts, Verdict *verdict) {
         verdict, readable_next(facts, NULL), "no configuration could be read (B101, B102)");
 }
 
-static void report_others(const SchedulerConfigFact *fact, Verdict *verdict) {
-    const SchedulerConfig *config = &fact->config;
-
-    if (config->n_extenders == 0)
-        verdict_note(verdict, "%.*s: it has no extenders", STR_FMT(fact->origin));
-    for (size_t i = 0; i < config->n_extenders; i++)
-        verdict_note(verdict, "%.*s: extender %zu is %.*s, which is not berth",
-            STR_FMT(fact->origin), i + 1, STR_FMT(config->extenders[i].url_prefix));
-}
-
-/* A v1alpha1 alone: whether it lists berth is in another file. */
+/* A v1alpha1 file without its Policy: the extenders are in the Policy. */
 static bool skip_without_policy(const SchedulerConfigFact *fact, Verdict *verdict) {
     const SchedulerConfig *config = &fact->config;
 
@@ -97,13 +85,16 @@ void judge_config_lists_berth(const CheckSubject *at, Verdict *verdict) {
         if (skip_without_policy(fact, verdict))
             return;
     verdict_fail(verdict, "berth config --format v1   # writes the entry", "no extender is berth");
-    for (const SchedulerConfigFact *fact = NULL; (fact = readable_next(at->facts, fact));)
-        report_others(fact, verdict);
+    for (const SchedulerConfigFact *fact = NULL; (fact = readable_next(at->facts, fact));) {
+        if (fact->config.n_extenders == 0)
+            verdict_note(verdict, "%.*s: it has no extenders", STR_FMT(fact->origin));
+        for (size_t i = 0; i < fact->config.n_extenders; i++)
+            verdict_note(verdict, "%.*s: extender %zu is %.*s, which is not berth",
+                STR_FMT(fact->origin), i + 1, STR_FMT(fact->config.extenders[i].url_prefix));
+    }
 }
 
-/* --- its version ---------------------------------------------------------------------------- */
-
-/* The newest that this release reads. */
+/* The newest apiVersion that the release reads. */
 static const char *fix_of_release(int minor) {
     return minor >= 25   ? "apiVersion: kubescheduler.config.k8s.io/v1"
            : minor >= 23 ? "apiVersion: kubescheduler.config.k8s.io/v1beta3"

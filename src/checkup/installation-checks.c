@@ -2,9 +2,7 @@
 
 #include <math.h>
 
-#include "checkup/judges.h"
-
-/* --- replicas ------------------------------------------------------------------------------- */
+#include "checkup/verdict.h"
 
 void judge_policies_equal(const CheckSubject *at, Verdict *verdict) {
     if (!str_eq(at->berth->policy_digest, at->first->policy_digest))
@@ -27,8 +25,6 @@ void judge_clusters_equal(const CheckSubject *at, Verdict *verdict) {
             STR_FMT(first->url), STR_FMT(berth->url), first->n_nodes, berth->n_nodes, first->n_pods,
             berth->n_pods);
 }
-
-/* --- pods ----------------------------------------------------------------------------------- */
 
 void judge_pods_found(const CheckSubject *at, Verdict *verdict) {
     CheckSubject each = {.facts = at->facts};
@@ -56,7 +52,7 @@ void judge_pods_ready(const CheckSubject *at, Verdict *verdict) {
         STR_FMT(at->pod->name));
 }
 
-/* One static pod is right where there is one kube-scheduler: they live and die together. */
+/* One static pod is enough where there is one kube-scheduler on the same machine. */
 void judge_pods_two(const CheckSubject *at, Verdict *verdict) {
     if (at->facts->n_pods > 1)
         return;
@@ -85,7 +81,7 @@ void judge_pods_apart(const CheckSubject *at, Verdict *verdict) {
     }
 }
 
-/* "NAMESPACE", or "NAMESPACE/KEY=VALUE": of the latter, berth's own label is what we know. */
+/* "NAMESPACE", or "NAMESPACE/KEY=VALUE", of which only berth's own label can be compared. */
 static bool is_exempt(const BerthFact *berth, Str namespace) {
     for (size_t i = 0; i < berth->n_exempt; i++) {
         Str rest = berth->exempt[i], name = STR_NULL;
@@ -112,12 +108,10 @@ void judge_pods_exempt(const CheckSubject *at, Verdict *verdict) {
         }
 }
 
-/* --- requests ------------------------------------------------------------------------------- */
-
 #define ASKED_LATELY_SEC DURATION_DAY_SEC
 #define ASKED_UPTIME_SEC 600.0
 
-/* Of several berths each counts pods that another one decided about. */
+/* Each of several berths counts pods that another one decided as bypassed. */
 void judge_no_bypass(const CheckSubject *at, Verdict *verdict) {
     bool is_only = berth_count(at->facts) == 1;
 

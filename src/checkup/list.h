@@ -5,8 +5,8 @@
  *     CHECK(code, group, scope, name, title, meaning)
  *
  * @name is the function that judges a subject of @scope, judge_NAME(); @title is true when the
- * check passes; @meaning is what a failure means to you. A code keeps its meaning for ever: a check
- * that is retired takes its code along.
+ * check passes; @meaning is what a failure means to you. The code of a retired check is never used
+ * again.
  */
 
 /* clang-format off */

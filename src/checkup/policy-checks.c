@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 #define MATCH_UPTIME_SEC 3600.0 /* before that, having matched nothing means nothing */
 #define REJECTS_MIN 5u          /* so many pods it let pass nowhere, and no other */
@@ -19,8 +19,6 @@ void judge_policy_exists(const CheckSubject *at, Verdict *verdict) {
         verdict_warn(verdict, "berth serve --policy FILE-OR-FOLDER ...",
             "%s has none: every node passes", at->where);
 }
-
-/* --- what they have done -------------------------------------------------------------------- */
 
 /* The first policy of this name, and in @ret the same with the counts of all berths. */
 static const PolicyFact *sum_policy(const InstallationFacts *facts, Str name, PolicyFact *ret) {
@@ -98,8 +96,6 @@ static void judge_mode_of(const PolicyFact *policy, Verdict *verdict) {
 void judge_policy_enforced(const CheckSubject *at, Verdict *verdict) {
     each_policy(at->facts, judge_mode_of, verdict);
 }
-
-/* --- metrics -------------------------------------------------------------------------------- */
 
 typedef void (*SourceJudge)(const BerthFact *berth, const SourceFact *source, Verdict *verdict);
 

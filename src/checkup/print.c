@@ -9,65 +9,43 @@
 
 #define HINT_MAX 64
 
-/* "docs/troubleshooting.md#b102": a heading's anchor is in small letters. */
-static void write_hint(JsonWriter *writer, const char *code) {
-    char hint[HINT_MAX];
-    int len = snprintf(hint, sizeof(hint), "docs/troubleshooting.md#%s", code);
-
-    for (int i = 0; i < len && i < HINT_MAX; i++)
-        hint[i] = ascii_lower(hint[i]);
-    json_write_member(writer, STR("hint"), str_from_c(hint));
-}
-
-static void write_check(JsonWriter *writer, const Check *check, const Finding *finding) {
-    json_write_object(writer);
-    json_write_member(writer, STR("code"), str_from_c(check->code));
-    json_write_member(writer, STR("group"), str_from_c(check_group_name(check->group)));
-    json_write_member(writer, STR("title"), str_from_c(check->title));
-    json_write_member(writer, STR("state"), str_from_c(check_state_name(finding->state)));
-    json_write_member(writer, STR("cause"), finding->cause);
-    json_write_member(writer, STR("fix"), finding->fix);
-    write_hint(writer, check->code);
-    json_write_end_object(writer);
-}
-
-static void write_counts(JsonWriter *writer, const Checkup *checkup) {
-    json_member_object(writer, "counts");
-    for (CheckState state = CHECK_PASSED; state <= CHECK_SKIPPED; state++)
-        json_member_int(writer, check_state_name(state), (int64_t)checkup_count(checkup, state));
-    json_write_end_object(writer);
-}
-
 void checkup_print_json(const Checkup *checkup, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
-    json_write_object(&writer);
-    json_write_member(&writer, STR("state"), str_from_c(check_state_name(checkup_state(checkup))));
-    write_counts(&writer, checkup);
-    json_member_array(&writer, "checks");
-    for (size_t i = 0; i < checkup->n; i++)
-        write_check(&writer, checkup->checks[i], &checkup->findings[i]);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "{state: %s", check_state_name(checkup_state(checkup)));
+    json_member_object(&writer, "counts");
+    for (CheckState state = CHECK_PASSED; state <= CHECK_SKIPPED; state++)
+        json_member_int(&writer, check_state_name(state), (int64_t)checkup_count(checkup, state));
+    json_write(&writer, "}, checks: [");
+    for (size_t i = 0; i < checkup->n; i++) {
+        const Check *check = checkup->checks[i];
+        const Finding *finding = &checkup->findings[i];
+        char hint[HINT_MAX];
+        int len = snprintf(hint, sizeof(hint), "docs/troubleshooting.md#%s", check->code);
+
+        for (int k = 0; k < len && k < HINT_MAX; k++)
+            hint[k] = ascii_lower(hint[k]); /* as the anchor of a heading is */
+        json_write(&writer,
+            "{code: %s, group: %s, title: %s, state: %s, cause: %.*s, fix: %.*s, hint: %s}",
+            check->code, check_group_name(check->group), check->title,
+            check_state_name(finding->state), STR_FMT(finding->cause), STR_FMT(finding->fix), hint);
+    }
+    json_write(&writer, "]}\n");
 }
 
 #define INDENT 4u
 #define CODE_GAP 2u
 
-typedef struct Sign {
-    const char *sign, *ascii;
-    const char *colour;
-} Sign;
-
-static const Sign signs[] = {
+static const struct {
+    const char *sign, *ascii, *colour;
+} signs[] = {
     [CHECK_PASSED] = {"✓", "ok", "\033[32m"},
     [CHECK_WARNED] = {"‼", "! ", "\033[33m"},
     [CHECK_FAILED] = {"×", "x ", "\033[31m"},
     [CHECK_SKIPPED] = {"-", "- ", "\033[2m"},
 };
 
-static const char dim[] = "\033[2m", plain[] = "\033[0m";
+static const char plain[] = "\033[0m";
 
 typedef struct Printer {
     Buf *out;
@@ -79,8 +57,6 @@ static void paint(const Printer *printer, const char *colour) {
     if (printer->has_colour)
         buf_append(printer->out, str_from_c(colour));
 }
-
-/* --- one check ------------------------------------------------------------------------------ */
 
 /* The lines of @text, indented: the first after @head, the others below it. */
 static void print_lines(const Printer *printer, const char *head, Str text) {
@@ -104,7 +80,7 @@ static void print_cause(const Printer *printer, const Finding *finding) {
     if (str_is_empty(finding->cause))
         return;
     if (is_dim)
-        paint(printer, dim);
+        paint(printer, signs[CHECK_SKIPPED].colour);
     print_lines(printer, "", finding->cause);
     if (is_dim)
         paint(printer, plain);
@@ -113,11 +89,10 @@ static void print_cause(const Printer *printer, const Finding *finding) {
 /* A line; of a skipped check all of it is dimmed. */
 static void print_head(const Printer *printer, CheckState state, const char *title, size_t width,
     const char *first, const char *last) {
-    const Sign *sign = &signs[state];
     Buf *out = printer->out;
 
-    paint(printer, sign->colour);
-    buf_append(out, str_from_c(printer->is_ascii ? sign->ascii : sign->sign));
+    paint(printer, signs[state].colour);
+    buf_append(out, str_from_c(printer->is_ascii ? signs[state].ascii : signs[state].sign));
     if (state != CHECK_SKIPPED)
         paint(printer, plain);
     buf_append_char(out, ' ');
@@ -126,13 +101,6 @@ static void print_head(const Printer *printer, CheckState state, const char *tit
     if (state == CHECK_SKIPPED)
         paint(printer, plain);
     buf_append_char(out, '\n');
-}
-
-static void print_check(const Printer *printer, const Check *check, const Finding *finding) {
-    print_head(printer, finding->state, check->title, printer->width, check->code, NULL);
-    print_cause(printer, finding);
-    if (!str_is_empty(finding->fix))
-        print_lines(printer, "fix: ", finding->fix);
 }
 
 /* If everything is unknown, the same reason would be printed below every check. */
@@ -150,42 +118,9 @@ static size_t count_run(const Checkup *checkup, size_t i) {
     return n;
 }
 
-static void print_run(const Printer *printer, const Checkup *checkup, size_t i, size_t n) {
-    size_t width = printer->width;
-    char title[64];
-
-    (void)snprintf(title, sizeof(title), "%zu checks could not be made", n);
-    width = strlen(title) > width ? strlen(title) : width;
-    print_head(printer, CHECK_SKIPPED, title, width, checkup->checks[i]->code,
-        checkup->checks[i + n - 1]->code);
-    print_cause(printer, &checkup->findings[i]);
-}
-
-/* --- all of them ---------------------------------------------------------------------------- */
-
-static void print_heading(const Printer *printer, CheckGroup group, bool is_first) {
-    Str name = str_from_c(check_group_name(group));
-
-    if (!is_first)
-        buf_append_char(printer->out, '\n');
-    buf_append(printer->out, name);
-    buf_append_char(printer->out, '\n');
-    buf_append_repeat(printer->out, '-', name.len);
-    buf_append_char(printer->out, '\n');
-}
-
-static void print_summary(const Printer *printer, const Checkup *checkup) {
-    size_t n_warned = checkup_count(checkup, CHECK_WARNED);
-
-    if (checkup->n > 0)
-        buf_append_char(printer->out, '\n');
-    buf_printf(printer->out, "%zu passed, %zu warning%s, %zu failed, %zu skipped\n",
-        checkup_count(checkup, CHECK_PASSED), n_warned, n_warned == 1 ? "" : "s",
-        checkup_count(checkup, CHECK_FAILED), checkup_count(checkup, CHECK_SKIPPED));
-}
-
 void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *out) {
     Printer printer = {.out = out, .has_colour = has_colour, .is_ascii = is_ascii};
+    size_t n_warned = checkup_count(checkup, CHECK_WARNED);
 
     for (size_t i = 0; i < checkup->n; i++) {
         size_t width = visible_width(str_from_c(checkup->checks[i]->title));
@@ -193,19 +128,37 @@ void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *
         printer.width = width > printer.width ? width : printer.width;
     }
     for (size_t i = 0, n; i < checkup->n; i += n) {
-        CheckGroup group = checkup->checks[i]->group;
+        const Check *check = checkup->checks[i];
+        const Finding *finding = &checkup->findings[i];
+        const char *group = check_group_name(check->group);
 
-        if (i == 0 || group != checkup->checks[i - 1]->group)
-            print_heading(&printer, group, i == 0);
+        if (i == 0 || check->group != checkup->checks[i - 1]->group) {
+            buf_printf(out, "%s%s\n", i == 0 ? "" : "\n", group);
+            buf_append_repeat(out, '-', strlen(group));
+            buf_append_char(out, '\n');
+        }
         n = count_run(checkup, i);
         if (n >= RUN_MIN) {
-            print_run(&printer, checkup, i, n);
-        } else {
-            print_check(&printer, checkup->checks[i], &checkup->findings[i]);
-            n = 1;
+            char title[64];
+            size_t width =
+                (size_t)snprintf(title, sizeof(title), "%zu checks could not be made", n);
+
+            print_head(&printer, CHECK_SKIPPED, title,
+                width > printer.width ? width : printer.width, check->code,
+                checkup->checks[i + n - 1]->code);
+            print_cause(&printer, finding);
+            continue;
         }
+        n = 1;
+        print_head(&printer, finding->state, check->title, printer.width, check->code, NULL);
+        print_cause(&printer, finding);
+        if (!str_is_empty(finding->fix))
+            print_lines(&printer, "fix: ", finding->fix);
     }
-    print_summary(&printer, checkup);
+    buf_printf(out, "%s%zu passed, %zu warning%s, %zu failed, %zu skipped\n",
+        checkup->n > 0 ? "\n" : "", checkup_count(checkup, CHECK_PASSED), n_warned,
+        n_warned == 1 ? "" : "s", checkup_count(checkup, CHECK_FAILED),
+        checkup_count(checkup, CHECK_SKIPPED));
 }
 
 void checkup_print_codes(Buf *out) {

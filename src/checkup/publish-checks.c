@@ -1,11 +1,9 @@
-/* What policies publish: that a berth writes it, that new pods use it, that Karpenter knows it. */
+/* Checks of published filters and their objects, and of the CustomResourceDefinition. */
 
 #include <assert.h>
 #include <inttypes.h>
 
-#include "checkup/judges.h"
-
-/* --- the writer ------------------------------------------------------------------------------- */
+#include "checkup/verdict.h"
 
 void judge_publish_works(const CheckSubject *at, Verdict *verdict) {
     size_t n_rules = 0, n_enabled = 0, n_writers = 0;
@@ -30,17 +28,8 @@ void judge_publish_works(const CheckSubject *at, Verdict *verdict) {
             "%zu berths write: they do twice the work", n_writers);
 }
 
-/* --- admission -------------------------------------------------------------------------------- */
-
 #define ADMISSION_FIX                                                                              \
     "berth config --admission --policy FILE | kubectl apply -f -   # helm: publish.objects"
-
-static const AdmissionFact *find_object(const ObjectsFact *objects, Str name) {
-    for (size_t i = 0; i < objects->n; i++)
-        if (str_eq(objects->items[i].name, name))
-            return &objects->items[i];
-    return NULL;
-}
 
 /* Why one kind could not be listed; empty: all could. */
 static Str admission_error(const InstallationFacts *facts) {
@@ -52,12 +41,14 @@ static Str admission_error(const InstallationFacts *facts) {
 
 static void judge_object(
     const InstallationFacts *facts, const AdmissionFact *wanted, Verdict *verdict) {
-    const AdmissionFact *found[_ADMISSION_SOURCES];
+    const AdmissionFact *found[_ADMISSION_SOURCES] = {NULL};
     Str name = wanted->name;
     bool is_kyverno, is_native;
 
     for (size_t i = 0; i < _ADMISSION_SOURCES; i++)
-        found[i] = find_object(&facts->admission[i], name);
+        for (size_t k = 0; !found[i] && k < facts->admission[i].n; k++)
+            if (str_eq(facts->admission[i].items[k].name, name))
+                found[i] = &facts->admission[i].items[k];
     is_kyverno = found[ADMISSION_BY_KYVERNO];
     is_native = found[ADMISSION_POLICIES] && found[ADMISSION_BINDINGS];
     if ((is_kyverno && str_eq(found[ADMISSION_BY_KYVERNO]->digest, wanted->digest)) ||
@@ -102,8 +93,6 @@ void judge_admission_matches(const CheckSubject *at, Verdict *verdict) {
                 judge_object(at->facts, &berth->admission[i], verdict);
 }
 
-/* --- PlacementPolicies ------------------------------------------------------------------------ */
-
 #define DEFINITION_FIX "berth check --crd | kubectl apply --server-side -f -"
 
 void judge_definition_matches(const CheckSubject *at, Verdict *verdict) {
@@ -121,8 +110,6 @@ void judge_definition_matches(const CheckSubject *at, Verdict *verdict) {
     else if (!str_eq(found->items[0].digest, berth->definition))
         verdict_warn(verdict, DEFINITION_FIX, "it is of another version of berth, or was changed");
 }
-
-/* --- Karpenter -------------------------------------------------------------------------------- */
 
 #define OVERLAY_FIX "berth config --node-overlay NODEPOOL --policy FILE | kubectl apply -f -"
 

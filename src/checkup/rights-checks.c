@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 #define RIGHT_TEXT_MAX 256u
 
@@ -29,12 +29,10 @@ void judge_server_reached(const CheckSubject *at, Verdict *verdict) {
         verdict_skip(verdict, "no API server was named: --kubeconfig FILE");
     else if (!str_is_empty(facts->cluster_error))
         verdict_fail(
-            verdict, "kubectl get --raw /readyz?verbose", "%.*s", STR_FMT(facts->cluster_error));
+            verdict, "kubectl get --raw '/readyz?verbose'", "%.*s", STR_FMT(facts->cluster_error));
     else if (!str_is_empty(facts->cluster_version))
         verdict_note(verdict, "Kubernetes %.*s", STR_FMT(facts->cluster_version));
 }
-
-/* --- missing -------------------------------------------------------------------------------- */
 
 /* The roles that come with berth, as commands that make them. */
 typedef struct RoleText {

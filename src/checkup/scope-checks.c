@@ -1,8 +1,6 @@
 /* Checks of the pods and nodes that kube-schedulers send to berth. */
 
-#include "checkup/judges.h"
-
-/* --- managed resources ---------------------------------------------------------------------- */
+#include "checkup/verdict.h"
 
 static bool entry_manages(const ExtenderEntry *entry, Str name) {
     for (size_t i = 0; i < entry->n_managed; i++)
@@ -11,32 +9,30 @@ static bool entry_manages(const ExtenderEntry *entry, Str name) {
     return false;
 }
 
-static void compare_managed(const CheckSubject *at, const BerthFact *berth, Verdict *verdict) {
-    for (size_t i = 0; i < at->entry->n_managed; i++) {
-        Str name = at->entry->managed[i].name;
-
-        if (str_is_one_of(name, berth->managed, berth->n_managed))
-            continue;
-        verdict_fail(verdict, NULL, "%s: %.*s is managed; %.*s runs without it", at->where,
-            STR_FMT(name), STR_FMT(berth->url));
-        verdict_fix(verdict, "berth serve --managed-resource %.*s ...", STR_FMT(name));
-    }
-    for (size_t i = 0; i < berth->n_managed; i++) {
-        Str name = berth->managed[i];
-
-        if (entry_manages(at->entry, name))
-            continue;
-        verdict_fail(verdict, NULL, "%.*s runs with %.*s; managedResources at %s do not have it",
-            STR_FMT(berth->url), STR_FMT(name), at->where);
-        verdict_fix(verdict,
-            "managedResources: [{name: %.*s}]   # or berth serve without --managed-resource",
-            STR_FMT(name));
-    }
-}
-
 void judge_managed_resources(const CheckSubject *at, Verdict *verdict) {
-    FOR_EACH_BERTH (berth, at->facts, verdict)
-        compare_managed(at, berth, verdict);
+    FOR_EACH_BERTH (berth, at->facts, verdict) {
+        for (size_t i = 0; i < at->entry->n_managed; i++) {
+            Str name = at->entry->managed[i].name;
+
+            if (str_is_one_of(name, berth->managed, berth->n_managed))
+                continue;
+            verdict_fail(verdict, NULL, "%s: %.*s is managed; %.*s runs without it", at->where,
+                STR_FMT(name), STR_FMT(berth->url));
+            verdict_fix(verdict, "berth serve --managed-resource %.*s ...", STR_FMT(name));
+        }
+        for (size_t i = 0; i < berth->n_managed; i++) {
+            Str name = berth->managed[i];
+
+            if (entry_manages(at->entry, name))
+                continue;
+            verdict_fail(verdict, NULL,
+                "%.*s runs with %.*s; managedResources at %s do not have it", STR_FMT(berth->url),
+                STR_FMT(name), at->where);
+            verdict_fix(verdict,
+                "managedResources: [{name: %.*s}]   # or berth serve without --managed-resource",
+                STR_FMT(name));
+        }
+    }
 }
 
 void judge_ignored_resources(const CheckSubject *at, Verdict *verdict) {
@@ -60,8 +56,6 @@ void judge_ignored_resources(const CheckSubject *at, Verdict *verdict) {
     if (n == 0 && verdict->state == CHECK_PASSED)
         verdict_skip(verdict, "managedResources are not set: every pod is sent to berth");
 }
-
-/* --- a sample of nodes ---------------------------------------------------------------------- */
 
 #define SAMPLE_FLOOR 100u /* fewer nodes are always all evaluated */
 
@@ -96,51 +90,41 @@ void judge_sample(const CheckSubject *at, Verdict *verdict) {
             percentage > 0 ? "is lower than 100" : "is not set");
 }
 
-/* --- berth's own pods ----------------------------------------------------------------------- */
-
 static bool serves(const SchedulerConfig *config, Str name) {
     return str_is_one_of(name, config->scheduler_names, config->n_scheduler_names) ||
            (config->n_scheduler_names == 0 && str_is(name, "default-scheduler"));
 }
 
-/* Whether a pod without managed resources waits for this entry. Exempt pods (--exempt) wait, too;
- * failed scores do not block. */
-static bool holds_up(const ExtenderEntry *entry) {
-    bool is_needed = !str_is_empty(entry->filter_verb) || !str_is_empty(entry->bind_verb);
-
-    return is_needed && !entry->is_ignorable && entry->n_managed == 0;
-}
-
-/* Whether a scheduler without a known configuration has sent requests. */
-static bool has_asked(const InstallationFacts *facts, Str name) {
-    FOR_ALL_BERTHS (berth, facts)
-        for (size_t i = 0; i < berth->n_schedulers; i++)
-            if (str_eq(berth->schedulers[i].name, name) && berth->schedulers[i].n_requests > 0)
-                return true;
-    return false;
-}
-
-static bool is_served(const InstallationFacts *facts, Str name) {
-    for (size_t i = 0; i < facts->n_configs; i++)
-        if (config_is_readable(&facts->configs[i]) && serves(&facts->configs[i].config, name))
-            return true;
-    return false;
-}
-
 static void judge_pod(const CheckSubject *at, Verdict *verdict) {
+    const InstallationFacts *facts = at->facts;
     Str scheduler = at->pod->scheduler_name;
+    bool is_known = false, has_asked = false;
 
     if (at->pod->is_static)
         return;
-    FOR_EACH_ENTRY (found, at->facts)
-        if (serves(&found.config->config, scheduler) && holds_up(found.entry))
+    FOR_EACH_ENTRY (found, facts) {
+        const ExtenderEntry *entry = found.entry;
+        bool is_needed = !str_is_empty(entry->filter_verb) || !str_is_empty(entry->bind_verb);
+
+        /* A pod without managed resources waits for this entry, also an exempt one (--exempt);
+         * failed scores do not block. */
+        if (serves(&found.config->config, scheduler) && is_needed && !entry->is_ignorable &&
+            entry->n_managed == 0)
             verdict_fail(verdict,
                 "managedResources: [{name: ...}]   # or ignorable: true, or another schedulerName "
                 "for berth's pods",
                 "%s: %.*s places pod %s, and calls berth for it: while berth is down it cannot "
                 "start",
                 found.where, STR_FMT(scheduler), at->where);
-    if (!is_served(at->facts, scheduler) && has_asked(at->facts, scheduler))
+    }
+    for (size_t i = 0; i < facts->n_configs; i++)
+        is_known |=
+            config_is_readable(&facts->configs[i]) && serves(&facts->configs[i].config, scheduler);
+    FOR_ALL_BERTHS (berth, facts)
+        for (size_t i = 0; i < berth->n_schedulers; i++)
+            has_asked |=
+                str_eq(berth->schedulers[i].name, scheduler) && berth->schedulers[i].n_requests > 0;
+    if (!is_known && has_asked)
         verdict_skip(verdict, "%.*s places pod %s and calls berth; its configuration is not known",
             STR_FMT(scheduler), at->where);
 }
@@ -153,14 +137,6 @@ void judge_self_deadlock(const CheckSubject *at, Verdict *verdict) {
     else
         for (CheckSubject each = {.facts = at->facts}; pod_next(&each);)
             judge_pod(&each, verdict);
-}
-
-/* --- several configurations ----------------------------------------------------------------- */
-
-static bool has_same_verbs(const ExtenderEntry *a, const ExtenderEntry *b) {
-    return str_eq(a->filter_verb, b->filter_verb) &&
-           str_eq(a->prioritize_verb, b->prioritize_verb) &&
-           str_eq(a->preempt_verb, b->preempt_verb) && str_eq(a->bind_verb, b->bind_verb);
 }
 
 static bool has_same_managed(const ExtenderEntry *a, const ExtenderEntry *b) {
@@ -178,7 +154,10 @@ static void compare_entries(
         const char *what;
         bool is_same;
     } aspects[] = {
-        {"verbs", has_same_verbs(a, b)},
+        {"verbs", str_eq(a->filter_verb, b->filter_verb) &&
+                      str_eq(a->prioritize_verb, b->prioritize_verb) &&
+                      str_eq(a->preempt_verb, b->preempt_verb) &&
+                      str_eq(a->bind_verb, b->bind_verb)},
         {"weight", a->weight == b->weight},
         {"httpTimeout", a->timeout_nsec == b->timeout_nsec},
         {"nodeCacheCapable", a->is_node_cache_capable == b->is_node_cache_capable},

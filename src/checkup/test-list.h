@@ -201,7 +201,7 @@ CASE(B129, misspelt_bind, FAILED, "bindVerb: binding: berth answers 404", "bindV
 CASE(B129, verbs_not_listed, SKIPPED, "B103", "", ONE_CONFIG; s->configs[0].berth_index = SIZE_MAX)
 
 CASE(B201, no_berth, SKIPPED, "none was named", "", NO_BERTHS)
-CASE(B201, berth_down, FAILED, "https://10.0.0.1:8443: connection refused", "curl https://10.0.0.1:8443/readyz", s->berths[0].error = STR("connection refused"))
+CASE(B201, berth_down, FAILED, "https://10.0.0.1:8443: connection refused", "curl 'https://10.0.0.1:8443/readyz", s->berths[0].error = STR("connection refused"))
 CASE(B201, berth_forbids, FAILED, "https://10.0.0.1:8443: 403", "--pages-client-name", s->berths[0].error = STR("https://10.0.0.1:8443: 403");
     s->berths[0].is_forbidden = true)
 CASE(B202, not_ready, FAILED, "https://10.0.0.2:8443 is not ready\n[-]sync failed", "/readyz?verbose", s->berths[1].is_ready = false;
@@ -267,7 +267,7 @@ CASE(B211, sandbox_part, WARNED, "https://10.0.0.2:8443: not active: landlock (E
 CASE(B211, sandbox_off, WARNED, "https://10.0.0.1:8443: not active: off", "--sandbox", s->berths[0].sandbox_active = STR("");
     s->berths[0].sandbox_missing = STR("off"))
 
-CASE(B301, server_down, FAILED, "connection refused", "kubectl get --raw /readyz", s->facts.cluster_error = STR("connection refused"))
+CASE(B301, server_down, FAILED, "connection refused", "kubectl get --raw '/readyz", s->facts.cluster_error = STR("connection refused"))
 CASE(B301, server_unnamed, SKIPPED, "--kubeconfig", "", s->facts.was_cluster_asked = false)
 CASE(B302, right_missing, FAILED, "system:serviceaccount:berth-system:berth may not create pods/binding, to bind pods (--bind)",
     "kubectl create clusterrole berth-bind --verb=create --resource=pods/binding\n"

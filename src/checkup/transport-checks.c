@@ -10,25 +10,19 @@
 
 #include "base/nsec.h"
 #include "base/shell.h"
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 #define NAME_WORD_MAX ((size_t)8 * 1024)
-
-static bool has_ca(const ExtenderTls *tls) {
-    return !str_is_empty(tls->ca_file) || !str_is_empty(tls->ca_data);
-}
 
 static bool has_certificate(const ExtenderTls *tls) {
     return !str_is_empty(tls->cert_file) || !str_is_empty(tls->cert_data);
 }
 
-/* --- the server ---------------------------------------------------------------------------- */
-
 void judge_server_verified(const CheckSubject *at, Verdict *verdict) {
     static const char fix[] = "tlsConfig: {caFile: ca.crt}   # the CA of berth's certificate";
     const ExtenderEntry *entry = at->entry;
 
-    if (has_ca(&entry->tls))
+    if (!str_is_empty(entry->tls.ca_file) || !str_is_empty(entry->tls.ca_data))
         return;
     if (entry->is_https || entry->tls.is_insecure)
         verdict_fail(verdict, fix, "%s: %s without a CA: nothing verifies the server at %.*s%s",
@@ -74,8 +68,6 @@ void judge_plain_on_loopback(const CheckSubject *at, Verdict *verdict) {
         "client.crt, keyFile: client.key}   # berth certs DIR makes them",
         STR_FMT(str_skip(url, 7)));
 }
-
-/* --- the client ------------------------------------------------------------------------------- */
 
 void judge_client_certificate(const CheckSubject *at, Verdict *verdict) {
     if (!has_certificate(&at->entry->tls))
@@ -138,8 +130,6 @@ void judge_client_certificate_lasts(const CheckSubject *at, Verdict *verdict) {
         verdict_skip(verdict, "kube-scheduler has no client certificate");
 }
 
-/* --- where it is ---------------------------------------------------------------------------- */
-
 /* In a pod of a cluster kube-scheduler needs no kubeconfig. With one it is a static pod or a
  * process of the host, and uses the host's DNS. */
 void judge_host_resolves(const CheckSubject *at, Verdict *verdict) {
@@ -153,8 +143,6 @@ void judge_host_resolves(const CheckSubject *at, Verdict *verdict) {
             "host's network",
             at->where, STR_FMT(url), STR_FMT(kubeconfig));
 }
-
-/* --- how long it may take ------------------------------------------------------------------- */
 
 #define DEADLINE_DEFAULT_SEC 0.1 /* berth serve --deadline */
 #define TIMEOUT_LONG_SEC 2.0     /* kube-scheduler is blocked while it waits */

@@ -1,18 +1,16 @@
-/* Checks of the verbs, the weight and ignorable. */
+/* Checks of the verbs, the weight, nodeCacheCapable and ignorable. */
 
 #include <stdio.h>
 
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 #include "wiring/verb.h"
 
-#define PATH_MAX_LEN 1024u /* of what is compared, from the end */
+#define PATH_MAX_LEN 1024u /* of URL and verb; only the end of a longer URL is compared */
 
-#define WEIGHT_DOMINATES 13 /* over 1200 points, which is all that the default plugins have */
+#define WEIGHT_DOMINATES 13 /* up to 1300 points; the default plugins give up to 1200 */
 #define SHARE_AUDIBLE 0.10
 #define SCORE_USUAL 10         /* the protocol's range of scores: 0 to 10 */
-#define RELEASE_EMPTY_NODES 33 /* from 1.33 on whole nodes in answers look empty to plugins */
-
-/* --- verbs ---------------------------------------------------------------------------------- */
+#define RELEASE_EMPTY_NODES 33 /* since 1.33 plugins see whole nodes in answers as empty */
 
 void judge_filter_verb(const CheckSubject *at, Verdict *verdict) {
     static const char fix[] = "filterVerb: filter";
@@ -79,8 +77,6 @@ void judge_sole_binder(const CheckSubject *at, Verdict *verdict) {
                 STR_FMT(config->extenders[i].url_prefix));
 }
 
-/* --- their names ------------------------------------------------------------------------------ */
-
 /* kube-scheduler calls urlPrefix + "/" + the verb, which may have a query. */
 static WiringVerb verb_called(const ExtenderEntry *entry, Str verb) {
     size_t query = str_find(verb, '?');
@@ -119,28 +115,23 @@ void judge_verb_names(const CheckSubject *at, Verdict *verdict) {
     judge_verb_name(at, "bindVerb", entry->bind_verb, WIRING_BIND, verdict);
 }
 
-/* --- weight --------------------------------------------------------------------------------- */
-
-/* Scores over the usual range count as a larger weight would. */
-static int64_t effective_weight(const InstallationFacts *facts, int64_t weight) {
-    int64_t range = SCORE_USUAL, product;
-
-    FOR_ALL_BERTHS (berth, facts)
-        range = berth->max_score > range ? berth->max_score : range;
-    return __builtin_mul_overflow(weight, range, &product) ? INT64_MAX : product / SCORE_USUAL;
-}
-
 static void judge_weight_of(const CheckSubject *at, Verdict *verdict) {
     static const char fix[] = "weight: 5   # at most 29 %";
-    int64_t weight = at->entry->weight, effective = effective_weight(at->facts, weight);
-    double share = weight > 0 ? wiring_weight_share(effective) : 0;
+    int64_t weight = at->entry->weight, range = SCORE_USUAL, effective;
+    double share;
 
+    /* Scores over the usual range count as a larger weight would. */
+    FOR_ALL_BERTHS (berth, at->facts)
+        range = berth->max_score > range ? berth->max_score : range;
+    effective =
+        __builtin_mul_overflow(weight, range, &effective) ? INT64_MAX : effective / SCORE_USUAL;
     if (weight <= 0) {
         verdict_fail(verdict, "weight: 5",
             "%s: weight %lld with prioritizeVerb: kube-scheduler refuses that", at->where,
             (long long)weight);
         return;
     }
+    share = wiring_weight_share(effective);
     verdict_note(verdict, "%s: weight %lld is at most %.0f %% of a node's total%s", at->where,
         (long long)weight, 100 * share, effective > weight ? ", as scores go beyond 10" : "");
     if (effective >= WEIGHT_DOMINATES)
@@ -162,8 +153,6 @@ void judge_weight(const CheckSubject *at, Verdict *verdict) {
     if (n == 0)
         verdict_skip(verdict, "prioritizeVerb is not set: no weight counts");
 }
-
-/* --- names or nodes; without us ------------------------------------------------------------- */
 
 void judge_node_cache(const CheckSubject *at, Verdict *verdict) {
     static const char fix[] = "nodeCacheCapable: true   # and berth serve --in-cluster";

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/origin.h"
-#include "checkup/judges.h"
+#include "checkup/verdict.h"
 
 #define TEXT_MAX 320u
 #define TIMEOUT_DEFAULT_SEC 10 /* of Kubernetes */
@@ -62,40 +62,11 @@ static bool webhooks_expect(const InstallationFacts *facts, Verdict *verdict) {
     return false;
 }
 
-/* --- who listens ------------------------------------------------------------------------------ */
-
 static void report_not_listening(const CheckSubject *at, const char *who, Verdict *verdict) {
     verdict_fail(verdict, LISTEN_FIX, "%s: %s runs without --admission-listen; %s", at->where, who,
         effect(at));
     fix_by_deleting(at->webhook, verdict);
 }
-
-/* By their own pages; if none could be reached, by the arguments of their pods. */
-static void judge_listeners(const CheckSubject *at, Verdict *verdict) {
-    CheckSubject berths = {.facts = at->facts}, pods = {.facts = at->facts};
-
-    while (reached_next(&berths))
-        if (!berths.berth->answers_reviews)
-            report_not_listening(at, berths.where, verdict);
-    while (berth_count(at->facts) == 0 && pod_next(&pods))
-        if (pods.pod->has_arguments && !pods.pod->answers_reviews)
-            report_not_listening(at, pods.where, verdict);
-}
-
-static void judge_no_webhook(const InstallationFacts *facts, Verdict *verdict) {
-    bool is_listening = BERTH_WITH(facts, answers_reviews);
-
-    for (size_t i = 0; berth_count(facts) == 0 && i < facts->n_pods; i++)
-        is_listening |= facts->pods[i].answers_reviews;
-    if (is_listening)
-        verdict_note(verdict,
-            "berth runs with --admission-listen, and no ValidatingWebhookConfiguration has the API "
-            "server ask it: policies with mistakes are stored");
-    else
-        verdict_skip(verdict, "no webhook checks policies before they are stored");
-}
-
-/* --- what the API server calls ---------------------------------------------------------------- */
 
 static void judge_path(const CheckSubject *at, Verdict *verdict) {
     const WebhookFact *webhook = at->webhook;
@@ -116,18 +87,6 @@ static void judge_path(const CheckSubject *at, Verdict *verdict) {
     (void)snprintf(value, sizeof(value), "\"%.*s" FACTS_WEBHOOK_PATH "\"", STR_FMT(server));
     fix_field(
         webhook, has_service ? "clientConfig/service/path" : "clientConfig/url", value, verdict);
-}
-
-static void judge_timeout(const CheckSubject *at, Verdict *verdict) {
-    int64_t timeout = at->webhook->timeout_sec > 0 ? at->webhook->timeout_sec : TIMEOUT_DEFAULT_SEC;
-
-    if (timeout <= TIMEOUT_LONG_SEC)
-        return;
-    verdict_warn(verdict, NULL,
-        "%s: timeoutSeconds %" PRId64 ": if berth hangs, each kubectl apply of a policy takes that "
-        "long",
-        at->where, timeout);
-    fix_field(at->webhook, "timeoutSeconds", "3", verdict);
 }
 
 static void report_few(const CheckSubject *at, Verdict *verdict) {
@@ -179,20 +138,43 @@ static void judge_service(const CheckSubject *at, Verdict *verdict) {
 }
 
 void judge_webhook_answered(const CheckSubject *at, Verdict *verdict) {
+    bool is_listening = BERTH_WITH(at->facts, answers_reviews);
+
     if (!webhooks_expect(at->facts, verdict))
         return;
-    if (at->facts->webhooks.n == 0)
-        judge_no_webhook(at->facts, verdict);
+    for (size_t i = 0; berth_count(at->facts) == 0 && i < at->facts->n_pods; i++)
+        is_listening |= at->facts->pods[i].answers_reviews;
+    if (at->facts->webhooks.n == 0 && is_listening)
+        verdict_note(verdict,
+            "berth runs with --admission-listen, and no ValidatingWebhookConfiguration has the API "
+            "server ask it: policies with mistakes are stored");
+    else if (at->facts->webhooks.n == 0)
+        verdict_skip(verdict, "no webhook checks policies before they are stored");
     for (CheckSubject each = {.facts = at->facts}; webhook_next(&each);) {
-        judge_listeners(&each, verdict);
+        CheckSubject berths = {.facts = at->facts}, pods = {.facts = at->facts};
+        int64_t timeout;
+
+        /* Who listens: by their own pages; if none could be reached, by the arguments of their
+         * pods. */
+        while (reached_next(&berths))
+            if (!berths.berth->answers_reviews)
+                report_not_listening(&each, berths.where, verdict);
+        while (berth_count(at->facts) == 0 && pod_next(&pods))
+            if (pods.pod->has_arguments && !pods.pod->answers_reviews)
+                report_not_listening(&each, pods.where, verdict);
         judge_path(&each, verdict);
-        judge_timeout(&each, verdict);
+        timeout = each.webhook->timeout_sec > 0 ? each.webhook->timeout_sec : TIMEOUT_DEFAULT_SEC;
+        if (timeout > TIMEOUT_LONG_SEC) {
+            verdict_warn(verdict, NULL,
+                "%s: timeoutSeconds %" PRId64 ": if berth hangs, each kubectl apply of a policy "
+                "takes that long",
+                each.where, timeout);
+            fix_field(each.webhook, "timeoutSeconds", "3", verdict);
+        }
         if (str_is_empty(each.webhook->url))
             judge_service(&each, verdict);
     }
 }
-
-/* --- certificates ----------------------------------------------------------------------------- */
 
 static void judge_certificate(const CheckSubject *at, Verdict *verdict) {
     const WebhookFact *webhook = at->webhook;

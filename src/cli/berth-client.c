@@ -9,13 +9,16 @@
 #include "base/origin.h"
 #include "base/shell.h"
 #include "base/url.h"
+#include "cli/terminal.h"
 #include "kube/api-objects.h"
 #include "json/read.h"
 
+#define MEMORY_FOR "berth's reply"
 #define STREAM_BUDGET ((size_t)1024 * 1024)
 #define REFUSAL_MAX ((size_t)64 * 1024) /* of an answer that is no stream */
 
-static int open_access(const BerthAccess *access, Access **ret, char *error) {
+/* NULL: the server's name is no URL, or a file of the credentials cannot be used; see @error. */
+static Access *open_access(const BerthAccess *access, Arena *arena, char *error) {
     Str server = str_from_c(access->server);
     AccessServer options = {
         .name = "the command line",
@@ -23,22 +26,18 @@ static int open_access(const BerthAccess *access, Access **ret, char *error) {
         .cert_file = access->cert,
         .key_file = access->key,
     };
+    Access *ret = NULL;
     Origin origin;
-    char *url;
-    int r;
 
     /* a token is not sent in the clear over a network */
     if (origin_parse(server, &origin) && (origin.is_tls || origin_is_loopback(&origin)))
         options.token_file = access->token_file;
     while (server.len > 0 && server.ptr[server.len - 1] == '/')
         server.len--;
-    url = strndup(server.ptr, server.len);
-    if (!url)
-        return -ENOMEM;
-    options.url = url;
-    r = access_for_server(&options, ret, error);
-    free(url);
-    return r;
+    options.url = arena_copy(arena, server).ptr;
+    if (access_for_server(&options, &ret, error) == -ENOMEM)
+        terminal_out_of_memory(MEMORY_FOR, arena);
+    return ret;
 }
 
 /* Messages of the client begin with the server. */
@@ -58,41 +57,38 @@ static size_t proxy_headers(const BerthAccess *access, Header *ret) {
     return access->proxy.token ? 1 : 0;
 }
 
-static Str full_path(const BerthAccess *access, Str path, Arena *arena) {
-    return access->proxy.client ? arena_printf(arena, "%s%.*s", access->proxy.path, STR_FMT(path))
-                                : arena_copy(arena, path);
+static const char *full_path(const BerthAccess *access, Str path, Arena *arena) {
+    return arena_printf(
+        arena, "%s%.*s", access->proxy.client ? access->proxy.path : "", STR_FMT(path))
+        .ptr;
 }
 
-int berth_client_request(
+bool berth_client_request(
     const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error) {
     _cleanup_(access_freep) Access *server = NULL;
-    Str kept = full_path(access, path, arena);
     Header header;
     const BlockingRequest request = {
         .method = str_is_empty(body) ? "GET" : "POST",
-        .path = kept.ptr,
+        .path = full_path(access, path, arena),
         .body = body,
-        .sec = access->timeout_sec > 0 ? access->timeout_sec : BERTH_CLIENT_SEC,
+        .total_sec = access->timeout_sec > 0 ? access->timeout_sec : BERTH_CLIENT_SEC,
         .bytes_max = BERTH_CLIENT_REPLY_MAX,
         .accepts_401 = true,
         .headers = &header,
         .n_headers = proxy_headers(access, &header),
     };
-    int r = kept.ptr ? 0 : -ENOMEM;
+    int r = 1;
 
     *ret = (BlockingReply){0};
-    if (r == 0 && access->proxy.client)
+    if (access->proxy.client)
         r = blocking_client_request_with(access->proxy.client, &request, arena, ret, error);
-    else if (r == 0)
-        r = open_access(access, &server, error);
-    if (r == 0 && server)
+    else if ((server = open_access(access, arena, error)))
         r = blocking_client_request(server, &request, arena, ret, error);
-    if (r == 0)
+    if (terminal_check(r, MEMORY_FOR, arena) > 0)
+        print_failure(access, error, error);
+    else
         error[0] = '\0';
-    if (r == 0 || r == -ENOMEM)
-        return r;
-    print_failure(access, error, error);
-    return 1;
+    return r == 0;
 }
 
 Str berth_client_grant(
@@ -159,17 +155,15 @@ void berth_client_explain(
             error, BERTH_CLIENT_ERROR_MAX, "%s answered: %.*s", access->server, STR_FMT(message));
 }
 
-int berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error) {
+bool berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error) {
     BlockingReply reply;
-    int r = berth_client_request(access, path, /* body= */ STR_NULL, arena, &reply, error);
 
-    if (r != 0)
-        return r;
+    if (!berth_client_request(access, path, /* body= */ STR_NULL, arena, &reply, error))
+        return false;
     *ret = reply.body;
-    if (reply.status == 200)
-        return 0;
-    berth_client_explain(access, &reply, arena, error);
-    return 1;
+    if (reply.status != 200)
+        berth_client_explain(access, &reply, arena, error);
+    return reply.status == 200;
 }
 
 Str berth_client_escape(Str text, Arena *arena) {
@@ -185,7 +179,7 @@ struct BerthStream {
     void *context;
     Access *server;
     Client *client; /* NULL: the server's name is no URL; a proxy's is borrowed */
-    Call *call;     /* through a proxy, until it ends */
+    Call *call;     /* until it ends */
     unsigned status;
     Buf rest;    /* of a line that has not ended */
     Buf refusal; /* the body where the status is no success */
@@ -221,66 +215,52 @@ static bool take_data(void *context, Str rest) {
 static void take_end(void *context, const CallResult *result) {
     BerthStream *stream = context;
     BlockingReply reply = {.status = result->status, .body = buf_str(&stream->refusal)};
-    _cleanup_(arena_freep) Arena *arena = arena_new(STREAM_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, STREAM_BUDGET);
 
     stream->has_ended = true;
     stream->call = NULL;
     if (result->outcome != CALL_DONE)
         print_failure(stream->access, result->error, stream->error);
-    else if (result->status != 200 && arena)
+    else if (result->status != 200)
         berth_client_explain(stream->access, &reply, arena, stream->error);
     else
         (void)snprintf(stream->error, sizeof(stream->error), "%s has ended the stream",
             stream->access->server);
 }
 
-static int start_stream(BerthStream *stream, const char *path) {
-    const BerthProxy *proxy = &stream->access->proxy;
+BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
+    void (*line)(void *context, Str line), void *context) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, STREAM_BUDGET);
+    BerthStream *stream = terminal_need(calloc(1, sizeof(*stream)), MEMORY_FOR);
     Header header;
     const CallOptions options = {
         .method = "GET",
-        .path = path,
+        .path = full_path(access, str_from_c(path), arena),
         .first_byte_sec = BERTH_CLIENT_SEC,
         .accepts_401 = true,
         .headers = &header,
-        .n_headers = proxy_headers(stream->access, &header),
+        .n_headers = proxy_headers(access, &header),
     };
     const CallHandler handler = {
         .context = stream, .head = take_head, .data = take_data, .done = take_end};
-    int r;
 
-    if (proxy->client) {
-        stream->client = proxy->client;
-        stream->call = client_call(proxy->client, &options, &handler);
-        return stream->call ? 0 : -ENOMEM;
-    }
-    r = open_access(stream->access, &stream->server, stream->error);
-    if (r == -ENOMEM)
-        return r;
-    if (r < 0) {
-        print_failure(stream->access, stream->error, stream->error);
+    *stream = (BerthStream){
+        .access = access,
+        .line = line,
+        .context = context,
+        .client = access->proxy.client,
+        .rest = BUF_INIT(BERTH_CLIENT_LINE_MAX),
+        .refusal = BUF_INIT(REFUSAL_MAX),
+    };
+    if (!stream->client && !(stream->server = open_access(access, arena, stream->error))) {
+        print_failure(access, stream->error, stream->error);
         stream->has_ended = true;
-        return 0;
+        return stream;
     }
-    stream->client = client_new(stream->server);
-    return stream->client && client_call(stream->client, &options, &handler) ? 0 : -ENOMEM;
-}
-
-BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
-    void (*line)(void *context, Str line), void *context) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(STREAM_BUDGET);
-    BerthStream *stream = calloc(1, sizeof(*stream));
-    Str full;
-
-    if (!stream)
-        return NULL;
-    stream->access = access;
-    stream->line = line;
-    stream->context = context;
-    stream->rest = BUF_INIT(BERTH_CLIENT_LINE_MAX);
-    stream->refusal = BUF_INIT(REFUSAL_MAX);
-    full = arena ? full_path(access, str_from_c(path), arena) : STR_NULL;
-    return full.ptr && start_stream(stream, full.ptr) == 0 ? stream : berth_stream_free(stream);
+    if (stream->server)
+        stream->client = terminal_need(client_new(stream->server), MEMORY_FOR);
+    stream->call = terminal_need(client_call(stream->client, &options, &handler), MEMORY_FOR);
+    return stream;
 }
 
 BerthStream *berth_stream_free(BerthStream *stream) {

@@ -32,12 +32,13 @@ typedef struct BerthAccess {
     unsigned timeout_sec;   /* for the whole answer; 0: BERTH_CLIENT_SEC */
 } BerthAccess;
 
-/* The answer to @path, whatever its status; with a @body (JSON) it is a POST. 0; 1 when there is no
- * answer, with the reason in @error (BERTH_CLIENT_ERROR_MAX), else empty; or -ENOMEM. */
-int berth_client_request(
+/* The answer to @path, whatever its status; with a @body (JSON) it is a POST. False when there is
+ * no answer, with the reason in @error (BERTH_CLIENT_ERROR_MAX), else empty. Without memory the
+ * process ends (cli/terminal.h). */
+bool berth_client_request(
     const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error);
 
-/* Why @reply is no success, for a person: berth's message, or that of the API server with the
+/* Why @reply is no success, for users: berth's message, or that of the API server with the
  * command that grants the right which is missing; else the status. */
 void berth_client_explain(
     const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error);
@@ -48,23 +49,22 @@ void berth_client_explain(
 #define BERTH_CLIENT_WHAT_IF "-what-if"
 
 /* "an administrator can give you the Role …", with the command for the user whom @refusal, a
- * message of the API server, names. @roles and @role: the beginning and the end of its name. ptr
- * NULL: out of memory. */
+ * message of the API server, names. @roles and @role: the beginning and the end of its name. */
 Str berth_client_grant(
     Str refusal, const char *namespace, const char *roles, const char *role, Arena *arena);
 
-/* The JSON at @path, query included, in @arena. 0; 1 when berth refuses (404, 403, …) or there is
- * no answer, with the reason in @error; or -ENOMEM. */
-int berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error);
+/* The JSON at @path, query included, in @arena. False when berth refuses (404, 403, …) or there is
+ * no answer, with the reason in @error. */
+bool berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error);
 
-/* @text escaped for a query. ptr NULL: out of memory. */
+/* @text escaped for a query. */
 Str berth_client_escape(Str text, Arena *arena);
 
 /* BerthStream: an answer without an end (/api/v1/events), line by line. One thread. */
 typedef struct BerthStream BerthStream;
 
 /* Starts the request for @path. berth_stream_step() calls @line for each whole line, without its
- * end. Everything is borrowed. NULL when out of memory. */
+ * end. Everything is borrowed. */
 BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
     void (*line)(void *context, Str line), void *context);
 BerthStream *berth_stream_free(BerthStream *stream); /* takes NULL, returns NULL */
@@ -74,5 +74,5 @@ DEFINE_CLEANUP(BerthStream *, berth_stream_free)
  * ended, see berth_stream_error(). */
 bool berth_stream_step(BerthStream *stream, int fd, int timeout_msec);
 
-/* Why it ended, for a person. Lives as long as the stream. */
+/* Why it ended, for users. Lives as long as the stream. */
 const char *berth_stream_error(const BerthStream *stream);

@@ -104,16 +104,12 @@ static int compare(const void *a, const void *b) {
 
 bool berth_pods_read(Str list, Arena *arena, BerthPods *ret) {
     static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_pod}};
-    JsonReader reader;
+    bool is_read;
 
     *ret = (BerthPods){0};
-    json_reader_init(&reader, list);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return false;
-    JSON_READ_FIELDS(&reader, arena, fields, ret);
-    json_end(&reader);
+    is_read = JSON_READ_DOCUMENT(list, arena, fields, ret);
     qsort(ret->items, ret->n, sizeof(ret->items[0]), compare);
-    return json_error(&reader) == JSON_OK;
+    return is_read;
 }
 
 Str berth_pod_proxy_path(const BerthPod *pod, Arena *arena) {

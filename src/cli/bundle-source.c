@@ -2,16 +2,14 @@
 
 #include "cli/bundle-source.h"
 
-#include <errno.h>
 #include <inttypes.h>
 
 #include "cli/terminal.h"
-#include "input/file.h"
 
 /* To make one of 10,000 decisions takes a berth some seconds. */
 #define FETCH_TIMEOUT_SEC 120
 
-int bundle_source_fetch(
+bool bundle_source_fetch(
     const BerthAccess *access, const BundleRequest *request, Arena *arena, Str *ret, char *error) {
     Str path = arena_printf(arena, "/api/v1/bundle?last=%" PRId64 "%s%s", request->last,
         request->is_anonymous ? "&anonymize=true" : "",
@@ -19,23 +17,19 @@ int bundle_source_fetch(
     BerthAccess patient = *access;
 
     patient.timeout_sec = FETCH_TIMEOUT_SEC;
-    return path.ptr ? berth_client_get(&patient, path, arena, ret, error) : -ENOMEM;
+    return berth_client_get(&patient, path, arena, ret, error);
 }
 
-int bundle_source_unpack(Str file, const char *name, Bundle *ret) {
+void bundle_source_unpack(Str file, const char *name, Bundle *ret) {
     char error[BUNDLE_ERROR_MAX];
-    int r = bundle_read(file, ret, error);
 
-    if (r < 0)
-        return terminal_failed("the bundle", r, NULL);
-    return r > 0 ? terminal_complain("%s: %s", name, error) : 0;
+    if (terminal_check(bundle_read(file, ret, error), "the bundle", NULL) > 0)
+        terminal_fail("%s: %s", name, error);
 }
 
-int bundle_source_load(const char *path, Bundle *ret) {
+void bundle_source_load(const char *path, Bundle *ret) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BUNDLE_MAX);
-    char error[FILE_ERROR_MAX];
 
-    if (file_read(path, &file, error) < 0)
-        return terminal_complain("%s", error);
-    return bundle_source_unpack(buf_str(&file), path, ret);
+    terminal_read_file(path, &file);
+    bundle_source_unpack(buf_str(&file), path, ret);
 }

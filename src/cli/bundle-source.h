@@ -12,15 +12,13 @@ typedef struct BundleRequest {
     bool only_digest;
 } BundleRequest;
 
-/* The file as a berth sends it, in @arena. 0; 1 when there is none, with the reason in @error
- * (BERTH_CLIENT_ERROR_MAX); or -ENOMEM. */
-int bundle_source_fetch(
+/* The file as a berth sends it, in @arena. False when there is none, with the reason in @error
+ * (BERTH_CLIENT_ERROR_MAX). */
+bool bundle_source_fetch(
     const BerthAccess *access, const BundleRequest *request, Arena *arena, Str *ret, char *error);
 
-/* Each returns 0; or an exit code, after complaining. */
-
-/* The content of @file; @name is for messages. bundle_done() ends it, also after a failure. */
-int bundle_source_unpack(Str file, const char *name, Bundle *ret);
+/* The content of @file; @name is for messages. bundle_done() ends it. */
+void bundle_source_unpack(Str file, const char *name, Bundle *ret);
 
 /* The same of a file by its path. */
-int bundle_source_load(const char *path, Bundle *ret);
+void bundle_source_load(const char *path, Bundle *ret);

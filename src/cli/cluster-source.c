@@ -2,8 +2,6 @@
 
 #include "cli/cluster-source.h"
 
-#include <errno.h>
-
 #include "base/diag.h"
 #include "base/nsec.h"
 #include "cli/progress.h"
@@ -27,67 +25,50 @@ const char *metrics_source_check(const MetricsSource *source, const ClusterSourc
     return NULL;
 }
 
-static int complain_of_sources(const DiagList *diags, bool is_unreadable) {
-    terminal_print_diags(diags);
-    return is_unreadable ? EXIT_UNREACHABLE : EXIT_FAILED;
-}
-
 /* Queries each source once. Failures are in @ret_statuses. */
-static int ask(const MetricsSource *source, const ClusterSource *cluster, const Program *program,
-    Snapshot *snapshot, Arena *arena, Measurements **ret, PollStatus *ret_statuses) {
+static Measurements *ask(const MetricsSource *source, const ClusterSource *cluster,
+    const Program *program, Snapshot *snapshot, Arena *arena, PollStatus *ret_statuses) {
     _cleanup_(access_freep) Access *access = NULL;
     DiagList diags = DIAG_LIST_IN(arena);
-    PollStatus *statuses = ret_statuses;
+    PollStatus *statuses =
+        ret_statuses ? ret_statuses : ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
+    Measurements *measurements = NULL;
     MetricSources sources = {0};
-    int r;
+    int r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
 
-    if (!statuses)
-        statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
-    if (!statuses)
-        return terminal_out_of_memory("the states of the metrics", arena);
-    r = sources_gather(source->prometheus, source->sources, arena, &diags, &sources);
-    if (r < 0)
-        return terminal_failed("the list of metric sources", r, arena);
-    if (r != 0)
-        return complain_of_sources(&diags, r == SOURCES_E_UNREADABLE);
-    if (!cluster->file) {
-        r = cluster_source_access(cluster, &access);
-        if (r != 0)
-            return r;
-    }
+    if (terminal_check(r, "the list of metric sources", arena) > 0)
+        terminal_exit_for(r == FILE_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED, &diags);
+    if (!cluster->file)
+        access = cluster_source_access(cluster);
     progress_begin("fetching metrics");
-    r = poller_once(
-        &sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC, ret, statuses);
+    r = poller_once(&sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC,
+        &measurements, statuses);
     progress_end();
-    if (r < 0)
-        return terminal_failed("the metric values", r, NULL);
+    (void)terminal_check(r, "the metric values", NULL);
     for (size_t i = 0; !ret_statuses && i < program->n_gauges; i++)
         if (statuses[i].error[0])
-            (void)terminal_complain(
-                "metric %.*s: %s", STR_FMT(program->gauges[i].name), statuses[i].error);
-    return 0;
+            terminal_warn("metric %.*s: %s", STR_FMT(program->gauges[i].name), statuses[i].error);
+    return measurements;
 }
 
-int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
+Measurements *metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
     const Program *program, Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec,
-    Measurements **ret, PollStatus *ret_statuses) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    PollStatus *ret_statuses) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena("the metric values", DIAGS_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
+    Measurements *measurements = NULL;
     int r;
 
-    *ret = NULL;
-    if (!arena)
-        return terminal_out_of_memory("the metric values", NULL);
-    if (source->file) {
-        r = measurements_load(source->file, program, snapshot, now_nsec, uptime_nsec, &diags, ret);
-        if (r < 0)
-            return terminal_failed("the metric values", r, NULL);
-        return r == 0 ? 0 : complain_of_sources(&diags, r == MEASUREMENTS_E_UNREADABLE);
-    }
-    if (source->prometheus || source->sources || ret_statuses ||
-        (program->n_gauges > 0 && !cluster->file))
-        return ask(source, cluster, program, snapshot, arena, ret, ret_statuses);
-    return 0;
+    if (!source->file && (source->prometheus || source->sources || ret_statuses ||
+                             (program->n_gauges > 0 && !cluster->file)))
+        return ask(source, cluster, program, snapshot, arena, ret_statuses);
+    if (!source->file)
+        return NULL;
+    r = measurements_load(
+        source->file, program, snapshot, now_nsec, uptime_nsec, &diags, &measurements);
+    if (terminal_check(r, "the metric values", NULL) > 0)
+        terminal_exit_for(r == FILE_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED, &diags);
+    return measurements;
 }
 
 bool cluster_source_is_live(const ClusterSource *source) {
@@ -106,35 +87,34 @@ const char *cluster_source_check_live(const ClusterSource *source) {
     return NULL;
 }
 
-int cluster_source_access(const ClusterSource *source, Access **ret) {
+Access *cluster_source_access(const ClusterSource *source) {
     char error[ACCESS_ERROR_MAX] = "out of memory for the kubeconfig";
-    int r = source->is_in_cluster ? access_in_cluster(/* root= */ "", ret, error)
-                                  : access_search(source->kubeconfig, source->context, ret, error);
+    Access *access = NULL;
+    int r = source->is_in_cluster
+                ? access_in_cluster(/* root= */ "", &access, error)
+                : access_search(source->kubeconfig, source->context, &access, error);
 
     if (r < 0)
-        return terminal_report(r, error);
-    if (access_is_insecure(*ret))
-        (void)terminal_complain("WARNING: the certificate of %s is not verified "
-                                "(insecure-skip-tls-verify)",
-            access_server(*ret));
-    return 0;
+        terminal_fail_with(r, error);
+    if (access_is_insecure(access))
+        terminal_warn("WARNING: the certificate of %s is not verified (insecure-skip-tls-verify)",
+            access_server(access));
+    return access;
 }
 
-int cluster_source_load(const ClusterSource *source, unsigned related, Snapshot **ret) {
+Snapshot *cluster_source_load(const ClusterSource *source, unsigned related) {
     char error[FETCH_ERROR_MAX > OBJECTS_ERROR_MAX ? FETCH_ERROR_MAX : OBJECTS_ERROR_MAX];
-    Access *access = NULL;
+    Access *access = source->file ? NULL : cluster_source_access(source);
+    Snapshot *snapshot = NULL;
     int r;
 
-    if (!source->file) {
-        r = cluster_source_access(source, &access);
-        if (r != 0)
-            return r;
-    }
     progress_begin("reading the cluster");
-    r = source->file ? cluster_load(source->file, ret, error)
-                     : fetch_cluster(access, related, ret, error);
+    r = source->file ? cluster_load(source->file, &snapshot, error)
+                     : fetch_cluster(access, related, &snapshot, error);
     progress_end();
-    return r < 0 ? terminal_report(r, error) : 0;
+    if (r < 0)
+        terminal_fail_with(r, error);
+    return snapshot;
 }
 
 /* A search for one pod of a file. */
@@ -154,8 +134,6 @@ static int look_at(void *context, const Object *object) {
     if (!str_is(object->kind, "Pod") || search->is_found)
         return 0;
     json = arena_copy(search->arena, object->json); /* strings of the pod point into it */
-    if (!json.ptr)
-        return -ENOMEM;
     json_reader_init(&reader, json);
     pod_decode(&reader, search->arena, &pod);
     if (json_error(&reader) != JSON_OK || !str_eq(pod.name, search->name) ||
@@ -166,34 +144,31 @@ static int look_at(void *context, const Object *object) {
     return 0;
 }
 
-static int pod_of_file(const char *path, PodSearch *search) {
+static void pod_of_file(const char *path, PodSearch *search) {
     char error[OBJECTS_ERROR_MAX] = "";
     int r = objects_each(path, look_at, search, error);
 
     if (r < 0)
-        return terminal_report(r, error);
-    if (search->is_found)
-        return 0;
-    return terminal_complain(
-        "%s has no pod \"%.*s/%.*s\"", path, STR_FMT(search->namespace), STR_FMT(search->name));
+        terminal_fail_with(r, error);
+    if (!search->is_found)
+        terminal_fail(
+            "%s has no pod \"%.*s/%.*s\"", path, STR_FMT(search->namespace), STR_FMT(search->name));
 }
 
-int cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret) {
+void cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     char error[FETCH_ERROR_MAX];
     Str rest = str_from_c(name), namespace;
     int r;
 
     if (!str_split(&rest, '/', &namespace) || str_is_empty(namespace) || str_is_empty(rest))
-        return terminal_refuse(EXIT_FAILED, "a pod is named NAMESPACE/NAME");
+        terminal_exit(EXIT_FAILED, "a pod is named NAMESPACE/NAME");
     if (source->file) {
-        PodSearch search = {.namespace = namespace, .name = rest, .arena = arena, .pod = ret};
-
-        return pod_of_file(source->file, &search);
+        pod_of_file(source->file, &(PodSearch){namespace, rest, arena, ret});
+        return;
     }
-    r = cluster_source_access(source, &access);
-    if (r != 0)
-        return r;
+    access = cluster_source_access(source);
     r = fetch_pod(access, namespace, rest, arena, ret, error);
-    return r < 0 ? terminal_report(r, error) : 0;
+    if (r < 0)
+        terminal_fail_with(r, error);
 }

@@ -42,16 +42,16 @@ const char *cluster_source_check(const ClusterSource *source);
 /* The same for commands that do not need an API server; a file is not opened. */
 const char *cluster_source_check_live(const ClusterSource *source);
 
-/* How to reach the API server, which is found as kubectl finds it unless it is named. 0; or an exit
- * code, after complaining. */
-int cluster_source_access(const ClusterSource *source, Access **ret);
+/* The next three, and metrics_source_load(), end the process if that fails (cli/terminal.h). */
 
-/* The cluster; of an API server with those of @related (RELATED_BIT()s) that may be listed. 0; or
- * an exit code, after complaining. */
-int cluster_source_load(const ClusterSource *source, unsigned related, Snapshot **ret);
+/* How to reach the API server, which is found as kubectl finds it unless it is named. */
+Access *cluster_source_access(const ClusterSource *source);
 
-/* "NAMESPACE/NAME" of it. The same. */
-int cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret);
+/* The cluster; of an API server with those of @related (RELATED_BIT()s) that may be listed. */
+Snapshot *cluster_source_load(const ClusterSource *source, unsigned related);
+
+/* "NAMESPACE/NAME" of it. */
+void cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret);
 
 /*
  * MetricsSource: the metrics of policies for a command: a file, or servers that are queried once.
@@ -80,8 +80,7 @@ typedef struct MetricsSource {
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster);
 
 /* Values for the nodes of @snapshot, at @now_nsec (since 1970) and @uptime_nsec (monotonic); NULL
- * in @ret without a source. @ret_statuses: one per gauge if sources are queried; may be NULL. 0; or
- * an exit code, after a message. */
-int metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
+ * without a source. @ret_statuses: one per gauge if sources are queried; may be NULL. */
+Measurements *metrics_source_load(const MetricsSource *source, const ClusterSource *cluster,
     const Program *program, Snapshot *snapshot, int64_t now_nsec, int64_t uptime_nsec,
-    Measurements **ret, PollStatus *ret_statuses);
+    PollStatus *ret_statuses);

@@ -4,34 +4,12 @@
  *       -o, --output table|json  how to print it                               [table]
  */
 
+#include "base/visible.h"
 #include "cli/command.h"
 #include "json/write.h"
 
 #define WIDTH 80u
 #define HELP_COLUMN 25u
-
-/* Words of @text from column @at on, with further lines set in by @indent. Returns the column. */
-static size_t print_wrapped(Str text, size_t indent, size_t at, Buf *out) {
-    Str word;
-    bool is_first = true;
-
-    while (str_split(&text, ' ', &word)) {
-        if (str_is_empty(word))
-            continue;
-        if (!is_first && at + 1 + word.len > WIDTH) {
-            buf_append_char(out, '\n');
-            buf_append_repeat(out, ' ', indent);
-            at = indent;
-        } else if (!is_first) {
-            buf_append_char(out, ' ');
-            at++;
-        }
-        buf_append(out, word);
-        at += word.len;
-        is_first = false;
-    }
-    return at;
-}
 
 /* Lines are paragraphs, and are wrapped; those that begin with a blank stay as they are. */
 static void print_paragraphs(const char *text, Buf *out) {
@@ -41,7 +19,7 @@ static void print_paragraphs(const char *text, Buf *out) {
         if (str_has_prefix(line, STR(" ")))
             buf_append(out, line);
         else
-            (void)print_wrapped(line, 0, 0, out);
+            (void)visible_append_words(out, line, 0, 0, WIDTH);
         buf_append_char(out, '\n');
     }
 }
@@ -75,7 +53,7 @@ static void print_option(const Option *option, Buf *out) {
         at = 0;
     }
     buf_append_repeat(out, ' ', HELP_COLUMN - at);
-    at = print_wrapped(str_from_c(option->help), HELP_COLUMN, HELP_COLUMN, out);
+    at = visible_append_words(out, str_from_c(option->help), HELP_COLUMN, HELP_COLUMN, WIDTH);
     if (option->initial)
         print_default(option->initial, at, out);
     buf_append_char(out, '\n');
@@ -115,22 +93,13 @@ void command_print_help(const Command *command, Buf *out) {
     }
 }
 
-static void write_member(JsonWriter *writer, const char *key, const char *text) {
-    if (text && text[0])
-        json_write_member(writer, str_from_c(key), str_from_c(text));
-}
-
 static void write_option(const Option *option, JsonWriter *writer) {
     bool is_heading = option->kind == OPTION_HEADING;
     char letter[] = {option->letter, '\0'};
 
-    json_write_object(writer);
-    json_write_member(writer, is_heading ? STR("heading") : STR("name"), str_from_c(option->name));
-    write_member(writer, "letter", letter);
-    write_member(writer, "argument", option->argument);
-    write_member(writer, "help", option->help);
-    write_member(writer, "default", option->initial);
-    json_write_end_object(writer);
+    json_write(writer, "{%s: %s, letter?: %s, argument?: %s, help?: %s, default?: %s}",
+        is_heading ? "heading" : "name", option->name, letter, option->argument, option->help,
+        option->initial);
 }
 
 void commands_print_json(Buf *out) {
@@ -138,16 +107,11 @@ void commands_print_json(Buf *out) {
 
     json_write_array(&writer);
     for (size_t i = 0; i < n_commands; i++) {
-        json_write_object(&writer);
-        write_member(&writer, "name", commands[i]->name);
-        write_member(&writer, "summary", commands[i]->summary);
-        write_member(&writer, "usage", commands[i]->usage);
-        json_member_array(&writer, "options");
+        json_write(&writer, "{name?: %s, summary?: %s, usage?: %s, options: [", commands[i]->name,
+            commands[i]->summary, commands[i]->usage);
         for (const Option *option = commands[i]->options; option && option->name; option++)
             write_option(option, &writer);
-        json_write_end_array(&writer);
-        json_write_end_object(&writer);
+        json_write(&writer, "]}");
     }
-    json_write_end_array(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "]\n");
 }

@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/terminal.h"
 
@@ -87,7 +86,7 @@ __attribute__((format(printf, 2, 3))) static int command_misused(
     va_start(arguments, format);
     (void)vsnprintf(wrong, sizeof(wrong), format, arguments);
     va_end(arguments);
-    (void)terminal_refuse(EXIT_USAGE, "%s", wrong);
+    terminal_warn("%s", wrong);
     (void)print_to(stderr, command, command_print_usage);
     (void)fprintf(stderr, "Try: %s %s --help\n", program_name, command->name);
     return EXIT_USAGE;
@@ -132,8 +131,11 @@ static int store(Parser *parser, const Option *option, const char *value) {
     }
     if (option_store(option, parser->settings, value, wanted))
         return 0;
-    return value ? terminal_refuse(EXIT_USAGE, "--%s %s: %s", option->name, value, wanted)
-                 : terminal_refuse(EXIT_USAGE, "--%s %s", option->name, wanted);
+    if (value)
+        terminal_warn("--%s %s: %s", option->name, value, wanted);
+    else
+        terminal_warn("--%s %s", option->name, wanted);
+    return EXIT_USAGE;
 }
 
 /* @value is the part that follows "=" or a letter; NULL: the next word is the value. */
@@ -222,14 +224,17 @@ static int run(Parser *parser, Arguments *arguments) {
 }
 
 int command_run(const Command *command, int argc, char *argv[]) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(command->budget);
-    Arguments arguments = {.items = calloc((size_t)argc + 1, sizeof(char *)), .arena = arena};
-    void *settings = calloc(1, command->settings_size + 1);
-    Parser parser = {.command = command, .settings = settings, .words = argv, .n = argc};
-    int r = settings && arguments.items && arena ? run(&parser, &arguments)
-                                                 : terminal_out_of_memory("the options", NULL);
+    _cleanup_(arena_freep) Arena *memory = terminal_arena("the options", SIZE_MAX);
+    _cleanup_(arena_freep) Arena *arena =
+        terminal_arena(command->memory_for ? command->memory_for : "the command", command->budget);
+    Arguments arguments = {
+        .items = ARENA_ARRAY(memory, const char *, (size_t)argc + 1), .arena = arena};
+    Parser parser = {
+        .command = command,
+        .settings = arena_zalloc(memory, 1, command->settings_size),
+        .words = argv,
+        .n = argc,
+    };
 
-    free(settings);
-    free(arguments.items);
-    return r;
+    return run(&parser, &arguments);
 }

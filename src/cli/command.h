@@ -27,7 +27,7 @@ bool program_is_plugin(void);
 typedef struct Arguments {
     const char **items;
     size_t n;
-    Arena *arena; /* up to the command's budget */
+    Arena *arena; /* up to the command's budget; beyond it, the process ends (cli/terminal.h) */
 } Arguments;
 
 typedef struct Command {
@@ -41,6 +41,7 @@ typedef struct Command {
     OptionCompletion complete; /* of arguments */
     size_t max_completed;      /* how many arguments are completed; 0: no arguments are allowed */
     size_t budget;             /* of the arena of a run */
+    const char *memory_for;    /* what needs most of it: "the report" */
     size_t settings_size;
     const void *defaults;         /* of the settings; NULL: zeros */
     void (*init)(void *settings); /* defaults that are not known before; NULL: none */

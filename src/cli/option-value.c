@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "base/double.h"
+#include "base/label.h"
 #include "base/nsec.h"
 #include "base/quantity.h"
 #include "cel/time.h"
@@ -15,17 +16,9 @@
 
 #define SIZE_VALUE_MAX (INT64_C(1) << 40)
 
-bool value_is_label(Str text) {
-    if (text.len == 0 || text.len > 63 || text.ptr[0] == '-' || text.ptr[text.len - 1] == '-')
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (!ascii_is_lower(text.ptr[i]) && !ascii_is_digit(text.ptr[i]) && text.ptr[i] != '-')
-            return false;
-    return true;
-}
-
 const char *value_check_namespace(const char *value) {
-    return value_is_label(str_from_c(value)) ? NULL : "expected lower case letters, digits and '-'";
+    return label_is_namespace(str_from_c(value)) ? NULL
+                                                 : "expected lower case letters, digits and '-'";
 }
 
 const char *value_check_given(const char *value) {

@@ -78,9 +78,6 @@ const Option *option_find(const Option *options, Str word);
 bool option_store(
     const Option *option, void *settings, const char *value, char wanted[static OPTION_WANTED_MAX]);
 
-/* A part of a DNS name (RFC 1123), as the name of a namespace is. */
-bool value_is_label(Str text);
-
-/* For Option.check: such a name; any text but an empty one. */
+/* For Option.check: the name of a namespace; any text but an empty one. */
 const char *value_check_namespace(const char *value);
 const char *value_check_given(const char *value);

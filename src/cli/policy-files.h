@@ -22,16 +22,16 @@ typedef struct PolicyPaths {
                                .complete = COMPLETE_FILES, __VA_ARGS__                             \
     }
 
-/* Each of these returns 0; or an exit code, after printing the errors of the policies on stderr, or
- * complaining. @arena is for the messages. */
+/* Errors of the policies are printed on stderr, and the process ends, with @failed. @arena is for
+ * the messages. */
 
-/* Of files and folders (input/policies.h). Warnings are printed. */
-int policy_files_load(const PolicyPaths *paths, Arena *arena, Program **ret) MUST_CHECK;
+/* Of files and folders (input/policies.h). Warnings are printed. @failed is EXIT_FAILED. */
+Program *policy_files_load(const PolicyPaths *paths, Arena *arena);
 
 /* Their texts, which are in @arena, if they can be compiled. */
-int policy_files_read(
-    const PolicyPaths *paths, Arena *arena, const PolicySource **ret, size_t *ret_n) MUST_CHECK;
+void policy_files_read(
+    const PolicyPaths *paths, int failed, Arena *arena, const PolicySource **ret, size_t *ret_n);
 
 /* Of texts that were read before, to which @settings were applied (input/policy-set.h). */
-int policy_texts_compile(const PolicySource *policies, size_t n, const PolicySetting *settings,
-    size_t n_settings, Arena *arena, Program **ret) MUST_CHECK;
+Program *policy_texts_compile(const PolicySource *policies, size_t n, const PolicySetting *settings,
+    size_t n_settings, int failed, Arena *arena);

@@ -26,12 +26,12 @@ typedef struct Replicas {
     char *token;
 } Replicas;
 
-/* Finds them; at least one. 0; or an exit code, after complaining. replicas_done() ends it,
- * also after a failure. @source is borrowed. */
-int replicas_open(ServerSource *source, Replicas *ret);
+/* Finds them; if there is none, the process ends (cli/terminal.h). replicas_done() ends it. @source
+ * is borrowed. */
+void replicas_open(ServerSource *source, Replicas *ret);
 void replicas_done(Replicas *replicas); /* takes a zeroed one */
 
-/* A replica could not be asked: says so on stderr, and that the others were. */
+/* Reports on stderr that a replica did not answer, and that the others did. */
 void replicas_complain(const Replicas *replicas, const char *error);
 
 /* "http://127.0.0.1:8080", or "2 replicas of berth in namespace berth-system". */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cli/terminal.h"
-#include "input/file.h"
 #include "yaml/document.h"
 
 bool server_source_is_given(const ServerSource *source) {
@@ -44,12 +43,12 @@ static Str config_path(Arena *arena) {
     return home ? arena_printf(arena, "%s/.config/berth/config.yaml", home) : STR_NULL;
 }
 
-static int refuse(Place place, const char *why, Str what) {
-    return terminal_complain(
+static _Noreturn void refuse(Place place, const char *why, Str what) {
+    terminal_fail(
         "%.*s:%zu:%zu: %s%.*s", STR_FMT(place.file), place.line, place.column, why, STR_FMT(what));
 }
 
-static int read_member(const YamlPair *pair, Str file, Arena *arena, BerthAccess *ret) {
+static void read_member(const YamlPair *pair, Str file, Arena *arena, BerthAccess *ret) {
     const struct {
         const char *name;
         const char **value;
@@ -68,54 +67,45 @@ static int read_member(const YamlPair *pair, Str file, Arena *arena, BerthAccess
         if (!str_is(pair->key->text, known[i].name))
             continue;
         if (pair->value->kind != YAML_STRING || str_is_empty(pair->value->text))
-            return refuse(pair->value->place, "expected a string for ", pair->key->text);
+            refuse(pair->value->place, "expected a string for ", pair->key->text);
         /* a path is relative to the file */
         is_relative = known[i].is_path && !str_has_prefix(pair->value->text, STR("/"));
         folder = str_take(file, is_relative ? str_find_last(file, '/') + 1 : 0);
         *known[i].value =
             arena_printf(arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(pair->value->text)).ptr;
-        return *known[i].value ? 0 : terminal_out_of_memory("the configuration file", arena);
+        return;
     }
-    return refuse(pair->key->place, "expected one of server, ca, cert, key and tokenFile, not ",
+    refuse(pair->key->place, "expected one of server, ca, cert, key and tokenFile, not ",
         pair->key->text);
 }
 
-static int read_config(Str path, Str text, Arena *arena, BerthAccess *ret) {
+/* Nothing where there is no file. */
+static void load_config(Arena *arena, BerthAccess *ret) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(CONFIG_MAX);
+    Str path = config_path(arena);
     DiagList diags = DIAG_LIST_IN(arena);
     YamlStream stream = {0};
     const YamlNode *root;
-    int r = yaml_parse(path, text, arena, &diags, &stream);
-
-    if (r == -ENOMEM)
-        return terminal_out_of_memory("the configuration file", arena);
-    if (r < 0) {
-        terminal_print_diags(&diags);
-        return EXIT_FAILED;
-    }
-    root = stream.n_documents > 0 ? stream.documents[0] : NULL;
-    if (root && root->kind != YAML_MAPPING)
-        return refuse(root->place, "expected a mapping, like server: URL", STR_NULL);
-    for (size_t i = 0; root && r == 0 && i < root->n; i++)
-        r = read_member(&root->pairs[i], path, arena, ret);
-    return r;
-}
-
-/* Nothing where there is no file. */
-static int load_config(Arena *arena, BerthAccess *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(CONFIG_MAX);
-    Str path = config_path(arena);
-    char error[FILE_ERROR_MAX];
+    int r;
 
     if (!path.ptr || access(path.ptr, F_OK) < 0)
-        return 0;
-    if (file_read(path.ptr, &text, error) < 0)
-        return terminal_complain("%s", error);
-    return read_config(path, arena_copy(arena, buf_str(&text)), arena, ret);
+        return;
+    terminal_read_file(path.ptr, &file);
+    r = yaml_parse(path, arena_copy(arena, buf_str(&file)), arena, &diags, &stream);
+    if (r == -ENOMEM)
+        terminal_out_of_memory("the configuration file", arena);
+    if (r < 0)
+        terminal_exit_for(EXIT_FAILED, &diags);
+    root = stream.n_documents > 0 ? stream.documents[0] : NULL;
+    if (root && root->kind != YAML_MAPPING)
+        refuse(root->place, "expected a mapping, like server: URL", STR_NULL);
+    for (size_t i = 0; root && i < root->n; i++)
+        read_member(&root->pairs[i], path, arena, ret);
 }
 
 static bool has_config_file(void) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(CONFIG_BUDGET);
-    Str path = arena ? config_path(arena) : STR_NULL;
+    _cleanup_(arena_freep) Arena *arena = terminal_arena("the configuration file", CONFIG_BUDGET);
+    Str path = config_path(arena);
 
     return path.ptr && access(path.ptr, F_OK) == 0;
 }
@@ -130,30 +120,27 @@ bool server_source_is_cluster(const ServerSource *source) {
     return program_is_plugin() || (source->prefers_cluster && !has_config_file());
 }
 
-int server_source_check_token(const ServerSource *source) {
+void server_source_check_token(const ServerSource *source) {
     _cleanup_(buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
-    char error[FILE_ERROR_MAX];
 
-    if (!source->access.token_file || file_read(source->access.token_file, &token, error) == 0)
-        return EXIT_FINE;
-    return terminal_complain("%s", error);
+    if (source->access.token_file)
+        terminal_read_file(source->access.token_file, &token);
 }
 
-int server_source_open(ServerSource *source, Arena *arena) {
+void server_source_open(ServerSource *source, Arena *arena) {
     BerthAccess config = {0};
     const char *wrong;
-    int r = 0;
 
     if (!source->access.server)
         source->access.server = variable(SERVER_SOURCE_VARIABLE);
     if (!server_source_is_given(source))
-        r = load_config(arena, &config);
-    if (r != 0)
-        return r;
+        load_config(arena, &config);
     if (config.server) /* the credentials of the file are for the server of the file only */
         source->access = config;
     if (!source->access.server)
         source->access.server = SERVER_SOURCE_DEFAULT;
     wrong = server_source_check(source);
-    return wrong ? terminal_complain("%s", wrong) : server_source_check_token(source);
+    if (wrong)
+        terminal_fail("%s", wrong);
+    server_source_check_token(source);
 }

@@ -66,9 +66,9 @@ const char *server_source_check(const ServerSource *source);
 bool server_source_is_cluster(const ServerSource *source);
 
 /* For one server: fills in its address and, if it is from there, the credentials of the
- * configuration file, which are in @arena, and checks that the token can be read. 0; or an exit
- * code, after an error message. */
-int server_source_open(ServerSource *source, Arena *arena);
+ * configuration file, which are in @arena, and checks that the token can be read. If not, the
+ * process ends (cli/terminal.h). */
+void server_source_open(ServerSource *source, Arena *arena);
 
 /* Only the last of it, for commands with servers of their own. */
-int server_source_check_token(const ServerSource *source);
+void server_source_check_token(const ServerSource *source);

@@ -9,6 +9,7 @@
 #include "base/message.h"
 #include "base/visible.h"
 #include "cli/progress.h"
+#include "input/file.h"
 #include "yaml/write.h"
 
 #define COMPLAINT_MAX ((size_t)64 * 1024)
@@ -47,54 +48,106 @@ bool terminal_print(FILE *stream, Str text) {
     return fwrite(text.ptr ? text.ptr : "", 1, text.len, stream) == text.len && fflush(stream) == 0;
 }
 
-static bool has_heading(Str text) {
-    size_t end = str_find(text, '\n');
-
-    return end != SIZE_MAX && !str_has_prefix(str_skip(text, end + 1), STR("  "));
+void terminal_end(int code) {
+    progress_end();
+    (void)fflush(NULL);
+    quick_exit(code);
 }
 
-int terminal_refuse(int code, const char *format, ...) {
+void terminal_output(Str text) {
+    if (!terminal_print(stdout, text))
+        terminal_end(EXIT_UNREACHABLE);
+}
+
+void terminal_read_file(const char *path, Buf *ret) {
+    char error[FILE_ERROR_MAX];
+
+    if (file_read(path, ret, error) < 0)
+        terminal_fail("%s", error);
+}
+
+void terminal_write_file(const char *path, Str text) {
+    FILE *file = fopen(path, "we");
+
+    if (!file || !terminal_print(file, text) || fclose(file) != 0)
+        terminal_fail("cannot write %s: %s", path, strerror(errno));
+}
+
+__attribute__((format(printf, 1, 0))) static void complain(const char *format, va_list arguments) {
     _cleanup_(buf_done) Buf out = BUF_INIT(8 * COMPLAINT_MAX);
     static char text[COMPLAINT_MAX]; /* there may be no room for it on the stack */
     const char *between = terminal_command[0] ? " " : "";
-    va_list arguments;
+    bool has_heading;
     Str rest, line;
 
-    va_start(arguments, format);
     (void)vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
     rest = str_from_c(text);
-    buf_printf(&out, "berth%s%s: %s", between, terminal_command,
-        has_heading(rest) ? "cannot start:\n" : "");
+    has_heading = strchr(text, '\n') && strncmp(strchr(text, '\n'), "\n  ", 3) != 0;
+    buf_printf(
+        &out, "berth%s%s: %s", between, terminal_command, has_heading ? "cannot start:\n" : "");
     while (str_split(&rest, '\n', &line))
         visible_print(&out, "{}\n", line);
     if (buf_error(&out)) /* it may be about memory */
         (void)fprintf(stderr, "berth%s%s: %s\n", between, terminal_command, text);
     else
         (void)terminal_print(stderr, buf_str(&out));
-    return code;
 }
 
-int terminal_report(int r, const char *error) {
-    return terminal_refuse(r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE, "%s", error);
+void terminal_warn(const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
 }
 
-int terminal_out_of_memory(const char *what, const Arena *arena) {
-    return terminal_failed(what, -ENOMEM, arena);
+void terminal_exit(int code, const char *format, ...) {
+    va_list arguments;
+
+    va_start(arguments, format);
+    complain(format, arguments);
+    va_end(arguments);
+    terminal_end(code);
 }
 
-int terminal_failed(const char *what, int r, const Arena *arena) {
+void terminal_fail_with(int r, const char *error) {
+    terminal_exit(r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE, "%s", error);
+}
+
+void terminal_out_of_memory(const char *what, const Arena *arena) {
+    terminal_failed(what, -ENOMEM, arena);
+}
+
+void terminal_failed(const char *what, int r, const Arena *arena) {
     char text[MESSAGE_MAX];
 
     (void)message_failed(text, sizeof(text), what, r, arena);
-    return terminal_complain("%s", text);
+    terminal_fail("%s", text);
 }
 
-int terminal_text_failed(const char *what, const Buf *text) {
+void terminal_text_failed(const char *what, const Buf *text) {
     if (buf_error(text) != -EFBIG)
-        return terminal_failed(what, buf_error(text), NULL);
-    return terminal_complain(
-        "%s is larger than %zu MiB, which is the limit", what, text->ceiling >> 20);
+        terminal_failed(what, buf_error(text), NULL);
+    terminal_fail("%s is larger than %zu MiB, which is the limit", what, text->ceiling >> 20);
+}
+
+int terminal_check(int r, const char *what, const Arena *arena) {
+    if (r < 0)
+        terminal_failed(what, r, arena);
+    return r;
+}
+
+void *terminal_need(void *pointer, const char *what) {
+    if (!pointer)
+        terminal_out_of_memory(what, NULL);
+    return pointer;
+}
+
+Arena *terminal_arena(const char *what, size_t budget) {
+    Arena *arena = terminal_need(arena_new(budget), what);
+
+    arena_on_refusal(arena, terminal_out_of_memory, what);
+    return arena;
 }
 
 const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]) {
@@ -105,21 +158,22 @@ const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]) {
     return ret;
 }
 
-int terminal_finish(const Buf *out) {
+void terminal_finish(const Buf *out) {
     if (buf_error(out))
-        return terminal_text_failed("the output", out);
-    return terminal_print(stdout, buf_str(out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+        terminal_text_failed("the output", out);
+    terminal_output(buf_str(out));
 }
 
-int terminal_finish_as(const Buf *out, OutputForm form) {
+void terminal_finish_as(const Buf *out, OutputForm form) {
     _cleanup_(buf_done) Buf yaml = BUF_INIT(out->ceiling);
-    int r = 0;
 
-    if (form == OUTPUT_YAML && buf_error(out) == 0)
-        r = yaml_from_json(buf_str(out), &yaml);
-    if (r == -EINVAL)
-        return terminal_failed("the YAML", r, NULL);
-    return terminal_finish(form == OUTPUT_YAML && buf_error(out) == 0 ? &yaml : out);
+    if (form != OUTPUT_YAML || buf_error(out)) {
+        terminal_finish(out);
+        return;
+    }
+    if (yaml_from_json(buf_str(out), &yaml) == -EINVAL)
+        terminal_failed("the YAML", -EINVAL, NULL);
+    terminal_finish(&yaml);
 }
 
 void terminal_print_diags(const DiagList *diags) {
@@ -128,4 +182,9 @@ void terminal_print_diags(const DiagList *diags) {
     diag_list_print(diags, terminal_has_colour(stderr), &out);
     if (out.len > 0)
         (void)terminal_print(stderr, buf_str(&out));
+}
+
+void terminal_exit_for(int code, const DiagList *diags) {
+    terminal_print_diags(diags);
+    terminal_end(code);
 }

@@ -37,7 +37,7 @@ int assumed_pods_add(AssumedPods *assumed, const Pod *pod, int64_t until_nsec) M
 /* Removes the entry of @uid. Returns its pod, with the reference; NULL when there was none. */
 const Pod *assumed_pods_take(AssumedPods *assumed, Str uid);
 
-/* Removes an entry that has expired at @now, as assumed_pods_take(). @i starts at 0 and is not
+/* Removes an entry that has expired at @now_nsec, as assumed_pods_take(). @i starts at 0 and is not
  * changed by the caller; NULL when there are no more. */
 const Pod *assumed_pods_take_expired(AssumedPods *assumed, int64_t now_nsec, size_t *i);
 

@@ -13,8 +13,9 @@ static size_t chunk_bytes(uint32_t n_resources) {
     return sizeof(NodeChunk) + (size_t)n_resources * _AMOUNT_KINDS * CHUNK_ROWS * sizeof(int64_t);
 }
 
-NodeChunk *chunk_new(uint32_t n_resources) {
-    NodeChunk *chunk = calloc(1, chunk_bytes(n_resources));
+NodeChunk *chunk_new(Arena *arena, uint32_t n_resources) {
+    size_t size = chunk_bytes(n_resources);
+    NodeChunk *chunk = arena ? arena_zalloc(arena, 1, size) : calloc(1, size);
 
     if (!chunk)
         return NULL;
@@ -23,43 +24,22 @@ NodeChunk *chunk_new(uint32_t n_resources) {
     return chunk;
 }
 
-NodeChunk *chunk_new_in(Arena *arena, uint32_t n_resources) {
-    NodeChunk *chunk = arena_zalloc(arena, 1, chunk_bytes(n_resources));
-
-    if (chunk)
-        chunk->n_resources = n_resources;
-    return chunk;
-}
-
-/* Everything but the count of references, which other threads may be changing, and the
- * number of resources. Columns that @from does not have stay zero. */
-static void copy_columns(NodeChunk *into, const NodeChunk *from) {
+/* Not copied are the count of references, which other threads may be changing, and the number of
+ * resources. Columns that @chunk does not have stay zero. */
+NodeChunk *chunk_copy(Arena *arena, const NodeChunk *chunk, uint32_t n_resources) {
+    NodeChunk *copy = chunk_new(arena, n_resources);
     size_t start = offsetof(NodeChunk, is_ready);
-
-    memcpy(
-        (char *)into + start, (const char *)from + start, chunk_bytes(from->n_resources) - start);
-}
-
-NodeChunk *chunk_copy(const NodeChunk *chunk, uint32_t n_resources) {
-    NodeChunk *copy = chunk_new(n_resources);
 
     if (!copy)
         return NULL;
-    copy_columns(copy, chunk);
-    for (size_t i = 0; i < CHUNK_ROWS; i++) {
+    memcpy(
+        (char *)copy + start, (const char *)chunk + start, chunk_bytes(chunk->n_resources) - start);
+    for (size_t i = 0; !arena && i < CHUNK_ROWS; i++) {
         if (copy->nodes[i])
             node_record_ref(copy->nodes[i]);
         if (copy->pods[i])
             pod_list_ref(copy->pods[i]);
     }
-    return copy;
-}
-
-NodeChunk *chunk_copy_in(Arena *arena, const NodeChunk *chunk, uint32_t n_resources) {
-    NodeChunk *copy = chunk_new_in(arena, n_resources);
-
-    if (copy)
-        copy_columns(copy, chunk);
     return copy;
 }
 
@@ -88,49 +68,26 @@ static int64_t amount_of(const Resource *resource) {
     return resource->amount > 0 ? resource->amount : 0;
 }
 
-/* Where @name has its column: mostly at @guess, since pods list their resources in the
- * same order. SIZE_MAX: it has none. */
-static size_t find_column(const Str *resources, size_t n, Str name, size_t guess) {
-    if (guess < n && str_eq(resources[guess], name))
-        return guess;
-    return str_index(name, resources, n);
-}
-
-static void set_allocatable(
-    NodeChunk *chunk, size_t slot, const Resources *allocatable, const Str *resources) {
+/* The amount of @name at @slot: mostly in column @guess, since objects list their resources in the
+ * same order. NULL: it has no column. */
+static int64_t *find_amount(
+    NodeChunk *chunk, size_t slot, AmountKind kind, const Str *resources, Str name, size_t guess) {
     size_t n = chunk->n_resources;
+    size_t column =
+        guess < n && str_eq(resources[guess], name) ? guess : str_index(name, resources, n);
 
-    for (size_t i = 0; i < n; i++)
-        chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] = 0;
-    for (size_t i = 0; i < allocatable->n; i++) {
-        size_t column = find_column(resources, n, allocatable->items[i].name, i);
-
-        if (column < n)
-            chunk_amounts(chunk, column, AMOUNT_ALLOCATABLE)[slot] =
-                amount_of(&allocatable->items[i]);
-    }
+    return column < n ? &chunk_amounts(chunk, column, kind)[slot] : NULL;
 }
 
 static void add_requests(
     NodeChunk *chunk, size_t slot, const Resources *requests, const Str *resources) {
-    size_t n = chunk->n_resources;
-
     for (size_t i = 0; i < requests->n; i++) {
-        size_t column = find_column(resources, n, requests->items[i].name, i);
+        int64_t *requested =
+            find_amount(chunk, slot, AMOUNT_REQUESTED, resources, requests->items[i].name, i);
 
-        if (column < n) {
-            int64_t *requested = &chunk_amounts(chunk, column, AMOUNT_REQUESTED)[slot];
-
+        if (requested)
             *requested = num_add_sat(*requested, amount_of(&requests->items[i]));
-        }
     }
-}
-
-static void note_placed(NodeChunk *chunk, size_t slot, const Pod *pod) {
-    int64_t at = pod_placement_time(pod);
-
-    if (at > chunk->placed_at[slot])
-        chunk->placed_at[slot] = at;
 }
 
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
@@ -142,32 +99,43 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources) {
     for (size_t i = 0; i < chunk->n_resources; i++)
         chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = 0;
     for (uint32_t i = 0; i < chunk->n_pods[slot]; i++) {
-        add_requests(chunk, slot, &pods->items[i]->requests, resources);
-        note_placed(chunk, slot, pods->items[i]);
-        chunk->n_without_cpu[slot] += resources_get(&pods->items[i]->requests, STR("cpu")) == 0;
-        chunk->n_without_memory[slot] +=
-            resources_get(&pods->items[i]->requests, STR("memory")) == 0;
+        const Pod *pod = pods->items[i];
+        int64_t placed_at = pod_placement_time(pod);
+
+        add_requests(chunk, slot, &pod->requests, resources);
+        if (placed_at > chunk->placed_at[slot])
+            chunk->placed_at[slot] = placed_at;
+        chunk->n_without_cpu[slot] += resources_get(&pod->requests, STR("cpu")) == 0;
+        chunk->n_without_memory[slot] += resources_get(&pod->requests, STR("memory")) == 0;
     }
-    for (size_t i = 0; i < chunk->n_resources; i++) /* each takes one, whatever it requests */
-        if (str_is(resources[i], "pods"))
-            chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot] = chunk->n_pods[slot];
-    for (size_t i = 0; i < chunk->n_resources; i++)
+    for (size_t i = 0; i < chunk->n_resources; i++) {
+        int64_t *requested = &chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot];
+
+        if (str_is(resources[i], "pods")) /* each takes one, whatever it requests */
+            *requested = chunk->n_pods[slot];
         chunk_amounts(chunk, i, AMOUNT_FREE)[slot] =
-            chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] -
-            chunk_amounts(chunk, i, AMOUNT_REQUESTED)[slot];
+            chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] - *requested;
+    }
 }
 
 void chunk_set_columns(NodeChunk *chunk, size_t slot, const Str *resources) {
     static const Node none;
     const Node *node = chunk->nodes[slot] ? chunk->nodes[slot] : &none;
+    const Resources *allocatable = &node->allocatable;
 
     chunk->is_ready[slot] = node->is_ready;
     chunk->is_unschedulable[slot] = node->is_unschedulable;
-    set_allocatable(chunk, slot, &node->allocatable, resources);
+    for (size_t i = 0; i < chunk->n_resources; i++)
+        chunk_amounts(chunk, i, AMOUNT_ALLOCATABLE)[slot] = 0;
+    for (size_t i = 0; i < allocatable->n; i++) {
+        int64_t *amount =
+            find_amount(chunk, slot, AMOUNT_ALLOCATABLE, resources, allocatable->items[i].name, i);
+
+        if (amount)
+            *amount = amount_of(&allocatable->items[i]);
+    }
     chunk_count_pods(chunk, slot, resources);
 }
-
-/* --- lists of pods ---------------------------------------------------------------- */
 
 static size_t list_bytes(uint32_t n) {
     return sizeof(PodList) + n * (sizeof(const Pod *) + sizeof(uint32_t));
@@ -211,30 +179,16 @@ const PodList *pod_list_unref(const PodList *list) {
     return NULL;
 }
 
-int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret) {
-    uint32_t n = list ? list->n : 0;
-    PodList *longer = list_init(arena_alloc(arena, list_bytes(n + 1)), n + 1);
+const PodList *pod_list_change(const PodList *list, const Pod *add, Str remove, Arena *arena) {
+    uint32_t n = list ? list->n : 0, n_rooms = n + (add != NULL);
+    PodList *changed = list_init(arena_alloc(arena, list_bytes(n_rooms)), n_rooms);
 
-    if (!longer)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        list_add(longer, list->items[i], list->owners[i]);
-    list_add(longer, pod, hash_owner(pod->owner_uid));
-    *ret = longer;
-    return 0;
-}
-
-int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret) {
-    uint32_t n = list ? list->n : 0;
-    PodList *shorter = list_init(arena_alloc(arena, list_bytes(n)), n);
-
-    if (!shorter)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        if (!str_eq(list->items[i]->uid, uid))
-            list_add(shorter, list->items[i], list->owners[i]);
-    *ret = shorter->n > 0 ? shorter : NULL;
-    return 0;
+    for (uint32_t i = 0; changed && i < n; i++)
+        if (add || !str_eq(list->items[i]->uid, remove))
+            list_add(changed, list->items[i], list->owners[i]);
+    if (changed && add)
+        list_add(changed, add, hash_owner(add->owner_uid));
+    return changed && changed->n > 0 ? changed : NULL;
 }
 
 uint32_t pod_list_count_owned(const PodList *list, Str owner_uid) {

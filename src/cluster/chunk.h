@@ -47,19 +47,16 @@ typedef struct NodeChunk {
     int64_t amounts[];               /* by resource, then AmountKind, then row */
 } NodeChunk;
 
-/* Zeroed, with one reference. NULL when out of memory. */
-NodeChunk *chunk_new(uint32_t n_resources);
+/* Zeroed, with one reference. NULL when out of memory. Of a chunk in @arena (NULL: the heap)
+ * nothing is counted: nodes and lists are borrowed. */
+NodeChunk *chunk_new(Arena *arena, uint32_t n_resources);
 
-/* A copy that may be changed, with references of its own to nodes and lists; resources
+/* A copy that may be changed, on the heap with references of its own to nodes and lists; resources
  * beyond those of @chunk are zero. @n_resources must not be less. */
-NodeChunk *chunk_copy(const NodeChunk *chunk, uint32_t n_resources);
+NodeChunk *chunk_copy(Arena *arena, const NodeChunk *chunk, uint32_t n_resources);
 
 const NodeChunk *chunk_ref(const NodeChunk *chunk);
 const NodeChunk *chunk_unref(const NodeChunk *chunk); /* takes NULL, returns NULL */
-
-/* The same in an arena: nothing is counted, nodes and lists are borrowed. */
-NodeChunk *chunk_new_in(Arena *arena, uint32_t n_resources);
-NodeChunk *chunk_copy_in(Arena *arena, const NodeChunk *chunk, uint32_t n_resources);
 
 /* The offset of the amounts of one resource and kind, in entries; add the row's slot. */
 #define CHUNK_AMOUNT(resource, kind) (((size_t)(resource)*_AMOUNT_KINDS + (kind)) * CHUNK_ROWS)
@@ -83,10 +80,9 @@ const PodList *pod_list_new(const Pod *const *pods, uint32_t n);
 const PodList *pod_list_ref(const PodList *list);
 const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
 
-/* In an arena, uncounted, pods borrowed: @list (may be NULL) plus @pod; @list without the pod @uid.
- * An empty list is NULL. 0, or -ENOMEM. */
-int pod_list_with(const PodList *list, const Pod *pod, Arena *arena, const PodList **ret);
-int pod_list_without(const PodList *list, Str uid, Arena *arena, const PodList **ret);
+/* In an arena, uncounted, pods borrowed: @list (may be NULL) plus @add or, if that is NULL, without
+ * the pod of the UID @remove. NULL: an empty list, or the arena has failed. */
+const PodList *pod_list_change(const PodList *list, const Pod *add, Str remove, Arena *arena);
 
 /* How many pods of @list (may be NULL) have this owner. Reads only those that do. */
 uint32_t pod_list_count_owned(const PodList *list, Str owner_uid);

@@ -14,185 +14,121 @@
 #define HOLDER_FORMAT "\001held-%u"
 #define HOLDER_MAX 32u
 
-/* --- reading ----------------------------------------------------------------------------- */
+#define NO_MEMORY "a change of the cluster"
 
-static void fail_memory(JsonReader *reader) {
-    json_fail(reader, JSON_E_MEMORY, "a change of the cluster");
-}
-
-/* Room for the next of a list; NULL: an error of the reader. */
-#define NEXT(reader, vec, arena)                                                                   \
-    ({                                                                                             \
-        __typeof__((vec)->items) _next = VEC_PUSH(vec, arena);                                     \
-        if (!_next)                                                                                \
-            fail_memory(reader);                                                                   \
-        _next;                                                                                     \
-    })
-
-/* Each element of an array into a new item of @vec, by @read. */
-#define READ_LIST(reader, arena, vec, read)                                                        \
-    do {                                                                                           \
-        json_array(reader);                                                                        \
-        while (json_element(reader)) {                                                             \
-            __typeof__((vec)->items) _item = NEXT(reader, vec, arena);                             \
-            if (_item)                                                                             \
-                read(reader, arena, _item);                                                        \
-        }                                                                                          \
-    } while (0)
-
-static void read_pod_name(JsonReader *reader, Arena *arena, DeltaPodName *ret) {
-    Str parts[2] = {0};
+static void read_pod_name(JsonReader *reader, Arena *arena, void *target) {
+    DeltaPodName *ret = target;
+    Str *const parts[] = {&ret->namespace, &ret->name};
     size_t n = 0;
 
     json_array(reader);
     for (; json_element(reader); n++) {
         if (n < ELEMENTS_OF(parts))
-            json_string(reader, arena, &parts[n]);
+            json_string(reader, arena, parts[n]);
         else
             json_skip(reader, NULL);
     }
     if (n != ELEMENTS_OF(parts))
         json_fail(reader, JSON_E_TYPE, "a namespace and a name were expected");
-    *ret = (DeltaPodName){.namespace = parts[0], .name = parts[1]};
 }
 
 /* A number of something, or null for none. */
-static void read_number(JsonReader *reader, Arena *arena, uint32_t *ret) {
+static void read_number(JsonReader *reader, Arena *arena, void *target) {
     int64_t number = -1;
 
-    *ret = DELTA_NO_ROW;
+    *(uint32_t *)target = DELTA_NO_ROW;
     if (json_null(reader))
         return;
     json_int64(reader, &number);
     if (!json_error(reader) && (number < 0 || number >= STORE_PODS_MAX))
         json_fail(reader, JSON_E_RANGE, "a row or place in a list was expected");
-    *ret = (uint32_t)number;
+    *(uint32_t *)target = (uint32_t)number;
 }
 
-static void read_node(JsonReader *reader, Arena *arena, DeltaNode *ret) {
-    Str key;
+static void read_node(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("row"), JSON_FIELD_CUSTOM, offsetof(DeltaNode, row), read_number},
+        {JSON_NAME("node"), JSON_FIELD_CUSTOM, offsetof(DeltaNode, node), node_decode},
+    };
+    Delta *delta = target;
+    DeltaNode node = {.row = DELTA_NO_ROW};
 
-    ret->row = DELTA_NO_ROW;
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("row")))
-            read_number(reader, arena, &ret->row);
-        else if (json_key_is(reader, key, STR("node")))
-            node_decode(reader, arena, &ret->node);
-        else
-            json_skip(reader, NULL);
-    }
-    if (!json_error(reader) && str_is_empty(ret->node.name))
+    JSON_READ_KEYS(reader, arena, fields, &node);
+    if (!json_error(reader) && str_is_empty(node.node.name))
         json_fail(reader, JSON_E_TYPE, "a node was expected");
+    JSON_ADD(reader, arena, &delta->nodes, NO_MEMORY, node);
 }
 
-static void read_pod(JsonReader *reader, Arena *arena, DeltaPod *ret) {
-    Str key;
+static void read_pod(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("assumed"), JSON_FIELD_BOOL, offsetof(DeltaPod, is_assumed)},
+        {JSON_NAME("guessed"), JSON_FIELD_BOOL, offsetof(DeltaPod, is_guessed)},
+        {JSON_NAME("pod"), JSON_FIELD_CUSTOM, offsetof(DeltaPod, pod), pod_decode},
+    };
+    Delta *delta = target;
+    DeltaPod pod = {0};
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("assumed")))
-            json_bool(reader, &ret->is_assumed);
-        else if (json_key_is(reader, key, STR("guessed")))
-            json_bool(reader, &ret->is_guessed);
-        else if (json_key_is(reader, key, STR("pod")))
-            pod_decode(reader, arena, &ret->pod);
-        else
-            json_skip(reader, NULL);
-    }
+    JSON_READ_KEYS(reader, arena, fields, &pod);
+    JSON_ADD(reader, arena, &delta->pods, NO_MEMORY, pod);
 }
 
-static void read_order(Delta *delta, JsonReader *reader, Arena *arena) {
-    DeltaOrder *order = &delta->order;
-    Str key;
+#define LIST(key, member, read) JSON_LIST(key, Delta, member.items, member.n, STORE_PODS_MAX, read)
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("rows")))
-            READ_LIST(reader, arena, &order->rows, read_number);
-        else if (json_key_is(reader, key, STR("pods")))
-            READ_LIST(reader, arena, &order->pods, read_number);
-        else if (json_key_is(reader, key, STR("assumed")))
-            READ_LIST(reader, arena, &order->assumed, read_number);
-        else if (json_key_is(reader, key, STR("guessed")))
-            READ_LIST(reader, arena, &order->guessed, read_number);
-        else
-            json_skip(reader, NULL);
-    }
+static void read_order(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        LIST("rows", order.rows, read_number),
+        LIST("pods", order.pods, read_number),
+        LIST("assumed", order.assumed, read_number),
+        LIST("guessed", order.guessed, read_number),
+    };
+
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
+/* Nodes and pods are added to those of a dump. */
 bool delta_read(Delta *delta, JsonReader *reader, Arena *arena, Str key) {
-    if (json_key_is(reader, key, STR("forgotten")))
-        READ_LIST(reader, arena, &delta->forgotten, json_string);
-    else if (json_key_is(reader, key, STR("removedPods")))
-        READ_LIST(reader, arena, &delta->removed_pods, read_pod_name);
-    else if (json_key_is(reader, key, STR("removedNodes")))
-        READ_LIST(reader, arena, &delta->removed_nodes, json_string);
-    else if (json_key_is(reader, key, STR("nodes")))
-        READ_LIST(reader, arena, &delta->nodes, read_node);
-    else if (json_key_is(reader, key, STR("pods")))
-        READ_LIST(reader, arena, &delta->pods, read_pod);
-    else if (json_key_is(reader, key, STR("order")))
-        read_order(delta, reader, arena);
-    else
-        return false;
-    return true;
+    static const JsonField fields[] = {
+        LIST("forgotten", forgotten, json_read_text),
+        LIST("removedPods", removed_pods, read_pod_name),
+        LIST("removedNodes", removed_nodes, json_read_text),
+        {JSON_NAME("nodes"), JSON_FIELD_ARRAY, 0, read_node},
+        {JSON_NAME("pods"), JSON_FIELD_ARRAY, 0, read_pod},
+        {JSON_NAME("order"), JSON_FIELD_CUSTOM, 0, read_order},
+    };
+
+    return json_read_key(reader, arena, fields, ELEMENTS_OF(fields), key, delta);
 }
 
-/* --- a dump ------------------------------------------------------------------------------ */
-
-/* The kind of an object, which is read twice. */
-static Str kind_of(Str object, Arena *arena) {
-    Str kind = STR_NULL;
-    JsonReader reader;
-
-    json_reader_init(&reader, object);
-    json_string_member(&reader, arena, STR("kind"), &kind);
-    return kind;
-}
-
-static void read_object(Delta *delta, JsonReader *reader, Arena *arena) {
-    JsonReader own = {0};
-    Str object, kind;
+/* An item of a dump: its kind decides how it is read, and is read first. */
+static void read_object(JsonReader *reader, Arena *arena, void *target) {
+    Delta *delta = target;
+    JsonReader own, again;
+    Str object = STR_NULL, kind = STR_NULL;
+    DeltaNode node = {.row = DELTA_NO_ROW};
+    DeltaPod pod = {0};
 
     json_skip(reader, &object);
     if (json_error(reader))
         return;
-    kind = kind_of(object, arena);
+    json_reader_init(&again, object);
+    json_string_member(&again, arena, STR("kind"), &kind);
     json_reader_init(&own, object);
     if (str_eq(kind, STR("Node"))) {
-        DeltaNode *node = NEXT(reader, &delta->nodes, arena);
-
-        if (node)
-            node_decode(&own, arena, &node->node);
+        node_decode(&own, arena, &node.node);
+        JSON_ADD(reader, arena, &delta->nodes, NO_MEMORY, node);
     } else if (str_eq(kind, STR("Pod"))) {
-        DeltaPod *pod = NEXT(reader, &delta->pods, arena);
-
-        if (pod)
-            pod_decode(&own, arena, &pod->pod);
+        pod_decode(&own, arena, &pod.pod);
+        JSON_ADD(reader, arena, &delta->pods, NO_MEMORY, pod);
     }
     if (json_error(&own))
         json_fail(reader, json_error(&own), own.error_text);
 }
 
 void delta_read_list(Delta *delta, JsonReader *reader, Arena *arena) {
-    Str key;
+    static const JsonField fields[] = {{JSON_NAME("items"), JSON_FIELD_ARRAY, 0, read_object}};
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (!json_key_is(reader, key, STR("items"))) {
-            json_skip(reader, NULL);
-            continue;
-        }
-        json_array(reader);
-        while (json_element(reader))
-            read_object(delta, reader, arena);
-    }
-    for (size_t i = 0; i < delta->nodes.n; i++)
-        delta->nodes.items[i].row = DELTA_NO_ROW;
+    JSON_READ_KEYS(reader, arena, fields, delta);
 }
-
-/* --- the order of a dump ----------------------------------------------------------------- */
 
 /* By row, then those without one. False: a number is no node's, or given twice. */
 static bool order_nodes(Delta *delta, DeltaNode *into, bool *is_taken) {
@@ -215,23 +151,24 @@ static bool order_nodes(Delta *delta, DeltaNode *into, bool *is_taken) {
     return true;
 }
 
-static bool order_pods(Delta *delta, size_t n_listed, DeltaPod *into, bool *is_taken) {
+static bool order_pods(Delta *delta, DeltaPod *into, bool *is_taken) {
+    const DeltaOrder *order = &delta->order;
     size_t n = 0;
 
-    for (size_t i = 0; i < delta->order.assumed.n; i++) {
-        if (delta->order.assumed.items[i] >= n_listed)
+    for (size_t i = 0; i < order->assumed.n; i++) {
+        if (order->assumed.items[i] >= delta->pods.n)
             return false;
-        delta->pods.items[delta->order.assumed.items[i]].is_assumed = true;
+        delta->pods.items[order->assumed.items[i]].is_assumed = true;
     }
-    for (size_t i = 0; i < delta->order.guessed.n; i++) {
-        if (delta->order.guessed.items[i] >= n_listed)
+    for (size_t i = 0; i < order->guessed.n; i++) {
+        if (order->guessed.items[i] >= delta->pods.n)
             return false;
-        delta->pods.items[delta->order.guessed.items[i]].is_guessed = true;
+        delta->pods.items[order->guessed.items[i]].is_guessed = true;
     }
-    for (size_t i = 0; i < delta->order.pods.n; i++) {
-        uint32_t from = delta->order.pods.items[i];
+    for (size_t i = 0; i < order->pods.n; i++) {
+        uint32_t from = order->pods.items[i];
 
-        if (from >= n_listed || is_taken[from])
+        if (from >= delta->pods.n || is_taken[from])
             return false;
         is_taken[from] = true;
         into[n++] = delta->pods.items[from];
@@ -250,15 +187,12 @@ int delta_put_in_order(Delta *delta, Arena *arena) {
 
     if (!nodes || !pods || !is_node_taken || !is_pod_taken)
         return -ENOMEM;
-    if (!order_nodes(delta, nodes, is_node_taken) ||
-        !order_pods(delta, delta->pods.n, pods, is_pod_taken))
+    if (!order_nodes(delta, nodes, is_node_taken) || !order_pods(delta, pods, is_pod_taken))
         return DELTA_E_MALFORMED;
     delta->nodes.items = nodes;
     delta->pods.items = pods;
     return 0;
 }
-
-/* --- applying ---------------------------------------------------------------------------- */
 
 /* Which rows of a store are taken, as far as it matters here. */
 typedef struct RowReservations {
@@ -268,23 +202,6 @@ typedef struct RowReservations {
     size_t *spare;
     Arena *arena;
 } RowReservations;
-
-static int reservations_init(
-    RowReservations *rows, const Delta *delta, const Store *store, const Snapshot *before) {
-    const NodeNames *names = before ? snapshot_table(before)->names : NULL;
-    size_t n_before = names ? names->n_rows : 0;
-
-    /* Each new node takes one, and so does each row that is held. */
-    rows->n = n_before + delta->nodes.n + *rows->spare;
-    rows->n = rows->n < STORE_NODES_MAX ? rows->n : STORE_NODES_MAX;
-    rows->is_taken = ARENA_ARRAY(rows->arena, bool, rows->n + 1);
-    if (!rows->is_taken)
-        return -ENOMEM;
-    for (size_t row = 0; row < n_before && row < rows->n; row++)
-        rows->is_taken[row] =
-            names->names[row].len > 0 && store_find_node(store, names->names[row]);
-    return 0;
-}
 
 /* The row that the store will give next. */
 static size_t reservations_next(RowReservations *rows) {
@@ -306,13 +223,11 @@ static int outcome(int r) {
 }
 
 static int hold_row(RowReservations *rows, Store *store, uint32_t row) {
-    uint32_t *held = VEC_PUSH(&rows->held, rows->arena);
     char text[HOLDER_MAX];
     Node node = {.name = holder_name(row, text)};
 
-    if (!held)
+    if (!VEC_ADD(&rows->held, rows->arena, row))
         return -ENOMEM;
-    *held = row;
     (*rows->spare)--;
     rows->is_taken[row] = true;
     return outcome(store_apply_node(store, &node));
@@ -334,12 +249,21 @@ static int apply_node(RowReservations *rows, Store *store, const DeltaNode *node
 
 static int apply_nodes(
     const Delta *delta, Store *store, const Snapshot *before, Arena *arena, size_t *spare) {
-    RowReservations rows = {.arena = arena, .spare = spare};
-    int r;
+    const NodeNames *names = before ? snapshot_table(before)->names : NULL;
+    size_t n_before = names ? names->n_rows : 0;
+    /* Each new node takes a row, and so does each row that is held. */
+    size_t n = n_before + delta->nodes.n + *spare;
+    RowReservations rows = {
+        .n = n < STORE_NODES_MAX ? n : STORE_NODES_MAX, .arena = arena, .spare = spare};
+    int r = 0;
 
     if (delta->nodes.n == 0)
         return 0;
-    r = reservations_init(&rows, delta, store, before);
+    rows.is_taken = ARENA_ARRAY(arena, bool, rows.n + 1);
+    if (!rows.is_taken)
+        return -ENOMEM;
+    for (size_t row = 0; row < n_before && row < rows.n; row++)
+        rows.is_taken[row] = names->names[row].len > 0 && store_find_node(store, names->names[row]);
     for (size_t i = 0; r == 0 && i < delta->nodes.n; i++)
         r = apply_node(&rows, store, &delta->nodes.items[i]);
     for (size_t i = 0; i < rows.held.n; i++) {
@@ -359,7 +283,10 @@ static int apply_pod(Store *store, const DeltaPod *pod) {
     return outcome(store_apply_pod(store, &pod->pod));
 }
 
-static void remove_all(const Delta *delta, Store *store) {
+int delta_apply(
+    const Delta *delta, Store *store, const Snapshot *before, Arena *arena, size_t *spare) {
+    int r;
+
     for (size_t i = 0; i < delta->forgotten.n; i++)
         store_forget(store, delta->forgotten.items[i]);
     for (size_t i = 0; i < delta->removed_pods.n; i++)
@@ -367,13 +294,6 @@ static void remove_all(const Delta *delta, Store *store) {
             delta->removed_pods.items[i].name, STR_NULL);
     for (size_t i = 0; i < delta->removed_nodes.n; i++)
         store_remove_node(store, delta->removed_nodes.items[i]);
-}
-
-int delta_apply(
-    const Delta *delta, Store *store, const Snapshot *before, Arena *arena, size_t *spare) {
-    int r;
-
-    remove_all(delta, store);
     r = apply_nodes(delta, store, before, arena, spare);
     for (size_t i = 0; r == 0 && i < delta->pods.n; i++)
         r = apply_pod(store, &delta->pods.items[i]);

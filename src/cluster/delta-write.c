@@ -23,21 +23,13 @@ typedef struct DeltaWrite {
     VEC(const Pod *) removed_pods;
     VEC(uint32_t) nodes; /* rows of after */
     VEC(InventoryPod) pods;
-    bool has_failed;
+    bool has_failed; /* the mask */
 } DeltaWrite;
 
-#define ADD(write, vec, value)                                                                     \
-    do {                                                                                           \
-        __typeof__((write)->vec.items) _added = VEC_PUSH(&(write)->vec, (write)->arena);           \
-        if (_added)                                                                                \
-            *_added = (value);                                                                     \
-        else                                                                                       \
-            (write)->has_failed = true;                                                            \
-    } while (0)
+/* Without memory the arena has failed. */
+#define ADD(write, vec, ...) ((void)VEC_ADD(&(write)->vec, (write)->arena, __VA_ARGS__))
 
 static const NodeTable nothing;
-
-/* --- what differs ------------------------------------------------------------------------ */
 
 static bool is_assumed(const NodeTable *table, const Pod *pod) {
     return table_find_assumed(table, pod->uid) == pod;
@@ -45,10 +37,6 @@ static bool is_assumed(const NodeTable *table, const Pod *pod) {
 
 static bool pods_equal(const Pod *a, const Pod *b) {
     return a == b || (pod_record_equal(a, b) && str_eq(a->resource_version, b->resource_version));
-}
-
-static bool nodes_equal(const Node *a, const Node *b) {
-    return a == b || (node_record_equal(a, b) && str_eq(a->resource_version, b->resource_version));
 }
 
 /* Whether the store would know @b for @a: it then takes its place. */
@@ -68,7 +56,7 @@ static void drop_pod(DeltaWrite *write, const Pod *pod) {
 }
 
 static void add_pod(DeltaWrite *write, const Pod *pod, Str node) {
-    ADD(write, pods, ((InventoryPod){.pod = pod, .node = node}));
+    ADD(write, pods, (InventoryPod){.pod = pod, .node = node});
 }
 
 static void compare_pods(DeltaWrite *write, const PodList *before, const PodList *after, Str node) {
@@ -102,29 +90,25 @@ static void compare_slot(
         ADD(write, removed_nodes, old->name);
     if (left && !is_same)
         compare_pods(write, left, NULL, old->name);
-    if (new && !(is_same && nodes_equal(old, new)))
+    if (new &&
+        !(is_same && (old == new || (node_record_equal(old, new) &&
+                                        str_eq(old->resource_version, new->resource_version)))))
         ADD(write, nodes, row);
     if (new)
         compare_pods(write, is_same ? left : NULL, after->pods[slot], new->name);
 }
 
-static const NodeChunk *chunk_at(const NodeTable *table, size_t i) {
-    return i < table->n_chunks ? table->chunks[i] : NULL;
-}
-
 static void compare_rows(DeltaWrite *write) {
-    size_t n = write->before->n_chunks;
+    const NodeTable *from = write->before, *to = write->after;
 
-    n = write->after->n_chunks > n ? write->after->n_chunks : n;
-    for (size_t i = 0; i < n; i++) {
-        const NodeChunk *before = chunk_at(write->before, i), *after = chunk_at(write->after, i);
+    for (size_t i = 0; i < from->n_chunks || i < to->n_chunks; i++) {
+        const NodeChunk *before = i < from->n_chunks ? from->chunks[i] : NULL;
+        const NodeChunk *after = i < to->n_chunks ? to->chunks[i] : NULL;
 
         for (size_t slot = 0; before != after && slot < CHUNK_ROWS; slot++)
             compare_slot(write, before, after, (uint32_t)(i * CHUNK_ROWS + slot));
     }
 }
-
-/* --- pods that are not in rows ----------------------------------------------------------- */
 
 /* Both lists are in the same order, so a search begins where the last one ended. */
 static bool has_nominated(const NodeTable *table, const Pod *pod, size_t *position) {
@@ -138,15 +122,16 @@ static bool has_nominated(const NodeTable *table, const Pod *pod, size_t *positi
 
 /* Nominated pods of the one that are not the same in the other. */
 static void compare_nominated(DeltaWrite *write) {
+    const NodeTable *before = write->before, *after = write->after;
     size_t position = 0;
 
-    for (size_t i = 0; i < write->before->n_nominated; i++)
-        if (!has_nominated(write->after, write->before->nominated[i], &position))
-            drop_pod(write, write->before->nominated[i]);
+    for (size_t i = 0; i < before->n_nominated; i++)
+        if (!has_nominated(after, before->nominated[i], &position))
+            drop_pod(write, before->nominated[i]);
     position = 0;
-    for (size_t i = 0; i < write->after->n_nominated; i++)
-        if (!has_nominated(write->before, write->after->nominated[i], &position))
-            add_pod(write, write->after->nominated[i], STR_NULL);
+    for (size_t i = 0; i < after->n_nominated; i++)
+        if (!has_nominated(before, after->nominated[i], &position))
+            add_pod(write, after->nominated[i], STR_NULL);
 }
 
 /* Assumed to be on an unknown node: on no row. */
@@ -155,21 +140,15 @@ static bool is_homeless(const NodeTable *table, const Pod *pod) {
 }
 
 static void compare_homeless(DeltaWrite *write) {
-    for (size_t i = 0; i < write->before->n_assumed; i++) {
-        const Pod *pod = write->before->assumed[i];
+    const NodeTable *before = write->before, *after = write->after;
 
-        if (is_homeless(write->before, pod) && !is_homeless(write->after, pod))
-            drop_pod(write, pod);
-    }
-    for (size_t i = 0; i < write->after->n_assumed; i++) {
-        const Pod *pod = write->after->assumed[i];
-
-        if (is_homeless(write->after, pod) && !is_homeless(write->before, pod))
-            add_pod(write, pod, pod->node_name);
-    }
+    for (size_t i = 0; i < before->n_assumed; i++)
+        if (is_homeless(before, before->assumed[i]) && !is_homeless(after, before->assumed[i]))
+            drop_pod(write, before->assumed[i]);
+    for (size_t i = 0; i < after->n_assumed; i++)
+        if (is_homeless(after, after->assumed[i]) && !is_homeless(before, after->assumed[i]))
+            add_pod(write, after->assumed[i], after->assumed[i]->node_name);
 }
-
-/* --- as text ----------------------------------------------------------------------------- */
 
 static Str mask_name(DeltaWrite *write, Str name) {
     Str masked = write->mask ? write->mask->name(write->mask->context, name) : name;
@@ -194,10 +173,10 @@ static void write_removed_pods(DeltaWrite *write, JsonWriter *writer) {
         return;
     json_member_array(writer, "removedPods");
     for (size_t i = 0; i < write->removed_pods.n; i++) {
-        json_write_array(writer);
-        json_write_string(writer, mask_name(write, write->removed_pods.items[i]->namespace));
-        json_write_string(writer, mask_name(write, write->removed_pods.items[i]->name));
-        json_write_end_array(writer);
+        Str namespace = mask_name(write, write->removed_pods.items[i]->namespace);
+        Str name = mask_name(write, write->removed_pods.items[i]->name);
+
+        json_write(writer, "[%.*s, %.*s]", STR_FMT(namespace), STR_FMT(name));
     }
     json_write_end_array(writer);
 }
@@ -225,11 +204,8 @@ static void write_pod(DeltaWrite *write, JsonWriter *writer, const InventoryPod 
     Str node = mask_name(write, item->node);
     const Pod *pod = item->pod;
 
-    json_write_object(writer);
-    if (is_assumed(write->after, pod))
-        json_member_bool(writer, "assumed", true);
-    if (pod->is_guessed)
-        json_member_bool(writer, "guessed", true);
+    json_write(
+        writer, "{assumed?: %i, guessed?: %i", is_assumed(write->after, pod), pod->is_guessed);
     if (write->mask)
         pod = write->mask->pod(write->mask->context, pod);
     json_write_key(writer, STR("pod"));
@@ -241,7 +217,9 @@ static void write_pod(DeltaWrite *write, JsonWriter *writer, const InventoryPod 
     json_write_end_object(writer);
 }
 
-static void write_members(DeltaWrite *write, JsonWriter *writer) {
+static int write_members(DeltaWrite *write, JsonWriter *writer) {
+    if (arena_has_failed(write->arena))
+        return -ENOMEM;
     write_names(write, writer, "forgotten", write->forgotten.items, write->forgotten.n);
     write_removed_pods(write, writer);
     write_names(write, writer, "removedNodes", write->removed_nodes.items, write->removed_nodes.n);
@@ -257,6 +235,7 @@ static void write_members(DeltaWrite *write, JsonWriter *writer) {
             write_pod(write, writer, &write->pods.items[i]);
         json_write_end_array(writer);
     }
+    return write->has_failed ? -ENOMEM : 0;
 }
 
 int delta_write(
@@ -276,12 +255,8 @@ int delta_write(
     compare_rows(&write);
     compare_nominated(&write);
     compare_homeless(&write);
-    if (!write.has_failed)
-        write_members(&write, writer);
-    return write.has_failed ? -ENOMEM : 0;
+    return write_members(&write, writer);
 }
-
-/* --- the first one ----------------------------------------------------------------------- */
 
 static void write_numbers(JsonWriter *writer, const char *key, const uint32_t *numbers, size_t n) {
     json_member_array(writer, key);
@@ -294,29 +269,20 @@ static void write_numbers(JsonWriter *writer, const char *key, const uint32_t *n
     json_write_end_array(writer);
 }
 
-/* Where each row is in a dump. */
-static uint32_t *number_rows(const NodeTable *table, const Inventory *inventory, Arena *arena) {
-    uint32_t *numbers = ARENA_RAW(arena, uint32_t, table->n_rows);
-
-    for (size_t row = 0; numbers && row < table->n_rows; row++)
-        numbers[row] = DELTA_NO_ROW;
-    for (size_t i = 0; numbers && i < inventory->n_rows; i++)
-        numbers[inventory->rows[i]] = (uint32_t)i;
-    return numbers;
-}
-
 static void write_order(DeltaWrite *write, JsonWriter *writer, const Inventory *inventory) {
     const NodeTable *table = write->after;
-    uint32_t *rows = number_rows(table, inventory, write->arena);
+    uint32_t *rows = ARENA_RAW(write->arena, uint32_t, table->n_rows);
     uint32_t *pods = ARENA_RAW(write->arena, uint32_t, inventory->n_pods);
     uint32_t *assumed = ARENA_RAW(write->arena, uint32_t, table->n_assumed);
     uint32_t *guessed = ARENA_RAW(write->arena, uint32_t, table->n_assumed);
     size_t n_pods = 0, n_assumed = 0, n_guessed = 0;
 
-    if (!rows || !pods || !assumed || !guessed) {
-        write->has_failed = true;
+    if (arena_has_failed(write->arena))
         return;
-    }
+    for (size_t row = 0; row < table->n_rows; row++)
+        rows[row] = DELTA_NO_ROW;
+    for (size_t i = 0; i < inventory->n_rows; i++)
+        rows[inventory->rows[i]] = (uint32_t)i;
     for (uint32_t row = 0; row < table->n_rows; row++) {
         const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
 
@@ -348,7 +314,5 @@ int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMas
         return r;
     write_order(&write, writer, &inventory);
     compare_homeless(&write);
-    if (!write.has_failed)
-        write_members(&write, writer);
-    return write.has_failed ? -ENOMEM : 0;
+    return write_members(&write, writer);
 }

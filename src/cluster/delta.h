@@ -12,7 +12,7 @@
  *   "nodes":        [{"row":3,"node":{…}}, …]   new, or changed: then without a row
  *   "pods":         [{"pod":{…}}, {"assumed":true,"guessed":true,"pod":{…}}, …]
  *
- * in the order in which they are to be applied. Rows, and the order of pods on a node, are restored
+ * in the order in which to apply them. Rows, and the order of pods on a node, are restored
  * exactly, because sums of doubles depend on the order.
  *
  * The first snapshot is a dump (cluster/dump.h), which is sorted by name, and
@@ -28,12 +28,10 @@
 #include "cluster/object-text.h"
 #include "cluster/snapshot.h"
 #include "cluster/store.h"
-#include "json/read.h"
+#include "json/fields.h"
 #include "json/write.h"
 
 #define DELTA_NO_ROW UINT32_MAX
-
-/* --- writing ----------------------------------------------------------------------------- */
 
 /* Writes the members into the open object. Either snapshot may be NULL: an empty cluster. @mask may
  * be NULL. 0 or -ENOMEM; errors of the buffer are the writer's. */
@@ -42,8 +40,6 @@ int delta_write(JsonWriter *writer, const Snapshot *before, const Snapshot *afte
 
 /* The member "order" of a dump of @first, and "pods": those that a dump does not have. */
 int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMask *mask) MUST_CHECK;
-
-/* --- reading ----------------------------------------------------------------------------- */
 
 typedef struct DeltaPodName {
     Str namespace, name;
@@ -60,9 +56,11 @@ typedef struct DeltaPod {
     Pod pod;
 } DeltaPod;
 
+typedef VEC(uint32_t) DeltaPlaces;
+
 typedef struct DeltaOrder {
-    VEC(uint32_t) rows; /* by row: a place in the list of nodes; DELTA_NO_ROW: an empty row */
-    VEC(uint32_t) pods, assumed, guessed;
+    DeltaPlaces rows; /* by row: a place in the list of nodes; DELTA_NO_ROW: an empty row */
+    DeltaPlaces pods, assumed, guessed;
 } DeltaOrder;
 
 /* All zero: no changes. */

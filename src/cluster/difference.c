@@ -1,11 +1,14 @@
-/* How two snapshots differ, field by field, for people. */
+/* How two snapshots differ, field by field, for users. */
 
 #include "cluster/difference.h"
+
+#include <assert.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "cluster/inventory.h"
+#include "cluster/object-fields.h"
 #include "model/time.h"
 
 /* The value of a field on one side. */
@@ -17,13 +20,13 @@ typedef struct FieldValue {
         VALUE_NUMBER,
         VALUE_TIME,
         VALUE_BOOL,
-        VALUE_TAINTS, /* several from here on */
-        VALUE_IMAGES,
-        VALUE_ADDRESSES,
+        VALUE_LIST,
     } kind;
     Str text;
     int64_t number;
-    const Node *node;
+    const ObjectType *type; /* of elements */
+    const void *items;
+    size_t n;
 } FieldValue;
 
 #define ABSENT ((FieldValue){.kind = VALUE_ABSENT})
@@ -34,9 +37,8 @@ typedef struct FieldValue {
 #define NUMBER(value) ((FieldValue){.kind = VALUE_NUMBER, .number = (int64_t)(value)})
 #define TIME(sec) ((sec) == 0 ? ABSENT : (FieldValue){.kind = VALUE_TIME, .number = (sec)})
 #define BOOL(value) ((FieldValue){.kind = VALUE_BOOL, .number = (value)})
-#define TAINTS(of) ((FieldValue){.kind = VALUE_TAINTS, .node = (of)})
-#define IMAGES(of) ((FieldValue){.kind = VALUE_IMAGES, .node = (of)})
-#define ADDRESSES(of) ((FieldValue){.kind = VALUE_ADDRESSES, .node = (of)})
+#define LIST(its_type, its_items, count)                                                           \
+    ((FieldValue){.kind = VALUE_LIST, .type = &(its_type), .items = (its_items), .n = (count)})
 
 /* Lines as they come, and what they are about. */
 typedef struct DiffReport {
@@ -46,8 +48,6 @@ typedef struct DiffReport {
     const char *kind; /* "node", "pod" */
     Str namespace, name;
 } DiffReport;
-
-/* --- lines -------------------------------------------------------------------- */
 
 /* Where the next line goes, or NULL: it is only counted. */
 static Buf *begin_line(DiffReport *report) {
@@ -72,34 +72,33 @@ static void print_cut(Buf *out, Str text) {
         buf_append(out, STR("…"));
 }
 
-static void print_effect(Buf *out, TaintEffect effect) {
-    if (effect == TAINT_ANY)
+static void print_taint(Buf *out, const Taint *taint) {
+    print_cut(out, taint->key);
+    buf_append(out, str_is_empty(taint->value) ? STR_NULL : STR("="));
+    print_cut(out, taint->value);
+    buf_append(out, taint->effect == TAINT_ANY ? STR_NULL : STR(":"));
+    buf_append(out, taint->effect == TAINT_UNKNOWN ? STR("?") : taint_effect_word(taint->effect));
+}
+
+static void print_address(Buf *out, const Address *address) {
+    buf_append(out, address_type_name(address->type));
+    buf_append_char(out, '=');
+    print_cut(out, address->text);
+}
+
+/* Of images only their number. */
+static void print_list(Buf *out, const FieldValue *list) {
+    if (list->type == &image_type) {
+        buf_printf(out, "a list of %zu", list->n);
         return;
-    buf_append_char(out, ':');
-    buf_append(out, effect == TAINT_UNKNOWN ? STR("?") : taint_effect_word(effect));
-}
-
-static void print_taints(Buf *out, const Taints *taints) {
-    buf_append_char(out, '[');
-    for (size_t i = 0; i < taints->n; i++) {
-        const Taint *taint = &taints->items[i];
-
-        buf_append(out, i > 0 ? STR(" ") : STR_NULL);
-        print_cut(out, taint->key);
-        buf_append(out, str_is_empty(taint->value) ? STR_NULL : STR("="));
-        print_cut(out, taint->value);
-        print_effect(out, taint->effect);
     }
-    buf_append_char(out, ']');
-}
-
-static void print_addresses(Buf *out, const Node *node) {
     buf_append_char(out, '[');
-    for (size_t i = 0; i < node->n_addresses; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         buf_append(out, i > 0 ? STR(" ") : STR_NULL);
-        buf_append(out, address_type_name(node->addresses[i].type));
-        buf_append_char(out, '=');
-        print_cut(out, node->addresses[i].text);
+        if (list->type == &taint_type)
+            print_taint(out, (const Taint *)list->items + i);
+        else
+            print_address(out, (const Address *)list->items + i);
     }
     buf_append_char(out, ']');
 }
@@ -126,32 +125,19 @@ static void print_value(Buf *out, FieldValue value) {
     case VALUE_BOOL:
         buf_append(out, value.number ? STR("true") : STR("false"));
         break;
-    case VALUE_TAINTS:
-        print_taints(out, &value.node->taints);
-        break;
-    case VALUE_IMAGES:
-        buf_append(out, STR("a list of "));
-        buf_append_int(out, (int64_t)value.node->n_images);
-        break;
-    case VALUE_ADDRESSES:
-        print_addresses(out, value.node);
+    case VALUE_LIST:
+        print_list(out, &value);
         break;
     }
 }
-
-/* --- fields ------------------------------------------------------------------- */
 
 static bool value_equal(FieldValue a, FieldValue b) {
     if (a.kind != b.kind)
         return false;
     if (a.kind == VALUE_TEXT)
         return str_eq(a.text, b.text);
-    if (a.kind == VALUE_TAINTS)
-        return taints_equal(&a.node->taints, &b.node->taints);
-    if (a.kind == VALUE_IMAGES)
-        return node_images_equal(a.node, b.node);
-    if (a.kind == VALUE_ADDRESSES)
-        return node_addresses_equal(a.node, b.node);
+    if (a.kind == VALUE_LIST)
+        return object_items_equal(a.type, a.items, a.n, b.items, b.n);
     return a.number == b.number;
 }
 
@@ -167,7 +153,7 @@ static void check(
         buf_append_char(out, ' ');
         print_cut(out, key);
     }
-    buf_append(out, here.kind >= VALUE_TAINTS ? STR(" are ") : STR(" is "));
+    buf_append(out, here.kind == VALUE_LIST ? STR(" are ") : STR(" is "));
     print_value(out, here);
     buf_append(out, STR(" here, "));
     print_value(out, there);
@@ -182,16 +168,13 @@ static void check_labels(
     while (i < here->n || j < there->n) {
         const Label *a = i < here->n ? &here->items[i] : NULL;
         const Label *b = j < there->n ? &there->items[j] : NULL;
-        bool takes_a = a && (!b || str_cmp(a->key, b->key) <= 0);
-        bool takes_b = b && (!a || str_cmp(a->key, b->key) >= 0);
+        int order = !a ? 1 : !b ? -1 : str_cmp(a->key, b->key);
 
-        check(report, what,
-            takes_a ? a->key
-            : b     ? b->key
-                    : STR_NULL,
-            takes_a ? TEXT(a->value) : ABSENT, takes_b ? TEXT(b->value) : ABSENT);
-        i += takes_a;
-        j += takes_b;
+        assert(a || b);
+        check(report, what, order <= 0 ? a->key : b->key, order <= 0 ? TEXT(a->value) : ABSENT,
+            order >= 0 ? TEXT(b->value) : ABSENT);
+        i += order <= 0;
+        j += order >= 0;
     }
 }
 
@@ -211,8 +194,6 @@ static void check_resources(
             check(report, what, there->items[i].name, ABSENT,
                 AMOUNT(there->items[i].name, there->items[i].amount));
 }
-
-/* --- nodes -------------------------------------------------------------------- */
 
 static FieldValue status_of(const Node *node, Str type) {
     for (size_t i = 0; i < node->n_conditions; i++)
@@ -235,21 +216,27 @@ static void check_conditions(DiffReport *report, const Node *here, const Node *t
     }
 }
 
+/* One field, or list, of both sides. */
+#define CHECK(what, KIND, member)                                                                  \
+    check(report, (what), STR_NULL, KIND(here->member), KIND(there->member))
+#define CHECK_LIST(what, type, items, n)                                                           \
+    check(report, (what), STR_NULL, LIST(type, here->items, here->n),                              \
+        LIST(type, there->items, there->n))
+
 static void check_node(DiffReport *report, const Node *here, const Node *there) {
     size_t before = report->counts->n_lines;
 
-    check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
-    check(report, "creation", STR_NULL, TIME(here->created_at), TIME(there->created_at));
+    CHECK("uid", FIELD, uid);
+    CHECK("creation", TIME, created_at);
     check_labels(report, "label", &here->labels, &there->labels);
     check_labels(report, "annotation", &here->annotations, &there->annotations);
-    check(report, "taints", STR_NULL, TAINTS(here), TAINTS(there));
-    check(report, "unschedulable", STR_NULL, BOOL(here->is_unschedulable),
-        BOOL(there->is_unschedulable));
-    check(report, "ready", STR_NULL, BOOL(here->is_ready), BOOL(there->is_ready));
+    CHECK_LIST("taints", taint_type, taints.items, taints.n);
+    CHECK("unschedulable", BOOL, is_unschedulable);
+    CHECK("ready", BOOL, is_ready);
     check_conditions(report, here, there);
     check_resources(report, "allocatable", &here->allocatable, &there->allocatable);
-    check(report, "images", STR_NULL, IMAGES(here), IMAGES(there));
-    check(report, "addresses", STR_NULL, ADDRESSES(here), ADDRESSES(there));
+    CHECK_LIST("images", image_type, images, n_images);
+    CHECK_LIST("addresses", address_type, addresses, n_addresses);
     report->counts->n_nodes_differ += report->counts->n_lines > before;
 }
 
@@ -292,10 +279,11 @@ static void check_sums(DiffReport *report, const NodeTable *here, uint32_t here_
     report->counts->n_sums_differ += report->counts->n_lines > before;
 }
 
-/* @pod is NULL for nodes. */
-static void say_only(DiffReport *report, const char *where, const InventoryPod *pod) {
+/* Counted in @n. @pod is NULL for nodes. */
+static void say_only(DiffReport *report, const char *where, const InventoryPod *pod, size_t *n) {
     Buf *out = begin_line(report);
 
+    (*n)++;
     if (!out)
         return;
     buf_printf(out, "only %s", where);
@@ -331,11 +319,9 @@ static void compare_nodes(DiffReport *report, DiffSide *here, DiffSide *there) {
             return;
         report->name = order <= 0 ? a->name : b->name;
         if (order < 0) {
-            report->counts->n_nodes_only_here++;
-            say_only(report, "here", NULL);
+            say_only(report, "here", NULL, &report->counts->n_nodes_only_here);
         } else if (order > 0) {
-            report->counts->n_nodes_only_there++;
-            say_only(report, "there", NULL);
+            say_only(report, "there", NULL, &report->counts->n_nodes_only_there);
         } else {
             check_node(report, a, b);
             check_sums(report, here->table, here->inventory.rows[here->at], there->table,
@@ -346,31 +332,21 @@ static void compare_nodes(DiffReport *report, DiffSide *here, DiffSide *there) {
     }
 }
 
-/* --- pods --------------------------------------------------------------------- */
-
-static void check_place(DiffReport *report, const InventoryPod *here, const InventoryPod *there) {
-    size_t before = report->counts->n_lines;
-
-    check(report, "node", STR_NULL, FIELD(here->node), FIELD(there->node));
-    report->counts->n_pods_moved += report->counts->n_lines > before;
-}
-
 static void check_pod(DiffReport *report, const Pod *here, const Pod *there) {
     size_t before = report->counts->n_lines;
 
-    check(report, "uid", STR_NULL, FIELD(here->uid), FIELD(there->uid));
-    check(report, "creation", STR_NULL, TIME(here->created_at), TIME(there->created_at));
-    check(report, "start", STR_NULL, TIME(here->started_at), TIME(there->started_at));
-    check(report, "binding", STR_NULL, TIME(here->scheduled_at), TIME(there->scheduled_at));
+    CHECK("uid", FIELD, uid);
+    CHECK("creation", TIME, created_at);
+    CHECK("start", TIME, started_at);
+    CHECK("binding", TIME, scheduled_at);
     check_labels(report, "label", &here->labels, &there->labels);
-    check(report, "owner's kind", STR_NULL, FIELD(here->owner_kind), FIELD(there->owner_kind));
-    check(report, "owner's name", STR_NULL, FIELD(here->owner_name), FIELD(there->owner_name));
-    check(report, "owner's uid", STR_NULL, FIELD(here->owner_uid), FIELD(there->owner_uid));
-    check(report, "nominated node", STR_NULL, FIELD(here->nominated_node_name),
-        FIELD(there->nominated_node_name));
-    check(report, "scheduler", STR_NULL, FIELD(here->scheduler_name), FIELD(there->scheduler_name));
-    check(report, "priority", STR_NULL, NUMBER(here->priority), NUMBER(there->priority));
-    check(report, "terminating", STR_NULL, BOOL(here->is_terminating), BOOL(there->is_terminating));
+    CHECK("owner's kind", FIELD, owner_kind);
+    CHECK("owner's name", FIELD, owner_name);
+    CHECK("owner's uid", FIELD, owner_uid);
+    CHECK("nominated node", FIELD, nominated_node_name);
+    CHECK("scheduler", FIELD, scheduler_name);
+    CHECK("priority", NUMBER, priority);
+    CHECK("terminating", BOOL, is_terminating);
     check_resources(report, "request", &here->requests, &there->requests);
     report->counts->n_pods_differ += report->counts->n_lines > before;
 }
@@ -398,13 +374,14 @@ static void compare_pods(DiffReport *report, DiffSide *here, DiffSide *there) {
         report->namespace = order <= 0 ? a->pod->namespace : b->pod->namespace;
         report->name = order <= 0 ? a->pod->name : b->pod->name;
         if (order < 0) {
-            report->counts->n_pods_only_here++;
-            say_only(report, "here", a);
+            say_only(report, "here", a, &report->counts->n_pods_only_here);
         } else if (order > 0) {
-            report->counts->n_pods_only_there++;
-            say_only(report, "there", b);
+            say_only(report, "there", b, &report->counts->n_pods_only_there);
         } else {
-            check_place(report, a, b);
+            size_t before = report->counts->n_lines;
+
+            check(report, "node", STR_NULL, FIELD(a->node), FIELD(b->node));
+            report->counts->n_pods_moved += report->counts->n_lines > before;
             check_pod(report, a->pod, b->pod);
         }
         here->at += order <= 0;

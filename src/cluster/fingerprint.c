@@ -1,7 +1,7 @@
 /*
- * Each node becomes a text with the length of each part, the text a digest; the digests of
- * all nodes are added up, so that their order does not matter. (Not XOR: a node twice would be
- * none.) The same is done with the amounts of one node, whose columns have an order of their own.
+ * Digests a cluster. Each node becomes a text with the length of each part, the text a digest; the
+ * digests of all nodes are added, so that their order does not matter. (With XOR a node twice would
+ * cancel out.) The same is done with the amounts of a node, whose columns may have any order.
  */
 
 #include "cluster/fingerprint.h"
@@ -24,15 +24,8 @@ static void append_number(Buf *out, uint64_t number) {
 }
 
 static void append_text(Buf *out, Str text) {
-    uint64_t len = htole64(text.len);
-    char *at = buf_reserve(out, sizeof(len) + text.len);
-
-    if (!at)
-        return;
-    memcpy(at, &len, sizeof(len));
-    if (text.len > 0)
-        memcpy(at + sizeof(len), text.ptr, text.len);
-    buf_advance(out, sizeof(len) + text.len);
+    append_number(out, text.len);
+    buf_append(out, text);
 }
 
 static void append_labels(Buf *out, const Labels *labels) {

@@ -84,10 +84,6 @@ typedef struct ChunkBuild {
     uint32_t rows[CHUNK_ROWS];
 } ChunkBuild;
 
-static size_t chunk_bytes(size_t n_gauges) {
-    return sizeof(LoadChunk) + (LOAD_COLUMN(n_gauges, LOAD_VALUE) + n_gauges) * sizeof(double);
-}
-
 static double *column_of(LoadChunk *chunk, size_t gauge, LoadKind kind) {
     return chunk->columns + LOAD_COLUMN(gauge, kind);
 }
@@ -127,7 +123,8 @@ static Ref *counted(const LoadChunk *chunk) {
 /* On the heap, with one reference, or in @arena, and then not counted. Columns are not set. NULL
  * when out of memory. */
 static LoadChunk *load_chunk_new(Arena *arena, size_t n_gauges, bool is_counted) {
-    size_t size = chunk_bytes(n_gauges);
+    size_t size =
+        sizeof(LoadChunk) + (LOAD_COLUMN(n_gauges, LOAD_VALUE) + n_gauges) * sizeof(double);
     LoadChunk *chunk = is_counted ? malloc(size) : arena_alloc(arena, size);
 
     if (chunk) {
@@ -139,7 +136,7 @@ static LoadChunk *load_chunk_new(Arena *arena, size_t n_gauges, bool is_counted)
 
 /* --- age --------------------------------------------------------------------------------- */
 
-/* When something that was true at @since expires: just after it has reached @max_age. */
+/* When a value of @since_nsec expires: just after it has reached @max_age_nsec. */
 static int64_t load_end(int64_t since_nsec, int64_t max_age_nsec) {
     return num_add_sat(num_add_sat(since_nsec, max_age_nsec), 1);
 }
@@ -170,7 +167,7 @@ static const uint32_t *rows_in(ChunkBuild *chunk, const Measurement *measurement
     return chunk->rows;
 }
 
-/* Until when it holds. */
+/* The columns are empty before. Until when it holds. */
 static int64_t read_sampling(ChunkBuild *chunk, size_t i, const Measurement *measurement) {
     const LoadsInput *input = chunk->build->input;
     double *measured = column_of(chunk->into, i, LOAD_MEASURED);
@@ -181,8 +178,6 @@ static int64_t read_sampling(ChunkBuild *chunk, size_t i, const Measurement *mea
         uint32_t row = rows[slot];
         int64_t lag, end;
 
-        measured[slot] = NAN;
-        times[slot] = 0;
         if (row >= measurement->names->n_rows || isnan(measurement->values[row]))
             continue;
         lag = measurement->lags_nsec ? measurement->lags_nsec[row] : 0;
@@ -242,8 +237,6 @@ static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++) {
         int64_t ahead, left;
 
-        measured[slot] = NAN;
-        times[slot] = 0;
         if (!find_annotation(chunk, i, slot, &number, &at, &until))
             continue;
         ahead = num_sub_sat(at, input->now_nsec);
@@ -265,22 +258,18 @@ static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
     return until;
 }
 
-static int64_t read_nothing(ChunkBuild *chunk, size_t i) {
+/* Until when it is valid. */
+static int64_t read_measured(ChunkBuild *chunk, size_t i) {
+    const LoadsInput *input = chunk->build->input;
+    const Measurement *measurement = measurements_at(input->measurements, i);
     double *measured = column_of(chunk->into, i, LOAD_MEASURED);
 
     for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
         measured[slot] = NAN;
     memset(times_of(chunk->into, i), 0, CHUNK_ROWS * sizeof(int64_t));
-    return INT64_MAX;
-}
-
-static int64_t read_measured(ChunkBuild *chunk, size_t i) {
-    const LoadsInput *input = chunk->build->input;
-    const Measurement *measurement = measurements_at(input->measurements, i);
-
     if (input->gauges[i].source == GAUGE_ANNOTATION)
         return read_annotations(chunk, i);
-    return measurement ? read_sampling(chunk, i, measurement) : read_nothing(chunk, i);
+    return measurement ? read_sampling(chunk, i, measurement) : INT64_MAX;
 }
 
 /* --- a gauge of a chunk ------------------------------------------------------------------ */
@@ -374,25 +363,15 @@ static const Measurement *workloads_of(const LoadsInput *input, size_t i) {
     return measurement;
 }
 
-static const LoadChunk *find_before_chunk(const LoadBuild *build, size_t i) {
-    const KnownLoads *known = build->known;
-
-    return known && i < known->table->n_chunks && i < known->loads->n_chunks
-               ? known->loads->chunks[i]
-               : NULL;
-}
-
-static bool is_shared(const LoadBuild *build, size_t i, const LoadChunk *before) {
-    return before && build->known->table->chunks[i] == build->table->chunks[i] &&
-           build->known->loads->measurements == build->input->measurements &&
-           build->input->uptime_nsec < before->until_nsec;
-}
-
 static int make_chunk(const LoadBuild *build, size_t i, Arena *arena, Loads *ret) {
-    const LoadChunk *before = find_before_chunk(build, i);
+    const KnownLoads *known = build->known;
+    bool is_known = known && i < known->table->n_chunks && i < known->loads->n_chunks;
+    const LoadChunk *before = is_known ? known->loads->chunks[i] : NULL;
     LoadChunk *made;
 
-    if (is_shared(build, i, before)) {
+    if (before && known->table->chunks[i] == build->table->chunks[i] &&
+        known->loads->measurements == build->input->measurements &&
+        build->input->uptime_nsec < before->until_nsec) {
         if (ret->is_counted)
             ref_take(counted(before));
         ret->chunks[ret->n_chunks++] = before;
@@ -406,56 +385,25 @@ static int make_chunk(const LoadBuild *build, size_t i, Arena *arena, Loads *ret
     return 0;
 }
 
-static int find_placements(LoadBuild *build, Arena *arena) {
+/* Which gauges know what workloads use, and placements. The former can expire too, without any row.
+ */
+static void find_workloads(LoadBuild *build, Loads *ret) {
     const LoadsInput *input = build->input;
 
-    build->placements = ARENA_ARRAY(arena, Placements, input->n_gauges);
-    if (!build->placements)
-        return -ENOMEM;
     for (size_t i = 0; i < input->n_gauges; i++) {
+        const Gauge *gauge = &input->gauges[i];
         size_t by = load_by_gauge(input, i);
 
         build->placements[i] = (Placements){
-            .gauge = &input->gauges[i],
-            .column = table_find_resource(build->table, input->gauges[i].placements.resource),
+            .gauge = gauge,
+            .column = table_find_resource(build->table, gauge->placements.resource),
             .by = by == SIZE_MAX ? NULL : workloads_of(input, by),
         };
-    }
-    return 0;
-}
-
-/* Which gauges know what workloads use. That can expire too, without any row. */
-static int find_workloads(const LoadsInput *input, Arena *arena, Loads *ret) {
-    ret->workloads = ARENA_ARRAY(arena, const Measurement *, input->n_gauges);
-    if (!ret->workloads)
-        return -ENOMEM;
-    for (size_t i = 0; i < input->n_gauges; i++) {
         ret->workloads[i] = workloads_of(input, i);
         if (ret->workloads[i])
-            ret->until_nsec = load_earlier(ret->until_nsec,
-                load_end(ret->workloads[i]->uptime_nsec, input->gauges[i].max_age_nsec));
+            ret->until_nsec = load_earlier(
+                ret->until_nsec, load_end(ret->workloads[i]->uptime_nsec, gauge->max_age_nsec));
     }
-    return 0;
-}
-
-static int build_chunks(LoadBuild *build, Arena *arena, Loads *ret) {
-    int r = find_placements(build, arena);
-
-    if (r == 0)
-        r = find_workloads(build->input, arena, ret);
-    for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
-        r = make_chunk(build, i, arena, ret);
-        if (r == 0)
-            ret->until_nsec = load_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
-    }
-    return r;
-}
-
-static bool reads_annotations(const LoadsInput *input) {
-    for (size_t i = 0; i < input->n_gauges; i++)
-        if (input->gauges[i].source == GAUGE_ANNOTATION)
-            return true;
-    return false;
 }
 
 bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_nsec) {
@@ -467,6 +415,7 @@ bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_ns
 static int build_loads(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     bool is_counted, Arena *arena, Loads *ret) {
     LoadBuild build = {.input = input, .table = table};
+    int r = 0;
 
     if (known && known->loads && known->loads->n_gauges == input->n_gauges &&
         !loads_clock_was_set(known->loads, input->now_nsec, input->uptime_nsec))
@@ -475,16 +424,25 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
         .n_gauges = input->n_gauges,
         .until_nsec = INT64_MAX,
         .clock_nsec = num_sub_sat(input->now_nsec, input->uptime_nsec),
-        .reads_clock = reads_annotations(input),
         .is_counted = is_counted,
     };
     ret->chunks = ARENA_ARRAY(arena, const LoadChunk *, table->n_chunks);
-    if (!ret->chunks)
+    ret->workloads = ARENA_ARRAY(arena, const Measurement *, input->n_gauges);
+    build.placements = ARENA_ARRAY(arena, Placements, input->n_gauges);
+    if (!ret->chunks || !ret->workloads || !build.placements)
         return -ENOMEM;
+    for (size_t i = 0; i < input->n_gauges; i++)
+        ret->reads_clock |= input->gauges[i].source == GAUGE_ANNOTATION;
     ret->measurements = input->measurements;
     if (is_counted && input->measurements)
         measurements_ref(input->measurements);
-    return build_chunks(&build, arena, ret);
+    find_workloads(&build, ret);
+    for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
+        r = make_chunk(&build, i, arena, ret);
+        if (r == 0)
+            ret->until_nsec = load_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
+    }
+    return r;
 }
 
 int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,

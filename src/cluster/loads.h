@@ -20,7 +20,7 @@
 
 typedef struct LoadChunk {
     Ref ref;
-    int64_t until_nsec; /* monotonic: when the first value in it will be too old; INT64_MAX: none */
+    int64_t until_nsec; /* monotonic: when the first value in it expires; INT64_MAX: none */
     double columns[];   /* LOAD_COLUMN(); after them the builders' private columns */
 } LoadChunk;
 

@@ -56,39 +56,29 @@ int measurement_set(Measurement *measurement, uint32_t row, double value, int64_
     return 0;
 }
 
-/* --- workloads --------------------------------------------------------------------------- */
-
 int measurement_reserve_workloads(Measurement *measurement, size_t n) {
-    double *values = ARENA_ARRAY(measurement->arena, double, measurement->n_workloads + n);
+    size_t n_before = measurement->n_workloads;
+    double *values = ARENA_ARRAY(measurement->arena, double, n_before + n);
 
     if (!values)
         return -ENOMEM;
-    for (size_t i = 0; i < measurement->n_workloads; i++)
-        values[i] = measurement->workload_values[i];
+    if (n_before > 0)
+        memcpy(values, measurement->workload_values, n_before * sizeof(*values));
     measurement->workload_values = values;
-    return 0;
-}
-
-/* The place of @key, which is not there yet. */
-static int add_workload(Measurement *measurement, Str key, uint32_t *ret_place) {
-    Str kept = arena_copy(measurement->arena, key);
-    int r;
-
-    if (!kept.ptr)
-        return -ENOMEM;
-    r = map_add(&measurement->workloads, kept, (uint32_t)measurement->n_workloads);
-    if (r < 0)
-        return r;
-    *ret_place = (uint32_t)measurement->n_workloads++;
     return 0;
 }
 
 int measurement_set_workload(Measurement *measurement, Str key, double value) {
     uint32_t place = map_find(&measurement->workloads, key);
-    int r = place == MAP_NONE ? add_workload(measurement, key, &place) : 0;
 
-    if (r < 0)
-        return r;
+    if (place == MAP_NONE) {
+        Str kept = arena_copy(measurement->arena, key);
+
+        place = (uint32_t)measurement->n_workloads;
+        if (!kept.ptr || map_add(&measurement->workloads, kept, place) < 0)
+            return -ENOMEM;
+        measurement->n_workloads++;
+    }
     measurement->workload_values[place] = isfinite(value) ? value : NAN;
     return 0;
 }
@@ -109,8 +99,6 @@ uint32_t measurement_row(
         return row;
     return names_find(names, name);
 }
-
-/* --- measurements ------------------------------------------------------------------------ */
 
 Measurements *measurements_new(uint64_t owner, size_t n) {
     Measurements *measurements = calloc(1, sizeof(*measurements) + n * sizeof(Measurement *));

@@ -49,7 +49,7 @@ DEFINE_CLEANUP(Measurement *, measurement_unref)
 /* NaN: no value. */
 double measurement_workload(const Measurement *measurement, Str key);
 
-/* The row in @names of node @name, which is row @row of a table with names @now; n_rows: it did not
+/* The row in names of node @name, which is row @row of a table with names @now; n_rows: it did not
  * exist then. Usually both names and rows are the same. */
 uint32_t measurement_row(
     const Measurement *measurement, const NodeNames *now, uint32_t row, Str name);

@@ -1,5 +1,4 @@
-/* Names of nodes by row, hints which name follows, and the sequences that are learnt of requests.
- */
+/* Names of nodes by row, hints which name follows, and sequences learned from requests. */
 
 #include "cluster/names.h"
 
@@ -7,8 +6,6 @@
 #include <stdlib.h>
 
 #include "model/node.h"
-
-/* --- sequences --------------------------------------------------------------------------- */
 
 /* The sequence, its three arrays and its text in one block. */
 typedef struct SequenceBlock {
@@ -25,23 +22,22 @@ typedef struct Links {
     size_t n, text_size;
 } Links;
 
-static void insert(Links *links, uint32_t last, uint32_t row) {
-    links->next[row] = links->next[last];
-    links->next[last] = row;
-    links->n++;
-    links->text_size += links->hints[row].len;
-}
-
 /* Those of @rows that are not there yet. */
 static void insert_missing(Links *links, const uint32_t *rows, size_t n) {
     uint32_t last = (uint32_t)links->n_rows;
 
     for (size_t i = 0; i < n; i++) {
-        if (links->hints[rows[i]].len == 0)
+        uint32_t row = rows[i];
+
+        if (links->hints[row].len == 0)
             continue;
-        if (links->next[rows[i]] == SEQUENCE_NOWHERE)
-            insert(links, last, rows[i]);
-        last = rows[i];
+        if (links->next[row] == SEQUENCE_NOWHERE) {
+            links->next[row] = links->next[last];
+            links->next[last] = row;
+            links->n++;
+            links->text_size += links->hints[row].len;
+        }
+        last = row;
     }
 }
 
@@ -101,16 +97,6 @@ static NameSequence *sequence_new(
     return made;
 }
 
-/* How many of @rows it lacks that sequence_new() would add; one that comes twice counts twice. */
-static size_t sequence_count_missing(
-    const NameSequence *sequence, const NameHint *hints, const uint32_t *rows, size_t n) {
-    size_t n_missing = 0;
-
-    for (size_t i = 0; i < n; i++)
-        n_missing += sequence->places[rows[i]] == SEQUENCE_NOWHERE && hints[rows[i]].len > 0;
-    return n_missing;
-}
-
 /* 50,000 names of the greatest length there is, with literals and index. */
 #define NAMES_BUDGET ((size_t)64 * 1024 * 1024)
 
@@ -140,7 +126,7 @@ int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret)
 
 /* All literals in one block: packed, they are a quarter smaller than one by one, and
  * every request goes over them. The name is a part of its literal. */
-static int copy_names(NodeNames *ret, const Str *names) {
+static void copy_names(NodeNames *ret, const Str *names) {
     Str *copies = ARENA_ARRAY(ret->arena, Str, ret->n_rows);
     size_t size = 0;
     char *at;
@@ -148,8 +134,8 @@ static int copy_names(NodeNames *ret, const Str *names) {
     for (size_t row = 0; row < ret->n_rows; row++)
         size += names[row].len + 3;
     at = arena_alloc(ret->arena, size);
-    if (!copies || !at)
-        return -ENOMEM;
+    if (arena_has_failed(ret->arena))
+        return;
     ret->names = copies;
     for (size_t row = 0; row < ret->n_rows; row++) {
         size_t len = names[row].len;
@@ -169,18 +155,10 @@ static int copy_names(NodeNames *ret, const Str *names) {
         }
         at += len + 3;
     }
-    return 0;
 }
 
 static bool had_row(const NodeNames *before, size_t row, Str name) {
     return before && row < before->n_rows && str_eq(before->names[row], name);
-}
-
-static void set_since(NodeNames *names, const NodeNames *before) {
-    names->version = before ? before->version + 1 : 1;
-    for (size_t row = 0; row < names->n_rows; row++)
-        names->since[row] =
-            had_row(before, row, names->names[row]) ? before->since[row] : names->version;
 }
 
 /* The node that followed last time, where both are still there; else the next row that is
@@ -219,14 +197,13 @@ int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeName
     copy->hints = ARENA_ARRAY(copy->arena, NameHint, n_rows + 1);
     copy->sequence = ARENA_NEW(copy->arena, NameSequence * _Atomic);
     copy->index = MAP_INIT_IN(copy->arena);
-    if (!copy->since || !copy->hints || !copy->sequence)
-        return -ENOMEM;
-    r = copy_names(copy, names);
-    if (r == 0)
-        r = index_names(copy);
+    copy_names(copy, names);
+    r = arena_has_failed(copy->arena) ? -ENOMEM : index_names(copy);
     if (r < 0)
         return r;
-    set_since(copy, before);
+    copy->version = before ? before->version + 1 : 1;
+    for (size_t row = 0; row < n_rows; row++)
+        copy->since[row] = had_row(before, row, names[row]) ? before->since[row] : copy->version;
     set_followers(copy, before);
     *ret = TAKE_PTR(copy);
     return 0;
@@ -240,11 +217,14 @@ static bool is_worth_it(const NameSequence *before, size_t n_more) {
 
 void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
     NameSequence *before, *made;
+    size_t n_missing = 0; /* one that comes twice counts twice */
 
     if (!names->sequence || n < LEARN_MIN)
         return;
     before = atomic_load_explicit(names->sequence, memory_order_acquire);
-    if (before && !is_worth_it(before, sequence_count_missing(before, names->hints, rows, n)))
+    for (size_t i = 0; before && i < n; i++)
+        n_missing += before->places[rows[i]] == SEQUENCE_NOWHERE && names->hints[rows[i]].len > 0;
+    if (before && !is_worth_it(before, n_missing))
         return;
     made = sequence_new(names->hints, names->n_rows, before, rows, n);
     if (!made)
@@ -255,21 +235,17 @@ void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
         free(made); /* one node that came many times; or another thread has learnt meanwhile */
 }
 
-static void free_sequences(NameSequence *sequence) {
-    while (sequence) {
-        NameSequence *earlier = sequence->earlier;
-
-        free(sequence);
-        sequence = earlier;
-    }
-}
-
 NodeNames *names_unref(NodeNames *names) {
-    if (names && ref_drop(&names->ref)) {
-        if (names->sequence)
-            free_sequences(atomic_load_explicit(names->sequence, memory_order_acquire));
-        arena_free(names->arena);
-        free(names);
+    NameSequence *sequence, *earlier;
+
+    if (!names || !ref_drop(&names->ref))
+        return NULL;
+    for (sequence = (NameSequence *)(uintptr_t)names_sequence(names); sequence;
+         sequence = earlier) {
+        earlier = sequence->earlier;
+        free(sequence);
     }
+    arena_free(names->arena);
+    free(names);
     return NULL;
 }

@@ -40,25 +40,17 @@ NodeEntry *rows_find(const NodeRows *rows, Str name) {
     return set_find(&rows->entries, hash_str(name), is_entry_named, &name);
 }
 
-static NodeEntry *entry_new(Str name) {
-    NodeEntry *entry = calloc(1, sizeof(*entry) + name.len);
-
-    if (!entry)
-        return NULL;
-    memcpy(entry->text, name.ptr, name.len);
-    entry->name = str_of(entry->text, name.len);
-    return entry;
-}
-
 static NodeEntry *find_or_make(NodeRows *rows, Str name) {
     NodeEntry *entry = rows_find(rows, name);
 
     if (entry)
         return entry;
-    entry = entry_new(name);
-    if (entry && set_add(&rows->entries, hash_str(name), entry) < 0)
-        entry = entry_free(entry);
-    return entry;
+    entry = calloc(1, sizeof(*entry) + name.len);
+    if (!entry)
+        return NULL;
+    memcpy(entry->text, name.ptr, name.len);
+    entry->name = str_of(entry->text, name.len);
+    return set_add(&rows->entries, hash_str(name), entry) < 0 ? entry_free(entry) : entry;
 }
 
 static void drop_if_idle(NodeRows *rows, NodeEntry *entry) {
@@ -85,28 +77,25 @@ static int entry_reserve(NodeEntry *entry) {
     return 0;
 }
 
-int rows_promise_pod(NodeRows *rows, Str name) {
+static int promise(NodeRows *rows, Str name, bool is_pod) {
     NodeEntry *entry = find_or_make(rows, name);
-    int r;
 
     if (!entry)
         return -ENOMEM;
-    r = entry_reserve(entry);
-    if (r < 0) {
+    if (is_pod && entry_reserve(entry) < 0) {
         drop_if_idle(rows, entry);
-        return r;
+        return -ENOMEM;
     }
     entry->n_promised++;
     return 0;
 }
 
-int rows_promise_node(NodeRows *rows, Str name) {
-    NodeEntry *entry = find_or_make(rows, name);
+int rows_promise_pod(NodeRows *rows, Str name) {
+    return promise(rows, name, /* is_pod= */ true);
+}
 
-    if (!entry)
-        return -ENOMEM;
-    entry->n_promised++;
-    return 0;
+int rows_promise_node(NodeRows *rows, Str name) {
+    return promise(rows, name, /* is_pod= */ false);
 }
 
 void rows_withdraw(NodeRows *rows, Str name) {
@@ -117,32 +106,26 @@ void rows_withdraw(NodeRows *rows, Str name) {
     drop_if_idle(rows, entry);
 }
 
-static int grow(NodeRows *rows, size_t n_rooms) {
-    NodeEntry **by_row = realloc(rows->by_row, n_rooms * sizeof(NodeEntry *));
-    uint64_t *changed;
-
-    if (!by_row)
-        return -ENOMEM;
-    rows->by_row = by_row;
-    changed = realloc(rows->changed, n_rooms / CHUNK_ROWS * sizeof(*changed));
-    if (!changed)
-        return -ENOMEM;
-    rows->changed = changed;
-    memset(by_row + rows->n_rooms, 0, (n_rooms - rows->n_rooms) * sizeof(NodeEntry *));
-    memset(changed + rows->n_rooms / CHUNK_ROWS, 0, (n_rooms - rows->n_rooms) / CHUNK_ROWS * 8);
-    rows->n_rooms = n_rooms;
-    return 0;
-}
-
 int rows_reserve(NodeRows *rows, size_t n_more) {
-    size_t n_rooms = rows->n_rooms ? rows->n_rooms : CHUNK_ROWS;
+    size_t n_before = rows->n_rooms, n_rooms = n_before ? n_before : CHUNK_ROWS;
+    NodeEntry **by_row;
+    uint64_t *changed;
 
     while (n_rooms < rows->n_rows + n_more)
         n_rooms *= 2;
-    return n_rooms == rows->n_rooms ? 0 : grow(rows, n_rooms);
+    if (n_rooms == n_before)
+        return 0;
+    by_row = realloc(rows->by_row, n_rooms * sizeof(NodeEntry *));
+    rows->by_row = by_row ? by_row : rows->by_row;
+    changed = by_row ? realloc(rows->changed, n_rooms / CHUNK_ROWS * sizeof(*changed)) : NULL;
+    if (!changed)
+        return -ENOMEM;
+    rows->changed = changed;
+    memset(by_row + n_before, 0, (n_rooms - n_before) * sizeof(NodeEntry *));
+    memset(changed + n_before / CHUNK_ROWS, 0, (n_rooms - n_before) / CHUNK_ROWS * 8);
+    rows->n_rooms = n_rooms;
+    return 0;
 }
-
-/* --- changes --------------------------------------------------------------------- */
 
 static void mark(NodeRows *rows, uint32_t row) {
     uint64_t bit = UINT64_C(1) << (row % CHUNK_ROWS);

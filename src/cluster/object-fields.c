@@ -55,19 +55,15 @@ static const ObjectType amount_type =
 const ObjectType amount_list_type = TYPE(AmountList, LIST(AmountList, items, n, NULL, amount_type),
     PLAIN(AmountList, is_given, PLAIN, NULL), PLAIN(AmountList, is_cut, PLAIN, NULL));
 
-/* Both of a container, and of a pod. */
-typedef struct Requirements {
-    AmountList requests, limits;
-} Requirements;
 _Static_assert(offsetof(PodContainer, limits) ==
-                   offsetof(PodContainer, requests) + offsetof(Requirements, limits),
+                   offsetof(PodContainer, requests) + offsetof(ResourceRequirements, limits),
     "side by side");
-_Static_assert(
-    offsetof(PodDetails, limits) == offsetof(PodDetails, requests) + offsetof(Requirements, limits),
+_Static_assert(offsetof(PodDetails, limits) ==
+                   offsetof(PodDetails, requests) + offsetof(ResourceRequirements, limits),
     "side by side");
 static const ObjectType requirements_type =
-    TYPE(Requirements, STRUCT(Requirements, requests, "requests", amount_list_type),
-        STRUCT(Requirements, limits, "limits", amount_list_type));
+    TYPE(ResourceRequirements, STRUCT(ResourceRequirements, requests, "requests", amount_list_type),
+        STRUCT(ResourceRequirements, limits, "limits", amount_list_type));
 
 /* --- nodes ------------------------------------------------------------------------------- */
 
@@ -245,19 +241,20 @@ const ObjectType pod_metadata_type =
         TEXT(Pod, uid, "uid", NAME), FIELD(Pod, resource_version, VERSION, "resourceVersion"),
         PLAIN(Pod, created_at, TIME, "creationTimestamp"));
 
-/* What pods of one template have in common, besides lists and their namespace. */
-const ObjectType pod_template_type = TYPE(Pod, TEXT(Pod, owner_kind, NULL, OWNER_KIND),
+/* What other pods may have in common with a pod, but for its namespace and details. The name of its
+ * owner is anonymized by its parts. */
+const ObjectType pod_shared_type = TYPE(Pod, TEXT(Pod, owner_kind, NULL, OWNER_KIND),
     TEXT(Pod, owner_name, NULL, WORD), TEXT(Pod, owner_uid, NULL, NAME),
-    TEXT(Pod, scheduler_name, NULL, SCHEDULER), PLAIN(Pod, priority, PLAIN, NULL));
+    TEXT(Pod, scheduler_name, NULL, SCHEDULER), TEXT(Pod, node_name, NULL, NAME),
+    TEXT(Pod, nominated_node_name, NULL, NAME), PLAIN(Pod, priority, PLAIN, NULL),
+    PLAIN(Pod, started_at, PLAIN, NULL), PLAIN(Pod, scheduled_at, PLAIN, NULL),
+    PLAIN(Pod, is_terminal, PLAIN, NULL), PLAIN(Pod, is_terminating, PLAIN, NULL),
+    PLAIN(Pod, is_guessed, PLAIN, NULL), ITEMS(Pod, labels, NULL, label_type),
+    ITEMS(Pod, requests, NULL, resource_type), ITEMS(Pod, tolerations, NULL, toleration_type));
 
-/* Without what is related to it. The name of its owner is anonymized by its parts. */
-const ObjectType pod_type = TYPE(Pod, GROUP(NULL, pod_metadata_type),
-    GROUP(NULL, pod_template_type), TEXT(Pod, node_name, NULL, NAME),
-    TEXT(Pod, nominated_node_name, NULL, NAME), PLAIN(Pod, started_at, PLAIN, NULL),
-    PLAIN(Pod, scheduled_at, PLAIN, NULL), PLAIN(Pod, is_terminal, PLAIN, NULL),
-    PLAIN(Pod, is_terminating, PLAIN, NULL), PLAIN(Pod, is_guessed, PLAIN, NULL),
-    ITEMS(Pod, labels, NULL, label_type), ITEMS(Pod, requests, NULL, resource_type),
-    ITEMS(Pod, tolerations, NULL, toleration_type), POINTER(Pod, details, pod_details_type));
+/* Without what is related to it. */
+const ObjectType pod_type = TYPE(Pod, GROUP(NULL, pod_metadata_type), GROUP(NULL, pod_shared_type),
+    POINTER(Pod, details, pod_details_type));
 
 /* --- what a pod refers to ---------------------------------------------------------------- */
 
@@ -301,7 +298,6 @@ static const void *item_at(const ObjectType *type, const void *items, size_t i) 
 
 static bool field_equal(const ObjectField *field, const void *a, const void *b) {
     const void *x = field_at(field, a), *y = field_at(field, b);
-    size_t n;
 
     switch (field->kind) {
     case FIELD_VERSION:
@@ -313,14 +309,8 @@ static bool field_equal(const ObjectField *field, const void *a, const void *b) 
     case FIELD_LIST:
     case FIELD_SINGLE:
     case FIELD_POINTER:
-        n = field_count(field, a);
-        if (n != field_count(field, b))
-            return false;
-        for (size_t i = 0; i < n; i++)
-            if (!object_equal(field->of, item_at(field->of, field_items(field, a), i),
-                    item_at(field->of, field_items(field, b), i)))
-                return false;
-        return true;
+        return object_items_equal(field->of, field_items(field, a), field_count(field, a),
+            field_items(field, b), field_count(field, b));
     default:
         return memcmp(x, y, field->size) == 0;
     }
@@ -329,6 +319,16 @@ static bool field_equal(const ObjectField *field, const void *a, const void *b) 
 bool object_equal(const ObjectType *type, const void *a, const void *b) {
     for (size_t i = 0; a != b && i < type->n_fields; i++)
         if (!field_equal(&type->fields[i], a, b))
+            return false;
+    return true;
+}
+
+bool object_items_equal(
+    const ObjectType *type, const void *a, size_t n_a, const void *b, size_t n_b) {
+    if (n_a != n_b)
+        return false;
+    for (size_t i = 0; i < n_a; i++)
+        if (!object_equal(type, item_at(type, a, i), item_at(type, b, i)))
             return false;
     return true;
 }

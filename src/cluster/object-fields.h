@@ -58,14 +58,13 @@ struct ObjectType {
     size_t size;
     const ObjectField *fields;
     size_t n_fields;
-    void (*release)(void *block); /* of a block of such; NULL: an array, released by its fields */
 };
 
 extern const ObjectType node_type, pod_type, pod_details_type, related_type, table_dictionary_type;
 
 /* For JSON: groups of fields, and elements that are written in a way of their own. */
 extern const ObjectType node_metadata_type, node_spec_details_type, node_status_details_type;
-extern const ObjectType pod_metadata_type, pod_template_type, namespace_type, node_term_type,
+extern const ObjectType pod_metadata_type, pod_shared_type, namespace_type, node_term_type,
     pod_term_type;
 extern const ObjectType label_type, annotation_type, node_annotation_type, resource_type;
 extern const ObjectType amount_list_type, selector_type, pod_volume_type, affinity_type;
@@ -82,6 +81,10 @@ size_t field_count(const ObjectField *field, const void *item);
 
 /* Whether all fields are equal; versions need not be. */
 bool object_equal(const ObjectType *type, const void *a, const void *b);
+
+/* The same of two arrays. */
+bool object_items_equal(
+    const ObjectType *type, const void *a, size_t n_a, const void *b, size_t n_b);
 
 /* Copies the fields of @parts (PodPart) to @to, which is zeroed; texts and arrays are parts of the
  * pool. False when out of memory; object_drop() then, too. */

@@ -23,8 +23,16 @@ typedef struct ObjectMask {
 
 void object_write_node(JsonWriter *writer, const Node *node);
 void object_write_namespace(JsonWriter *writer, const Namespace *namespace);
-void object_write_claim(JsonWriter *writer, const VolumeClaim *claim);
 void object_write_volume(JsonWriter *writer, const PersistentVolume *volume);
+
+/* With its volume: in a field of its own, as only a recorded claim has it. */
+void object_write_claim(JsonWriter *writer, const VolumeClaim *claim, bool with_volume);
+
+/* A member: @n elements of @type (cluster/object-fields.h), if there are any: an array or, of
+ * labels and amounts, an object. */
+typedef struct ObjectType ObjectType;
+void object_write_items(
+    JsonWriter *writer, const char *key, const ObjectType *type, const void *items, size_t n);
 
 /* @node: where it counts, which need not be its nodeName; empty: nowhere. */
 void object_write_pod(JsonWriter *writer, const Pod *pod, Str node);

@@ -22,8 +22,8 @@ static int64_t to_nsec(int64_t sec) {
     return nsec;
 }
 
-/* How much of a pod that was bound at @placed the number does not show: 1 from the measurement on,
- * 0 from the settling time before it. */
+/* The share of a pod that the value does not show yet: 1 if it was bound after the measurement, 0
+ * if it was bound at least the settling time before it. */
 static double weight_of(int64_t placed_nsec, int64_t measured_nsec, int64_t settle_nsec) {
     int64_t before = num_sub_sat(measured_nsec, placed_nsec);
 
@@ -50,18 +50,6 @@ static bool is_shown(const Gauge *gauge, const Pod *pod) {
            str_is_one_of(pod->namespace, gauge->namespaces, gauge->n_namespaces);
 }
 
-/* NaN: not known. */
-static double use_of_workload(const Measurement *by, const Pod *pod) {
-    char text[WORKLOAD_TEXT_MAX];
-    WorkloadName workload;
-    size_t len;
-
-    if (!by || !workload_find(pod, &workload))
-        return NAN;
-    len = workload_print(&workload, text, sizeof(text));
-    return len <= sizeof(text) ? measurement_workload(by, str_of(text, len)) : NAN;
-}
-
 /* In cores, bytes, units. */
 static double request_of(const Pod *pod, Str resource) {
     const Resource *asked = resources_find(&pod->requests, resource);
@@ -78,14 +66,22 @@ static double request_of(const Pod *pod, Str resource) {
 }
 
 static double use_of(const Placements *placements, const Pod *pod) {
-    double use = use_of_workload(placements->by, pod);
+    char text[WORKLOAD_TEXT_MAX];
+    WorkloadName workload;
+    double use = NAN;
 
+    if (placements->by && workload_find(pod, &workload)) {
+        size_t len = workload_print(&workload, text, sizeof(text));
+
+        if (len <= sizeof(text))
+            use = measurement_workload(placements->by, str_of(text, len));
+    }
     if (isnan(use))
         return request_of(pod, placements->gauge->placements.resource);
     return use > 0 ? use : 0;
 }
 
-/* One of the gauge's units, in cores, bytes, units; 0: none. */
+/* A unit of the gauge in cores, bytes or units; 0: none. */
 static double unit_of(const Placements *placements, const NodeChunk *chunk, size_t slot) {
     const GaugePlacements *how = &placements->gauge->placements;
     double allocatable = 0;

@@ -38,10 +38,7 @@ static SharedPart *part_new(size_t size, const ObjectType *type) {
 static void part_drop(SharedPart *part) {
     if (!ref_drop(&part->ref))
         return;
-    if (part->type && part->type->release)
-        part->type->release(part->bytes);
-    for (size_t at = 0; part->type && !part->type->release && at < part->size;
-         at += part->type->size)
+    for (size_t at = 0; part->type && at < part->size; at += part->type->size)
         object_drop(part->type, part->bytes + at);
     free(part);
 }
@@ -135,17 +132,13 @@ void block_drop(const void *block) {
         part_drop(part_of(block));
 }
 
-/* Only the pool holds it, and only the pool could hand it out again. */
-static bool is_unused(const SharedPart *part) {
-    return atomic_load_explicit(&part->ref.count, memory_order_relaxed) == 1;
-}
-
+/* Parts without another reference are freed: only the pool could hand them out again. */
 static size_t sweep(Set *set) {
     size_t n = 0;
     SharedPart *part;
 
     for (size_t i = 0; (part = set_next(set, &i)); i++) {
-        if (!is_unused(part))
+        if (atomic_load_explicit(&part->ref.count, memory_order_relaxed) > 1)
             continue;
         set_remove_at(set, i--);
         part_drop(part);

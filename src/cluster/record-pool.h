@@ -31,8 +31,6 @@ DEFINE_CLEANUP(RecordPool *, record_pool_free)
 size_t record_pool_sweep(RecordPool *pool);
 size_t record_pool_size(const RecordPool *pool); /* parts in it */
 
-/* --- for records ------------------------------------------------------------------ */
-
 /* The text as a part, a reference to which the caller owns; nothing for the empty one.
  * False when out of memory. */
 bool text_take(RecordPool *pool, Str text, Str *ret) MUST_CHECK;

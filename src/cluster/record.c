@@ -14,9 +14,8 @@ typedef struct NodeRecord {
 
 typedef struct PodRecord {
     Ref ref;
-    Pod *shape;
     Pod pod;
-    char text[];
+    char text[]; /* of its name, UID and version, which no other pod has */
 } PodRecord;
 
 static Str carve_text(char **at, Str text) {
@@ -28,8 +27,6 @@ static Str carve_text(char **at, Str text) {
     *at += text.len;
     return str_of(copy, text.len);
 }
-
-/* --- nodes ----------------------------------------------------------------------- */
 
 static NodeRecord *node_record_of(const Node *node) {
     return (NodeRecord *)((uintptr_t)node - offsetof(NodeRecord, node));
@@ -63,77 +60,8 @@ bool node_record_equal(const Node *a, const Node *b) {
     return object_equal(&node_type, a, b);
 }
 
-/* --- pods ------------------------------------------------------------------------ */
-
 static PodRecord *pod_record_of(const Pod *pod) {
     return (PodRecord *)((uintptr_t)pod - offsetof(PodRecord, pod));
-}
-
-/* A shape: the fields that pods of one template share. The arrays of its lists follow; it does not
- * point to them itself, so that equal shapes are equal bytes. */
-static void wear_shape(Pod *pod, Pod *shape) {
-    *pod = *shape;
-    pod->labels.items = (Label *)(shape + 1);
-    pod->requests.items = (Resource *)((Label *)(shape + 1) + shape->labels.n);
-    pod->tolerations.items = (Toleration *)(pod->requests.items + shape->requests.n);
-}
-
-static void drop_items(const ObjectType *type, const void *items, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        object_drop(type, (const char *)items + i * type->size);
-}
-
-static void release_shape(void *block) {
-    Pod pod, *shape = block;
-
-    wear_shape(&pod, shape);
-    text_drop(shape->namespace);
-    object_drop(&pod_template_type, shape);
-    drop_items(&label_type, pod.labels.items, pod.labels.n);
-    drop_items(&resource_type, pod.requests.items, pod.requests.n);
-    drop_items(&toleration_type, pod.tolerations.items, pod.tolerations.n);
-}
-
-static const ObjectType shape_type = {.release = release_shape};
-
-static bool take_items(
-    RecordPool *pool, const ObjectType *type, const void *from, size_t n, const void *to) {
-    for (size_t i = 0; i < n; i++)
-        if (!object_take(pool, type, 0, (const char *)from + i * type->size,
-                (char *)(uintptr_t)to + i * type->size))
-            return false;
-    return true;
-}
-
-static bool shape_fill(Pod *shape, RecordPool *pool, const Pod *pod) {
-    Pod to;
-
-    shape->labels.n = pod->labels.n;
-    shape->requests.n = pod->requests.n;
-    shape->tolerations.n = pod->tolerations.n;
-    wear_shape(&to, shape);
-    return text_take(pool, pod->namespace, &shape->namespace) &&
-           object_take(pool, &pod_template_type, 0, pod, shape) &&
-           take_items(pool, &label_type, pod->labels.items, to.labels.n, to.labels.items) &&
-           take_items(
-               pool, &resource_type, pod->requests.items, to.requests.n, to.requests.items) &&
-           take_items(pool, &toleration_type, pod->tolerations.items, to.tolerations.n,
-               to.tolerations.items);
-}
-
-static Pod *shape_new(RecordPool *pool, const Pod *pod) {
-    Pod *shape =
-        block_new(sizeof(Pod) + pod->labels.n * sizeof(Label) + pod->requests.n * sizeof(Resource) +
-                      pod->tolerations.n * sizeof(Toleration),
-            &shape_type);
-
-    if (!shape)
-        return NULL;
-    if (!shape_fill(shape, pool, pod)) {
-        block_drop(shape);
-        return NULL;
-    }
-    return block_share(pool, shape);
 }
 
 /* Takes the reference to from->details. */
@@ -150,21 +78,13 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     record->ref = REF_ONE;
     at = record->text;
     pod = &record->pod;
-    record->shape = shape_new(pool, from);
-    if (record->shape)
-        wear_shape(pod, record->shape);
     pod->name = carve_text(&at, from->name);
     pod->uid = carve_text(&at, from->uid);
     pod->resource_version = carve_text(&at, from->resource_version);
     pod->created_at = from->created_at;
-    pod->started_at = from->started_at;
-    pod->scheduled_at = from->scheduled_at;
-    pod->is_terminal = from->is_terminal;
-    pod->is_terminating = from->is_terminating;
-    pod->is_guessed = from->is_guessed;
     pod->details = from->details;
-    if (!record->shape || !text_take(pool, from->node_name, &pod->node_name) ||
-        !text_take(pool, from->nominated_node_name, &pod->nominated_node_name))
+    if (!text_take(pool, from->namespace, &pod->namespace) ||
+        !object_take(pool, &pod_shared_type, 0, from, pod))
         return pod_record_unref(pod);
     return pod;
 }
@@ -219,9 +139,8 @@ const Pod *pod_record_ref(const Pod *pod) {
 const Pod *pod_record_unref(const Pod *pod) {
     if (!pod || !ref_drop(&pod_record_of(pod)->ref))
         return NULL;
-    text_drop(pod->node_name);
-    text_drop(pod->nominated_node_name);
-    block_drop(pod_record_of(pod)->shape);
+    text_drop(pod->namespace);
+    object_drop(&pod_shared_type, pod);
     block_drop(pod->details);
     free(pod_record_of(pod));
     return NULL;

@@ -5,19 +5,70 @@
 
 #include <errno.h>
 
-#include "cluster/object-text-internal.h"
+#include "cluster/object-fields.h"
+#include "cluster/object-text.h"
 #include "json/fields.h"
 
 #define TEXT_MAX ((size_t)1024 * 1024) /* of one object; the API server's limit is 1.5 MiB */
 
+/* A Service: its selector. */
+typedef struct ServiceObject {
+    Str namespace, name;
+    Labels selector;
+} ServiceObject;
+
+static void decode_service(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceObject, namespace)},
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(ServiceObject, name)},
+        {"spec.selector", JSON_FIELD_CUSTOM, offsetof(ServiceObject, selector), labels_decode},
+    };
+
+    *(ServiceObject *)target = (ServiceObject){0};
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
+static void write_service(JsonWriter *writer, const void *object) {
+    const ServiceObject *service = object;
+
+    json_write(writer,
+        "{apiVersion: 'v1', kind: 'Service', metadata: {namespace?: %.*s, name?: %.*s}, spec: {",
+        STR_FMT(service->namespace), STR_FMT(service->name));
+    object_write_items(
+        writer, "selector", &label_type, service->selector.items, service->selector.n);
+    json_write(writer, "}}");
+}
+
+static void write_namespace(JsonWriter *writer, const void *object) {
+    object_write_namespace(writer, object);
+}
+
+static void write_claim(JsonWriter *writer, const void *object) {
+    object_write_claim(writer, object, /* with_volume= */ false);
+}
+
+static void write_volume(JsonWriter *writer, const void *object) {
+    object_write_volume(writer, object);
+}
+
+#define IN_NONE SIZE_MAX
+
 static const struct {
     const char *name;
     Str kind;
+    size_t name_at, namespace_at; /* offsets; IN_NONE: it is in no namespace */
+    JsonRead *decode;
+    void (*write)(JsonWriter *writer, const void *object);
 } kinds[] = {
-    [RELATED_NAMESPACES] = {"namespaces", STR("Namespace")},
-    [RELATED_CLAIMS] = {"persistentvolumeclaims", STR("PersistentVolumeClaim")},
-    [RELATED_VOLUMES] = {"persistentvolumes", STR("PersistentVolume")},
-    [RELATED_SERVICES] = {"services", STR("Service")},
+    [RELATED_NAMESPACES] = {"namespaces", STR("Namespace"), offsetof(Namespace, name), IN_NONE,
+        namespace_decode, write_namespace},
+    [RELATED_CLAIMS] = {"persistentvolumeclaims", STR("PersistentVolumeClaim"),
+        offsetof(VolumeClaim, name), offsetof(VolumeClaim, namespace), volume_claim_decode,
+        write_claim},
+    [RELATED_VOLUMES] = {"persistentvolumes", STR("PersistentVolume"),
+        offsetof(PersistentVolume, name), IN_NONE, persistent_volume_decode, write_volume},
+    [RELATED_SERVICES] = {"services", STR("Service"), offsetof(ServiceObject, name),
+        offsetof(ServiceObject, namespace), decode_service, write_service},
 };
 _Static_assert(ELEMENTS_OF(kinds) == _RELATED_KINDS, "one each");
 
@@ -47,90 +98,33 @@ void related_objects_done(RelatedObjects *objects) {
         objects->kinds[i] = related_set_unref(objects->kinds[i]);
 }
 
-/* A Service: its selector. */
-typedef struct ServiceObject {
-    Str namespace, name;
-    Labels selector;
-} ServiceObject;
-
-static void read_selector(JsonReader *reader, Arena *arena, void *target) {
-    labels_decode(reader, arena, target);
-}
-
-static void decode_service(JsonReader *reader, Arena *arena, ServiceObject *ret) {
-    static const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceObject, namespace)},
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(ServiceObject, name)},
-        {"spec.selector", JSON_FIELD_CUSTOM, offsetof(ServiceObject, selector), read_selector},
-    };
-
-    *ret = (ServiceObject){0};
-    JSON_READ_FIELDS(reader, arena, fields, ret);
-}
-
-static void write_service(JsonWriter *writer, const ServiceObject *service) {
-    object_begin(writer, STR("Service"));
-    json_member_object(writer, "metadata");
-    object_write_field(writer, STR("namespace"), service->namespace);
-    object_write_field(writer, STR("name"), service->name);
-    json_write_end_object(writer);
-    json_member_object(writer, "spec");
-    object_write_items(
-        writer, "selector", &label_type, service->selector.items, service->selector.n);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-}
-
 void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, RelatedObject *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&text);
-    Namespace namespace;
-    VolumeClaim claim;
-    PersistentVolume volume;
-    ServiceObject service;
+    union {
+        Namespace namespace;
+        VolumeClaim claim;
+        PersistentVolume volume;
+        ServiceObject service;
+    } object;
 
+    kinds[kind].decode(reader, arena, &object);
     *ret = (RelatedObject){0};
-    switch (kind) {
-    case RELATED_NAMESPACES:
-        namespace_decode(reader, arena, &namespace);
-        ret->name = namespace.name;
-        if (!json_error(reader))
-            object_write_namespace(&writer, &namespace);
-        break;
-    case RELATED_CLAIMS:
-        volume_claim_decode(reader, arena, &claim);
-        ret->namespace = claim.namespace;
-        ret->name = claim.name;
-        if (!json_error(reader))
-            object_write_claim(&writer, &claim);
-        break;
-    case RELATED_VOLUMES:
-        persistent_volume_decode(reader, arena, &volume);
-        ret->name = volume.name;
-        if (!json_error(reader))
-            object_write_volume(&writer, &volume);
-        break;
-    case RELATED_SERVICES:
-        decode_service(reader, arena, &service);
-        ret->namespace = service.namespace;
-        ret->name = service.name;
-        if (!json_error(reader))
-            write_service(&writer, &service);
-        break;
-    case _RELATED_KINDS:
-        break;
-    }
+    if (json_error(reader))
+        return;
+    memcpy(&ret->name, (const char *)&object + kinds[kind].name_at, sizeof(Str));
+    if (kinds[kind].namespace_at != IN_NONE)
+        memcpy(&ret->namespace, (const char *)&object + kinds[kind].namespace_at, sizeof(Str));
+    kinds[kind].write(&writer, &object);
     ret->text = arena_copy(arena, buf_str(&text));
-    if (!json_error(reader) && (buf_error(&text) || !ret->text.ptr))
+    if (buf_error(&text) || !ret->text.ptr)
         json_fail(reader, JSON_E_MEMORY, "an object that is too large");
 }
-
-typedef void Decode(JsonReader *reader, Arena *arena, void *ret);
 
 /* 1; 0 if @set has no such object, or is NULL: @ret stays as it is; or -ENOMEM. The text is our
  * own, so that it fails for nothing else. */
 static int find_object(
-    const RelatedSet *set, Str namespace, Str name, Decode *decode, Arena *arena, void *ret) {
+    const RelatedSet *set, Str namespace, Str name, JsonRead *decode, Arena *arena, void *ret) {
     const RelatedObject *object = set ? related_set_find(set, namespace, name) : NULL;
     JsonReader reader;
 
@@ -141,18 +135,6 @@ static int find_object(
     return json_error(&reader) ? -ENOMEM : 1;
 }
 
-static void decode_namespace(JsonReader *reader, Arena *arena, void *ret) {
-    namespace_decode(reader, arena, ret);
-}
-
-static void decode_claim(JsonReader *reader, Arena *arena, void *ret) {
-    volume_claim_decode(reader, arena, ret);
-}
-
-static void decode_volume(JsonReader *reader, Arena *arena, void *ret) {
-    persistent_volume_decode(reader, arena, ret);
-}
-
 static int find_namespace(
     const RelatedObjects *objects, const Pod *pod, Arena *arena, Related *ret) {
     Namespace *namespace = ARENA_NEW(arena, Namespace);
@@ -160,7 +142,7 @@ static int find_namespace(
 
     if (!namespace)
         return -ENOMEM;
-    r = find_object(objects->kinds[RELATED_NAMESPACES], STR_NULL, pod->namespace, decode_namespace,
+    r = find_object(objects->kinds[RELATED_NAMESPACES], STR_NULL, pod->namespace, namespace_decode,
         arena, namespace);
     ret->knows_namespaces = true;
     ret->namespace = r == 1 ? namespace : NULL;
@@ -168,12 +150,12 @@ static int find_namespace(
 }
 
 static int find_claim(const RelatedObjects *objects, Arena *arena, VolumeClaim *claim) {
-    int r = find_object(
-        objects->kinds[RELATED_CLAIMS], claim->namespace, claim->name, decode_claim, arena, claim);
+    int r = find_object(objects->kinds[RELATED_CLAIMS], claim->namespace, claim->name,
+        volume_claim_decode, arena, claim);
 
     if (r == 1 && claim->volume_name.len > 0)
         r = find_object(objects->kinds[RELATED_VOLUMES], STR_NULL, claim->volume_name,
-            decode_volume, arena, &claim->volume);
+            persistent_volume_decode, arena, &claim->volume);
     return r < 0 ? r : 0;
 }
 

@@ -28,8 +28,6 @@ struct RelatedSet {
     RelatedPart *parts[PARTS]; /* NULL: empty */
 };
 
-/* --- records --------------------------------------------------------------------------------- */
-
 static int compare(const RelatedObject *object, Str namespace, Str name) {
     int order = str_cmp(object->name, name);
 
@@ -66,11 +64,9 @@ static RelatedRecord *record_ref(RelatedRecord *record) {
 }
 
 static void record_unref(RelatedRecord *record) {
-    if (ref_drop(&record->ref))
+    if (record && ref_drop(&record->ref))
         free(record);
 }
-
-/* --- parts ----------------------------------------------------------------------------------- */
 
 static void part_unref(RelatedPart *part) {
     if (!part || !ref_drop(&part->ref))
@@ -127,8 +123,6 @@ static int part_own(RelatedPart **part) {
     *part = after;
     return 0;
 }
-
-/* --- the set --------------------------------------------------------------------------------- */
 
 RelatedSet *related_set_new(void) {
     RelatedSet *set = calloc(1, sizeof(*set));
@@ -190,34 +184,32 @@ const RelatedObject *related_set_find(const RelatedSet *set, Str namespace, Str 
     return record ? &record->object : NULL;
 }
 
-/* A reference to the record of @like, if that is equal, or to a new one. NULL when out of memory.
- */
-static RelatedRecord *record_for(const RelatedObject *object, const RelatedSet *like) {
-    RelatedRecord *known = like ? find_record(like, object->namespace, object->name) : NULL;
+/* The part of @name, which may be changed. NULL when out of memory. */
+static RelatedPart *own_part(RelatedSet **set, Str name) {
+    RelatedPart **part;
 
-    return known && str_eq(known->object.text, object->text) ? record_ref(known)
-                                                             : record_new(object);
+    if (set_own(set) < 0)
+        return NULL;
+    part = &(*set)->parts[part_of(name)];
+    return part_own(part) < 0 ? NULL : *part;
 }
 
 int related_set_put(RelatedSet **set, const RelatedObject *object, const RelatedSet *like) {
-    size_t number = part_of(object->name), at;
     RelatedRecord *record = find_record(*set, object->namespace, object->name);
     RelatedPart *part;
     bool is_there;
-    int r;
+    size_t at;
 
     if (record && str_eq(record->object.text, object->text))
         return 0;
-    record = record_for(object, like);
-    r = record ? set_own(set) : -ENOMEM;
-    if (r == 0)
-        r = part_own(&(*set)->parts[number]);
-    if (r < 0) {
-        if (record)
-            record_unref(record);
-        return r;
+    record = like ? find_record(like, object->namespace, object->name) : NULL;
+    record = record && str_eq(record->object.text, object->text) ? record_ref(record)
+                                                                 : record_new(object);
+    part = record ? own_part(set, object->name) : NULL;
+    if (!part) {
+        record_unref(record);
+        return -ENOMEM;
     }
-    part = (*set)->parts[number];
     at = part_place(part, object->namespace, object->name, &is_there);
     if (is_there) {
         record_unref(part->records[at]);
@@ -232,19 +224,15 @@ int related_set_put(RelatedSet **set, const RelatedObject *object, const Related
 }
 
 int related_set_remove(RelatedSet **set, Str namespace, Str name) {
-    size_t number = part_of(name), at;
     RelatedPart *part;
     bool is_there;
-    int r;
+    size_t at;
 
     if (!find_record(*set, namespace, name))
         return 0;
-    r = set_own(set);
-    if (r == 0)
-        r = part_own(&(*set)->parts[number]);
-    if (r < 0)
-        return r;
-    part = (*set)->parts[number];
+    part = own_part(set, name);
+    if (!part)
+        return -ENOMEM;
     at = part_place(part, namespace, name, &is_there);
     record_unref(part->records[at]);
     part->n--;

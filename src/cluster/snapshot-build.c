@@ -36,8 +36,6 @@ static uint64_t changed_in(const SnapshotBuild *build, size_t chunk) {
     return chunk < build->rows->n_rooms / CHUNK_ROWS ? build->rows->changed[chunk] : 0;
 }
 
-/* --- dictionary ----------------------------------------------------------------------- */
-
 /* Before any chunk is made: how wide chunks are depends on it. */
 static void collect_resources(SnapshotBuild *build) {
     for (size_t chunk = 0; chunk < build->n_chunks; chunk++) {
@@ -52,8 +50,6 @@ static void collect_resources(SnapshotBuild *build) {
     if (build->dictionary.n_left_out > 0)
         table_dictionary_builder_choose_columns(&build->dictionary, build->rows);
 }
-
-/* --- chunks ---------------------------------------------------------------------- */
 
 static void clear_slot(const SnapshotBuild *build, NodeChunk *chunk, size_t slot) {
     chunk->nodes[slot] = node_record_unref(chunk->nodes[slot]);
@@ -83,7 +79,7 @@ static int fill_slot(SnapshotBuild *build, NodeChunk *chunk, size_t slot, const 
 
 /* @old with the columns of this build, which may be fewer. NULL when out of memory. */
 static NodeChunk *remake_chunk(const SnapshotBuild *build, const NodeChunk *old) {
-    NodeChunk *chunk = chunk_new((uint32_t)build->dictionary.resources.n);
+    NodeChunk *chunk = chunk_new(/* arena= */ NULL, (uint32_t)build->dictionary.resources.n);
 
     for (size_t slot = 0; chunk && slot < CHUNK_ROWS; slot++) {
         if (old->nodes[slot])
@@ -105,10 +101,11 @@ static NodeChunk *writable_chunk(SnapshotBuild *build, size_t i) {
     if (chunk)
         return chunk;
     if (!old)
-        chunk = chunk_new(n_resources);
+        chunk = chunk_new(/* arena= */ NULL, n_resources);
+    else if (build->dictionary.has_new_columns)
+        chunk = remake_chunk(build, old);
     else
-        chunk = build->dictionary.has_new_columns ? remake_chunk(build, old)
-                                                  : chunk_copy(old, n_resources);
+        chunk = chunk_copy(/* arena= */ NULL, old, n_resources);
     if (!chunk)
         return NULL;
     chunk_unref(old);
@@ -141,16 +138,6 @@ static int make_chunk(SnapshotBuild *build, size_t i) {
     }
     return r;
 }
-
-static int make_chunks(SnapshotBuild *build) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < build->n_chunks; i++)
-        r = make_chunk(build, i);
-    return r == 0 && arena_has_failed(build->arena) ? -ENOMEM : r;
-}
-
-/* --- unused taint sets -------------------------------------------------------------- */
 
 /* New numbers by old ones for the sets that rows have, 0 for the others: their count. */
 static size_t renumber(const SnapshotBuild *build, uint32_t *numbers) {
@@ -204,8 +191,6 @@ static int drop_unused_taints(SnapshotBuild *build) {
     return apply_numbers(build, numbers);
 }
 
-/* --- together -------------------------------------------------------------------- */
-
 static int make_names(SnapshotBuild *build) {
     const NodeRows *rows = build->rows;
     const NodeTable *before = build->before;
@@ -243,34 +228,31 @@ static int build_start(SnapshotBuild *build, const NodeRows *rows, const Snapsho
 
 /* Hands everything over. */
 static int build_finish(
-    SnapshotBuild *build, const Snapshot *before, const SnapshotPods *pods, Snapshot **ret) {
+    SnapshotBuild *build, const Snapshot *before, const NodeTable *pods, Snapshot **ret) {
     const TableDictionary *dictionary = table_dictionary_builder_finish(
         &build->dictionary, before ? snapshot_dictionary(before) : NULL);
-    NodeTable table = {
-        .n_rows = build->rows->n_rows,
-        .names = build->names,
-        .chunks = build->chunks,
-        .n_chunks = build->n_chunks,
-        .nominated = pods->nominated,
-        .n_nominated = pods->n_nominated,
-        .assumed = pods->assumed,
-        .n_assumed = pods->n_assumed,
-    };
+    NodeTable table = *pods;
 
     if (!dictionary)
         return -ENOMEM;
+    table.n_rows = build->rows->n_rows;
+    table.names = build->names;
+    table.chunks = build->chunks;
+    table.n_chunks = build->n_chunks;
     build->names = NULL;
     build->n_chunks = 0;
     return snapshot_new(&table, dictionary, ret);
 }
 
-int snapshot_build(const NodeRows *rows, const Snapshot *before, const SnapshotPods *pods,
+int snapshot_build(const NodeRows *rows, const Snapshot *before, const NodeTable *pods,
     Snapshot **ret, size_t *ret_copied) {
     _cleanup_(build_done) SnapshotBuild build = {0};
     int r = build_start(&build, rows, before);
 
-    if (r == 0)
-        r = make_chunks(&build);
+    for (size_t i = 0; r == 0 && i < build.n_chunks; i++)
+        r = make_chunk(&build, i);
+    if (r == 0 && arena_has_failed(build.arena))
+        r = -ENOMEM;
     if (r == 0)
         r = drop_unused_taints(&build);
     if (r == 0)

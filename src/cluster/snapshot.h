@@ -46,15 +46,8 @@ const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);
  * those in use. */
 #define BUILD_TAINT_SETS_SPARE 64u
 
-/* Pods of a table that are not in rows; records. */
-typedef struct SnapshotPods {
-    const Pod *const *nominated; /* at most TABLE_NOMINATED_MAX */
-    size_t n_nominated;
-    const Pod *const *assumed;
-    size_t n_assumed;
-} SnapshotPods;
-
-/* @before NULL: the first; then every row that is taken must be marked as changed. Leaves @rows as
- * it is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
-int snapshot_build(const NodeRows *rows, const Snapshot *before, const SnapshotPods *pods,
+/* @before NULL: the first; then every row that is taken must be marked as changed. Of @pods only
+ * nominated (at most TABLE_NOMINATED_MAX) and assumed pods are read: records. Leaves @rows as it
+ * is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
+int snapshot_build(const NodeRows *rows, const Snapshot *before, const NodeTable *pods,
     Snapshot **ret, size_t *ret_copied);

@@ -35,7 +35,7 @@ struct Store {
     uint64_t n_guesses[2];               /* as in StoreFigures */
     uint64_t removed[STORE_REMOVED_MAX]; /* hashes of UIDs, a ring; 0: none */
     size_t n_removed;
-    StagedList staged_nodes, staged_pods;
+    StagedList staged[_STORE_KINDS];
     RelatedObjects related, staged_related;
     bool has_related_changed;
 
@@ -45,15 +45,11 @@ struct Store {
     size_t nodes_max, pods_max, assumed_max;
 };
 
-/* --- pods by namespace and name ----------------------------------------------------- */
-
 uint64_t pods_hash(const Pod *pod);
 bool pods_match(const void *item, const void *key); /* a SetMatch; the key is a pod too */
 
 /* The one with the namespace and name of @pod; NULL when there is none. */
 const Pod *pods_find(const Set *pods, const Pod *pod);
-
-/* --- changes of pods ----------------------------------------------------------------- */
 
 /* Whether it uses resources of a node, known or not. */
 static inline bool pod_is_counted(const Pod *pod) {
@@ -77,8 +73,6 @@ const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST
 /* The assumed pods have changed, which may add or remove nominated pods. */
 void store_touch_nominated(Store *store);
 
-/* --- changing a pod ------------------------------------------------------------------ */
-
 /* Whether @record, replacing @old (NULL: none), needs a slot at its entry; and releasing a
  * nomination. */
 bool store_needs_room(const Pod *old, const Pod *record);
@@ -96,8 +90,6 @@ void store_drop_pod(Store *store, const Pod *pod);
 
 /* @pod has finished: handled like a deletion. @old: the store's pod of that name, or NULL. */
 void store_end_pod(Store *store, const Pod *old, const Pod *pod);
-
-/* --- other functions ----------------------------------------------------------------- */
 
 void store_unstage(Store *store); /* forgets lists that have not ended */
 

@@ -8,8 +8,6 @@
 #include "cluster/record.h"
 #include "cluster/store-internal.h"
 
-/* --- lists while they come in ------------------------------------------------------------ */
-
 #define STAGED_FIRST 64u
 
 /* Records of one kind. */
@@ -39,13 +37,17 @@ static void drop_pod(const void *item) {
     pod_record_unref(item);
 }
 
-static const StagedOps node_ops = {hash_node, match_node, drop_node};
-static const StagedOps pod_ops = {hash_pod, pods_match, drop_pod};
+static const StagedOps staged_ops[_STORE_KINDS] = {
+    [STORE_NODES] = {hash_node, match_node, drop_node},
+    [STORE_PODS] = {hash_pod, pods_match, drop_pod},
+};
 
 /* Forgets the records; @is_open from now on. */
-static void staged_list_reset(StagedList *staged, const StagedOps *ops, bool is_open) {
+static void staged_list_reset(Store *store, StoreKind kind, bool is_open) {
+    StagedList *staged = &store->staged[kind];
+
     for (size_t i = 0; i < staged->n; i++)
-        ops->drop(staged->items[i]);
+        staged_ops[kind].drop(staged->items[i]);
     set_done(&staged->current);
     free(staged->items);
     *staged = (StagedList){.is_open = is_open};
@@ -66,7 +68,9 @@ static int make_room(StagedList *staged) {
 }
 
 /* Takes the reference to @item. 0, or -ENOMEM: not added. */
-static int staged_list_add(StagedList *staged, const StagedOps *ops, const void *item) {
+static int staged_list_add(Store *store, StoreKind kind, const void *item) {
+    const StagedOps *ops = &staged_ops[kind];
+    StagedList *staged = &store->staged[kind];
     uint64_t hash = ops->hash(item);
     const void *earlier = set_find(&staged->current, hash, ops->match, item);
     int r = make_room(staged);
@@ -86,7 +90,9 @@ static int staged_list_add(StagedList *staged, const StagedOps *ops, const void 
 
 /* An item may have been added twice, so this walks from the end: the last one counts, and is
  * removed from the index until all are visited. */
-static void staged_list_compact(StagedList *staged, const StagedOps *ops) {
+static void staged_list_compact(Store *store, StoreKind kind) {
+    const StagedOps *ops = &staged_ops[kind];
+    StagedList *staged = &store->staged[kind];
     size_t n = 0;
 
     for (size_t i = staged->n; i-- > 0;) {
@@ -108,81 +114,60 @@ static void staged_list_compact(StagedList *staged, const StagedOps *ops) {
     staged->n = n;
 }
 
-/* --- the list so far ----------------------------------------------------------------- */
-
 void store_unstage(Store *store) {
-    staged_list_reset(&store->staged_nodes, &node_ops, /* is_open= */ false);
-    staged_list_reset(&store->staged_pods, &pod_ops, /* is_open= */ false);
-}
-
-/* As store_pod_record(). */
-static const Node *node_record_for(Store *store, const Node *known, const Node *node) {
-    if (known && node_record_equal(known, node))
-        return node_record_ref(known);
-    return node_record_new(store->pool, node);
+    staged_list_reset(store, STORE_NODES, /* is_open= */ false);
+    staged_list_reset(store, STORE_PODS, /* is_open= */ false);
 }
 
 void store_list_begin(Store *store, StoreKind kind) {
-    if (kind == STORE_NODES)
-        staged_list_reset(&store->staged_nodes, &node_ops, /* is_open= */ true);
-    else
-        staged_list_reset(&store->staged_pods, &pod_ops, /* is_open= */ true);
+    staged_list_reset(store, kind, /* is_open= */ true);
 }
 
 int store_list_node(Store *store, const Node *node) {
-    const Node *record;
+    const Node *record = store_find_node(store, node->name);
 
-    assert(store->staged_nodes.is_open);
+    assert(store->staged[STORE_NODES].is_open);
     if (str_is_empty(node->name))
         return 0;
-    if (store->staged_nodes.n_added >= store->nodes_max)
+    if (store->staged[STORE_NODES].n_added >= store->nodes_max)
         return STORE_FULL;
-    record = node_record_for(store, store_find_node(store, node->name), node);
-    return record ? staged_list_add(&store->staged_nodes, &node_ops, record) : -ENOMEM;
+    record = record && node_record_equal(record, node) ? node_record_ref(record)
+                                                       : node_record_new(store->pool, node);
+    return record ? staged_list_add(store, STORE_NODES, record) : -ENOMEM;
 }
 
 int store_list_pod(Store *store, const Pod *pod) {
     const Pod *record;
 
-    assert(store->staged_pods.is_open);
-    if (store->staged_pods.n_added >= store->pods_max)
+    assert(store->staged[STORE_PODS].is_open);
+    if (store->staged[STORE_PODS].n_added >= store->pods_max)
         return STORE_FULL;
     record = store_pod_record(store, pods_find(&store->pods, pod), pod);
-    return record ? staged_list_add(&store->staged_pods, &pod_ops, record) : -ENOMEM;
+    return record ? staged_list_add(store, STORE_PODS, record) : -ENOMEM;
 }
 
+/* The end of a list: room for all of it first, then steps that cannot fail. */
 /* --- its end: room for all of it first, then what cannot fail ------------------------ */
 
 /* Item @i of the list; NULL when it is the record that is there already. */
 static const Node *listed_node(const Store *store, size_t i) {
-    const Node *node = store->staged_nodes.items[i];
+    const Node *node = store->staged[STORE_NODES].items[i];
 
     return store_find_node(store, node->name) == node ? NULL : node;
 }
 
 static const Pod *listed_pod(const Store *store, size_t i, const Pod **ret_old) {
-    const Pod *pod = store->staged_pods.items[i];
+    const Pod *pod = store->staged[STORE_PODS].items[i];
 
     *ret_old = pods_find(&store->pods, pod);
     return *ret_old == pod ? NULL : pod;
-}
-
-/* --- nodes --------------------------------------------------------------------------- */
-
-static void withdraw_nodes(Store *store, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const Node *node = listed_node(store, i);
-
-        if (node)
-            rows_withdraw(&store->rows, node->name);
-    }
 }
 
 static int make_room_for_nodes(Store *store) {
     size_t n_new = 0, i;
     int r = 0;
 
-    for (i = 0; r == 0 && i < store->staged_nodes.n; i++) {
+    for (i = 0; r == 0 && i < store->staged[STORE_NODES].n; i++) {
         const Node *node = listed_node(store, i);
 
         if (!node)
@@ -194,43 +179,28 @@ static int make_room_for_nodes(Store *store) {
         i--; /* that one was not promised */
     else
         r = rows_reserve(&store->rows, n_new);
-    if (r < 0)
-        withdraw_nodes(store, i);
+    while (r < 0 && i-- > 0) {
+        const Node *node = listed_node(store, i);
+
+        if (node)
+            rows_withdraw(&store->rows, node->name);
+    }
     return r;
 }
 
-static int end_nodes(Store *store) {
-    int r;
-
-    staged_list_compact(&store->staged_nodes, &node_ops);
-    r = make_room_for_nodes(store);
-    if (r < 0)
-        return r;
+static void end_nodes(Store *store) {
     for (size_t row = store->rows.n_rows; row-- > 0;) {
         NodeEntry *entry = row < store->rows.n_rows ? store->rows.by_row[row] : NULL;
 
-        if (entry && !set_find(&store->staged_nodes.current, hash_str(entry->name), match_node,
-                         &(Node){.name = entry->name}))
+        if (entry && !set_find(&store->staged[STORE_NODES].current, hash_str(entry->name),
+                         match_node, &(Node){.name = entry->name}))
             rows_remove_node(&store->rows, entry);
     }
-    for (size_t i = 0; i < store->staged_nodes.n; i++) {
+    for (size_t i = 0; i < store->staged[STORE_NODES].n; i++) {
         const Node *node = listed_node(store, i);
 
         if (node)
             rows_set_node(&store->rows, node_record_ref(node));
-    }
-    staged_list_reset(&store->staged_nodes, &node_ops, /* is_open= */ false);
-    return 0;
-}
-
-/* --- pods ---------------------------------------------------------------------------- */
-
-static void withdraw_pods(Store *store, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        const Pod *old, *pod = listed_pod(store, i, &old);
-
-        if (pod)
-            store_withdraw_room(store, old, pod);
     }
 }
 
@@ -238,7 +208,7 @@ static int make_room_for_pods(Store *store) {
     size_t n_new = 0, n_nominated = 0, i;
     int r = 0;
 
-    for (i = 0; r == 0 && i < store->staged_pods.n; i++) {
+    for (i = 0; r == 0 && i < store->staged[STORE_PODS].n; i++) {
         const Pod *old, *pod = listed_pod(store, i, &old);
 
         if (!pod)
@@ -254,8 +224,12 @@ static int make_room_for_pods(Store *store) {
         r = set_reserve(&store->pods, n_new);
     if (r == 0)
         r = set_reserve(&store->nominated, n_nominated);
-    if (r < 0)
-        withdraw_pods(store, i);
+    while (r < 0 && i-- > 0) {
+        const Pod *old, *pod = listed_pod(store, i, &old);
+
+        if (pod)
+            store_withdraw_room(store, old, pod);
+    }
     return r;
 }
 
@@ -264,22 +238,16 @@ static void drop_unlisted_pods(Store *store) {
     const Pod *pod;
 
     for (size_t i = 0; (pod = set_next(&store->pods, &i)); i++) {
-        if (!pods_find(&store->staged_pods.current, pod)) {
+        if (!pods_find(&store->staged[STORE_PODS].current, pod)) {
             store_drop_pod(store, pod);
             i--;
         }
     }
 }
 
-static int end_pods(Store *store) {
-    int r;
-
-    staged_list_compact(&store->staged_pods, &pod_ops);
-    r = make_room_for_pods(store);
-    if (r < 0)
-        return r;
+static void end_pods(Store *store) {
     drop_unlisted_pods(store);
-    for (size_t i = 0; i < store->staged_pods.n; i++) {
+    for (size_t i = 0; i < store->staged[STORE_PODS].n; i++) {
         const Pod *old, *pod = listed_pod(store, i, &old);
 
         if (pod && pod->is_terminal)
@@ -287,18 +255,21 @@ static int end_pods(Store *store) {
         else if (pod)
             store_put_pod(store, old, pod_record_ref(pod));
     }
-    staged_list_reset(&store->staged_pods, &pod_ops, /* is_open= */ false);
-    return 0;
 }
-
-/* --- either -------------------------------------------------------------------------- */
 
 int store_list_end(Store *store, StoreKind kind) {
     int r;
 
-    assert(kind == STORE_NODES ? store->staged_nodes.is_open : store->staged_pods.is_open);
-    r = kind == STORE_NODES ? end_nodes(store) : end_pods(store);
-    if (r == 0)
-        store_sweep(store);
-    return r;
+    assert(store->staged[kind].is_open);
+    staged_list_compact(store, kind);
+    r = kind == STORE_NODES ? make_room_for_nodes(store) : make_room_for_pods(store);
+    if (r < 0)
+        return r;
+    if (kind == STORE_NODES)
+        end_nodes(store);
+    else
+        end_pods(store);
+    staged_list_reset(store, kind, /* is_open= */ false);
+    store_sweep(store);
+    return 0;
 }

@@ -27,8 +27,6 @@ const Pod *pods_find(const Set *pods, const Pod *pod) {
     return set_find(pods, pods_hash(pod), pods_match, pod);
 }
 
-/* --- changes of pods -------------------------------------------------------------- */
-
 static bool is_same_node(const Pod *a, const Pod *b) {
     return pod_is_counted(a) && pod_is_counted(b) && str_eq(a->node_name, b->node_name);
 }
@@ -71,8 +69,6 @@ void store_forget(Store *store, Str uid) {
     store_touch_nominated(store);
 }
 
-/* --- changing a pod ---------------------------------------------------------------- */
-
 bool store_needs_room(const Pod *old, const Pod *record) {
     return pod_is_counted(record) && !(old && is_same_node(old, record));
 }
@@ -102,11 +98,6 @@ static void add_reserved(Set *set, const Pod *pod) {
     (void)r;
 }
 
-static void list_nominated(Store *store, const Pod *pod) {
-    add_reserved(&store->nominated, pod);
-    store->has_nominated_changed = true;
-}
-
 static void unlist_nominated(Store *store, const Pod *pod) {
     if (!pod_is_nominated(pod))
         return;
@@ -134,26 +125,24 @@ static void move_pod(Store *store, const Pod *old, const Pod *record) {
         rows_add_pod(&store->rows, record);
 }
 
-static void note_guess(Store *store, const Pod *record) {
-    const AssumedPod *entry = assumed_pods_find(&store->assumed, record->uid);
-
-    if (entry && entry->pod->is_guessed)
-        store->n_guesses[str_eq(entry->pod->node_name, record->node_name)]++;
-}
-
 /* The assumed's entry goes in the same step in which the pod itself starts to count. */
 void store_put_pod(Store *store, const Pod *old, const Pod *record) {
     if (old && !pod_is_same(old, record))
         store_forget(store, old->uid);
     if (pod_is_counted(record)) {
-        note_guess(store, record);
+        const AssumedPod *entry = assumed_pods_find(&store->assumed, record->uid);
+
+        if (entry && entry->pod->is_guessed)
+            store->n_guesses[str_eq(entry->pod->node_name, record->node_name)]++;
         store_forget(store, record->uid);
     }
     move_pod(store, old, record);
     if (old)
         unlist_nominated(store, old);
-    if (pod_is_nominated(record))
-        list_nominated(store, record);
+    if (pod_is_nominated(record)) {
+        add_reserved(&store->nominated, record);
+        store->has_nominated_changed = true;
+    }
     if (old)
         set_replace(&store->pods, pods_hash(record), old, record);
     else

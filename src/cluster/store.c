@@ -9,7 +9,7 @@
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
 
-/* So many parts more than twice those left by the last sweep make the next one worth it. */
+/* The next sweep comes with so many parts more than twice those that the last one left. */
 #define SWEEP_SPARE 1024u
 
 Store *store_new(void) {
@@ -62,8 +62,6 @@ const Node *store_find_node(const Store *store, Str name) {
 const Pod *store_find_pod(const Store *store, Str namespace, Str name) {
     return pods_find(&store->pods, &(Pod){.namespace = namespace, .name = name});
 }
-
-/* --- events ---------------------------------------------------------------------- */
 
 int store_apply_node(Store *store, const Node *node) {
     const Node *known = store_find_node(store, node->name);
@@ -129,7 +127,7 @@ void store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
         store_drop_pod(store, pod);
 }
 
-/* A hash that another UID has, too, costs one pod its place in the ledger. */
+/* If another UID has the same hash, one pod is missing in the ledger. */
 bool store_was_removed(const Store *store, Str uid) {
     uint64_t hash = hash_str(uid);
 
@@ -137,29 +135,6 @@ bool store_was_removed(const Store *store, Str uid) {
         if (store->removed[i] == hash)
             return true;
     return false;
-}
-
-/* --- the assumed ------------------------------------------------------------------ */
-
-/* Takes the reference to @pod, for which there is room at its place. */
-static int enter(Store *store, AssumedPod *entry, const Pod *pod, int64_t until_nsec) {
-    int r;
-
-    if (entry) {
-        rows_remove_pod(&store->rows, entry->pod);
-        pod_record_unref(entry->pod);
-        *entry = (AssumedPod){.pod = pod, .until_nsec = until_nsec};
-    } else {
-        r = assumed_pods_add(&store->assumed, pod, until_nsec);
-        if (r < 0) {
-            rows_withdraw(&store->rows, pod->node_name);
-            pod_record_unref(pod);
-            return r;
-        }
-    }
-    rows_add_pod(&store->rows, pod);
-    store_touch_nominated(store);
-    return 0;
 }
 
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
@@ -185,7 +160,20 @@ int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
     r = rows_promise_pod(&store->rows, node);
     if (r < 0)
         return r;
-    return enter(store, entry, TAKE_PTR(record), until_nsec);
+    if (entry) {
+        rows_remove_pod(&store->rows, entry->pod);
+        pod_record_unref(entry->pod);
+        *entry = (AssumedPod){.pod = record, .until_nsec = until_nsec};
+    } else {
+        r = assumed_pods_add(&store->assumed, record, until_nsec);
+    }
+    if (r < 0) {
+        rows_withdraw(&store->rows, node);
+        return r;
+    }
+    rows_add_pod(&store->rows, TAKE_PTR(record));
+    store_touch_nominated(store);
+    return 0;
 }
 
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec) {
@@ -211,15 +199,13 @@ size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next) {
     return n;
 }
 
-/* --- publishing ------------------------------------------------------------------ */
-
 bool store_is_dirty(const Store *store) {
     return !store->published || store->rows.n_changed > 0 || store->has_nominated_changed ||
            store->has_related_changed;
 }
 
-/* The highest priority first: the more important a pod, the less it may be dropped. Then by key:
- * the order of arrival must not decide which one exceeds the limit. */
+/* The highest priority first, so that less important pods are dropped. Then by key: the order of
+ * arrival must not decide which pod exceeds the limit. */
 static int compare_nominated(const void *a, const void *b) {
     const Pod *x = *(const Pod *const *)a, *y = *(const Pod *const *)b;
     int order = (x->priority < y->priority) - (x->priority > y->priority);
@@ -241,8 +227,7 @@ static size_t collect_nominated(const Store *store, const Pod **pods) {
         if (store_find_node(store, pod->nominated_node_name) &&
             !assumed_pods_find(&store->assumed, pod->uid))
             pods[n++] = pod;
-    if (n > 0)
-        qsort(pods, n, sizeof(*pods), compare_nominated);
+    qsort(pods, n, sizeof(*pods), compare_nominated);
     return n < TABLE_NOMINATED_MAX ? n : TABLE_NOMINATED_MAX;
 }
 
@@ -252,8 +237,7 @@ static size_t collect_assumed(const Store *store, const Pod **pods) {
 
     for (size_t i = 0; (entry = set_next(&store->assumed.entries, &i)); i++)
         pods[n++] = entry->pod;
-    if (n > 0)
-        qsort(pods, n, sizeof(*pods), compare_uids);
+    qsort(pods, n, sizeof(*pods), compare_uids);
     return n;
 }
 
@@ -276,7 +260,7 @@ static int publish_new(Store *store) {
         return -ENOMEM;
     assumed = nominated + store->nominated.n_used;
     r = snapshot_build(&store->rows, store->published,
-        &(SnapshotPods){
+        &(NodeTable){
             .nominated = nominated,
             .n_nominated = collect_nominated(store, nominated),
             .assumed = assumed,

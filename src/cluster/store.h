@@ -65,6 +65,7 @@ void store_remove_pod(Store *store, Str namespace, Str name, Str uid);
 typedef enum StoreKind {
     STORE_NODES,
     STORE_PODS,
+    _STORE_KINDS,
 } StoreKind;
 
 /* Call store_list_begin(), then add objects, then store_list_end(). If two objects have one name,

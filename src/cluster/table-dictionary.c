@@ -33,14 +33,11 @@ const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary)
     return NULL;
 }
 
-/* --- the next one: resources ------------------------------------------------------------ */
-
 /* One that finds no room is left out for now: table_dictionary_builder_choose_columns() decides. */
 void table_dictionary_builder_add_resource(
     TableDictionaryBuilder *builder, Str name, size_t position) {
     size_t *guess = &builder->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
     size_t found;
-    Str *added;
 
     if (*guess < builder->resources.n && str_eq(builder->resources.items[*guess], name))
         return;
@@ -53,9 +50,7 @@ void table_dictionary_builder_add_resource(
         builder->n_left_out++;
         return;
     }
-    added = VEC_PUSH(&builder->resources, builder->arena);
-    if (added)
-        *added = name;
+    (void)VEC_ADD(&builder->resources, builder->arena, name);
     builder->has_new_entries = builder->has_new_columns = true;
 }
 
@@ -65,8 +60,6 @@ void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const 
         if (node->allocatable.items[i].amount > 0)
             table_dictionary_builder_add_resource(builder, node->allocatable.items[i].name, i);
 }
-
-/* --- more names than columns ------------------------------------------------------- */
 
 /* By number: the columns there are, then other names as rows have them. */
 typedef struct OfferedNames {
@@ -127,8 +120,6 @@ void table_dictionary_builder_choose_columns(
     builder->has_new_entries = true;
 }
 
-/* --- taints ----------------------------------------------------------------------- */
-
 static uint64_t hash_taints(const Taints *taints) {
     uint64_t hash = taints->n;
 
@@ -141,26 +132,6 @@ static uint64_t hash_taints(const Taints *taints) {
     return hash;
 }
 
-static void add_taint_set(TableDictionaryBuilder *builder, const Taints *taints) {
-    Taints *added = VEC_PUSH(&builder->taint_sets, builder->arena);
-
-    if (added)
-        *added = *taints;
-    builder->has_new_entries = true;
-}
-
-/* Of all sets; only when one is searched for, which is rare. */
-static void hash_taint_sets(TableDictionaryBuilder *builder) {
-    while (builder->taint_hashes.n < builder->taint_sets.n) {
-        const Taints *taints = &builder->taint_sets.items[builder->taint_hashes.n];
-        uint64_t *hash = VEC_PUSH(&builder->taint_hashes, builder->arena);
-
-        if (!hash)
-            return;
-        *hash = hash_taints(taints);
-    }
-}
-
 /* Clusters have a handful of distinct lists; one in which every node has its own pays
  * with a search over hashes whenever a node's taints change. */
 uint32_t table_dictionary_builder_number_taints(
@@ -171,17 +142,18 @@ uint32_t table_dictionary_builder_number_taints(
         return 0;
     if (taints_equal(&builder->taint_sets.items[before], taints))
         return before;
-    hash_taint_sets(builder);
+    for (size_t i = builder->taint_hashes.n; i < builder->taint_sets.n; i++) /* rare */
+        (void)VEC_ADD(
+            &builder->taint_hashes, builder->arena, hash_taints(&builder->taint_sets.items[i]));
     hash = hash_taints(taints);
     for (size_t i = 0; i < builder->taint_hashes.n; i++)
         if (builder->taint_hashes.items[i] == hash &&
             taints_equal(&builder->taint_sets.items[i], taints))
             return (uint32_t)i;
-    add_taint_set(builder, taints);
+    (void)VEC_ADD(&builder->taint_sets, builder->arena, *taints);
+    builder->has_new_entries = true;
     return (uint32_t)builder->taint_sets.n - 1;
 }
-
-/* --- together ---------------------------------------------------------------------- */
 
 void table_dictionary_builder_init(
     TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena) {
@@ -199,7 +171,7 @@ void table_dictionary_builder_init(
     for (size_t i = 0; i < from->n_resources; i++)
         table_dictionary_builder_add_resource(builder, from->resources[i], i);
     for (size_t i = 0; i < from->n_taint_sets; i++)
-        add_taint_set(builder, &from->taint_sets[i]);
+        (void)VEC_ADD(&builder->taint_sets, arena, from->taint_sets[i]);
     builder->has_new_entries = !before;
     builder->has_new_columns = false;
 }

@@ -30,8 +30,6 @@ const TableDictionary *table_dictionary_unref(
     const TableDictionary *dictionary); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(const TableDictionary *, table_dictionary_unref)
 
-/* --- the next one, while it is built ------------------------------------------------------ */
-
 /*
  * Begins with the entries of the one before, then new ones at the end.
  *

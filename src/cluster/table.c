@@ -25,20 +25,6 @@ size_t table_find_resource(const NodeTable *table, Str name) {
     return str_index(name, table->resources, table->n_resources);
 }
 
-/* --- a request's own table -------------------------------------------------------- */
-
-static int build_names(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret) {
-    NodeNames *index = ARENA_NEW(arena, NodeNames);
-    Str *names = ARENA_RAW(arena, Str, n_nodes);
-
-    if (!index || !names)
-        return -ENOMEM;
-    for (size_t row = 0; row < n_nodes; row++)
-        names[row] = nodes[row].name;
-    ret->names = index;
-    return names_init_in(arena, names, n_nodes, index);
-}
-
 /* Neighbours mostly have the same taints. */
 static void add_nodes(
     const Node *nodes, size_t n_nodes, TableDictionaryBuilder *dictionary, NodeChunk **chunks) {
@@ -58,6 +44,8 @@ static void add_nodes(
 int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret) {
     size_t n_chunks = n_nodes / CHUNK_ROWS + 1;
     NodeChunk **chunks = ARENA_ARRAY(arena, NodeChunk *, n_chunks);
+    NodeNames *index = ARENA_NEW(arena, NodeNames);
+    Str *names = ARENA_RAW(arena, Str, n_nodes);
     TableDictionaryBuilder dictionary;
 
     table_dictionary_builder_init(&dictionary, /* before= */ NULL, arena);
@@ -66,12 +54,15 @@ int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret)
             table_dictionary_builder_add_resource(
                 &dictionary, nodes[row].allocatable.items[i].name, i);
     for (size_t i = 0; chunks && i < n_chunks; i++)
-        chunks[i] = chunk_new_in(arena, (uint32_t)dictionary.resources.n);
+        chunks[i] = chunk_new(arena, (uint32_t)dictionary.resources.n);
     if (arena_has_failed(arena))
         return -ENOMEM;
+    for (size_t row = 0; row < n_nodes; row++)
+        names[row] = nodes[row].name;
     add_nodes(nodes, n_nodes, &dictionary, chunks);
     *ret = (NodeTable){
         .n_rows = n_nodes,
+        .names = index,
         .chunks = (const NodeChunk *const *)chunks,
         .n_chunks = n_chunks,
         .resources = dictionary.resources.items,
@@ -79,42 +70,32 @@ int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret)
         .taint_sets = dictionary.taint_sets.items,
         .n_taint_sets = dictionary.taint_sets.n,
     };
-    return arena_has_failed(arena) ? -ENOMEM : build_names(nodes, n_nodes, arena, ret);
+    return arena_has_failed(arena) ? -ENOMEM : names_init_in(arena, names, n_nodes, index);
 }
 
-/* --- pods of another table --------------------------------------------------------- */
-
 /* @into's resources and those of @from that it lacks. */
-static int join_resources(
-    const NodeTable *into, const NodeTable *from, Arena *arena, const Str **ret, size_t *ret_n) {
+static void join_resources(NodeTable *into, const NodeTable *from, Arena *arena) {
     Str *joined = ARENA_RAW(arena, Str, into->n_resources + from->n_resources);
     size_t n = into->n_resources;
 
     if (!joined)
-        return -ENOMEM;
+        return;
     memcpy(joined, into->resources, n * sizeof(*joined));
     for (size_t i = 0; i < from->n_resources && n < TABLE_RESOURCES_MAX; i++)
         if (table_find_resource(into, from->resources[i]) == SIZE_MAX)
             joined[n++] = from->resources[i];
-    *ret = joined;
-    *ret_n = n;
-    return 0;
+    into->resources = joined;
+    into->n_resources = n;
 }
 
 int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     NodeChunk **chunks = ARENA_ARRAY(arena, NodeChunk *, into->n_chunks);
-    int r;
 
-    if (!chunks)
+    join_resources(into, from, arena);
+    for (size_t i = 0; chunks && i < into->n_chunks; i++)
+        chunks[i] = chunk_copy(arena, into->chunks[i], (uint32_t)into->n_resources);
+    if (arena_has_failed(arena))
         return -ENOMEM;
-    r = join_resources(into, from, arena, &into->resources, &into->n_resources);
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < into->n_chunks; i++) {
-        chunks[i] = chunk_copy_in(arena, into->chunks[i], (uint32_t)into->n_resources);
-        if (!chunks[i])
-            return -ENOMEM;
-    }
     for (uint32_t row = 0; row < into->n_rows; row++) {
         uint32_t known = table_find(from, into->names->names[row]);
         NodeChunk *chunk = chunks[row / CHUNK_ROWS];
@@ -132,48 +113,29 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     return 0;
 }
 
-/* --- as it would be ----------------------------------------------------------------- */
-
 /* No row has as many pods: what its list was changed to has not been counted yet. */
 #define UNCOUNTED UINT32_MAX
 
-/* The chunk of @row as one that may be changed: copied the first time. */
-static NodeChunk *chunk_to_change(
-    const NodeTable *table, const NodeChunk **chunks, uint32_t row, Arena *arena) {
-    size_t i = row / CHUNK_ROWS;
-
-    if (chunks[i] == table->chunks[i]) {
-        const NodeChunk *copy =
-            chunk_copy_in(arena, table->chunks[i], (uint32_t)table->n_resources);
-
-        if (!copy)
-            return NULL;
-        chunks[i] = copy;
-    }
-    return (NodeChunk *)(uintptr_t)chunks[i]; /* ours: copied above, or before */
-}
-
-/* Only the list; the row is counted once, after all changes. */
-static int apply_change(
+/* Only the list; the row is counted once, after all changes. The chunk is copied the first time. */
+static void apply_change(
     const NodeTable *table, const NodeChunk **chunks, const PodChange *change, Arena *arena) {
-    size_t slot = table_slot(change->row);
-    NodeChunk *chunk = chunk_to_change(table, chunks, change->row, arena);
+    size_t i = change->row / CHUNK_ROWS, slot = table_slot(change->row);
+    NodeChunk *chunk = chunks[i] == table->chunks[i]
+                           ? chunk_copy(arena, table->chunks[i], (uint32_t)table->n_resources)
+                           : (NodeChunk *)(uintptr_t)chunks[i]; /* ours: copied before */
 
     if (!chunk)
-        return -ENOMEM;
+        return;
+    chunks[i] = chunk;
     chunk->n_pods[slot] = UNCOUNTED;
-    return change->add
-               ? pod_list_with(chunk->pods[slot], change->add, arena, &chunk->pods[slot])
-               : pod_list_without(chunk->pods[slot], change->remove, arena, &chunk->pods[slot]);
+    chunk->pods[slot] = pod_list_change(chunk->pods[slot], change->add, change->remove, arena);
 }
 
 static void count_rows(const NodeTable *table, const NodeChunk **chunks) {
     for (size_t i = 0; i < table->n_chunks; i++) {
         NodeChunk *chunk = (NodeChunk *)(uintptr_t)chunks[i];
 
-        if (chunk == table->chunks[i])
-            continue;
-        for (size_t slot = 0; slot < CHUNK_ROWS; slot++)
+        for (size_t slot = 0; chunk != table->chunks[i] && slot < CHUNK_ROWS; slot++)
             if (chunk->n_pods[slot] == UNCOUNTED)
                 chunk_count_pods(chunk, slot, table->resources);
     }
@@ -182,17 +144,15 @@ static void count_rows(const NodeTable *table, const NodeChunk **chunks) {
 int table_change(const NodeTable *table, const PodChange *changes, size_t n_changes, Arena *arena,
     NodeTable *ret) {
     const NodeChunk **chunks = ARENA_RAW(arena, const NodeChunk *, table->n_chunks);
-    int r = 0;
 
     if (!chunks)
         return -ENOMEM;
     memcpy(chunks, table->chunks, table->n_chunks * sizeof(*chunks));
-    for (size_t i = 0; r == 0 && i < n_changes; i++)
+    for (size_t i = 0; i < n_changes; i++)
         if (changes[i].row < table->n_rows)
-            r = apply_change(table, chunks, &changes[i], arena);
-    if (r == 0)
-        count_rows(table, chunks);
+            apply_change(table, chunks, &changes[i], arena);
+    count_rows(table, chunks);
     *ret = *table;
     ret->chunks = chunks;
-    return r;
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }

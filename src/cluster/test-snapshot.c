@@ -22,7 +22,7 @@ static int make_scene(void **state) {
     Str resources[] = {STR("cpu"), STR("memory"), STR("gpu")};
     Str name = STR("node");
     NodeNames *names = NULL;
-    NodeChunk *chunk = chunk_new(ELEMENTS_OF(resources));
+    NodeChunk *chunk = chunk_new(NULL, ELEMENTS_OF(resources));
     const NodeChunk *chunks[1] = {chunk};
     const Pod *nominated[1];
     NodeTable table = {.n_rows = 1, .chunks = chunks, .n_chunks = 1, .n_nominated = 1};

@@ -35,8 +35,6 @@ static double seconds_until(Str text, int64_t now_nsec) {
                : 0;
 }
 
-/* --- lists ----------------------------------------------------------------------------------- */
-
 static void read_verb(JsonReader *reader, Arena *arena, void *target) {
     Str verb = STR_NULL;
 
@@ -107,8 +105,6 @@ static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-/* --- /api/v1/status -------------------------------------------------------------------------- */
-
 #define AT(field) offsetof(Status, fact.field)
 #define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
 #define LEASE(path, use)                                                                           \
@@ -126,8 +122,8 @@ static void read_watch(JsonReader *reader, Arena *arena, void *target) {
     fact->watches_claims |= str_is(resource, "persistentvolumeclaims");
 }
 
-/* The next two add to *ret; strings are slices of @body or in @arena. False when @body
- * is no such page; *ret is half filled in then. @now_nsec: since 1970, when the page came. */
+/* Adds to *ret; strings are slices of @body or in @arena. False when @body is no such page; *ret is
+ * half filled in then. @now_nsec: since 1970, when the page came. */
 static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         {"version", JSON_FIELD_TEXT, AT(version)},
@@ -181,7 +177,7 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         LIST("schedulers", schedulers, SCHEDULERS_MAX, read_scheduler),
     };
     Status status = {.fact = *ret};
-    bool is_read = COLLECT_READ(body, arena, fields, &status);
+    bool is_read = JSON_READ_DOCUMENT(body, arena, fields, &status);
 
     *ret = status.fact;
     ret->clock_skew_sec = seconds_until(status.time, now_nsec);
@@ -195,8 +191,6 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
     ret->has_lease = !str_is_empty(ret->leases[LEASE_OF_BINDS].name);
     return is_read && !str_is_empty(ret->version);
 }
-
-/* --- /api/v1/sources ------------------------------------------------------------------------- */
 
 static void read_source(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
@@ -212,13 +206,6 @@ static void read_source(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret) {
-    static const JsonField fields[] = {
-        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
-
-    return COLLECT_READ(body, arena, fields, ret);
-}
-
 #define READINESS_PATH "/readyz?verbose"
 #define READINESS_MAX 1024u
 
@@ -230,14 +217,11 @@ static bool berth_sources_read(Str body, Arena *arena, BerthFact *ret) {
 /* A page. False with fact->error: none came; of health, any status is a page. */
 static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
     BlockingReply *ret, BerthFact *fact) {
-    char error[BERTH_CLIENT_ERROR_MAX] = "out of memory for the request";
-    int r = berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error);
-    bool is_health = strcmp(path, READINESS_PATH) == 0;
+    char error[BERTH_CLIENT_ERROR_MAX];
 
-    collector->is_out_of_memory |= r < 0;
-    if (r == 0 && (is_health || ret->status == 200))
-        return true;
-    if (r == 0) {
+    if (berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error)) {
+        if (ret->status == 200 || strcmp(path, READINESS_PATH) == 0)
+            return true;
         fact->is_forbidden = ret->status == 401 || ret->status == 403;
         berth_client_explain(access, ret, collector->arena, error);
     }
@@ -268,6 +252,8 @@ static bool collect_readiness(Collector *collector, const BerthAccess *access, B
 }
 
 static void collect_pages(Collector *collector, const BerthAccess *access, BerthFact *fact) {
+    static const JsonField sources[] = {
+        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
     BlockingReply reply;
 
     if (!collect_readiness(collector, access, fact) ||
@@ -276,7 +262,7 @@ static void collect_pages(Collector *collector, const BerthAccess *access, Berth
     if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact))
         not_a_berth(collector, fact, "/api/v1/status");
     else if (fetch_page(collector, access, "/api/v1/sources", &reply, fact) &&
-             !berth_sources_read(reply.body, collector->arena, fact))
+             !JSON_READ_DOCUMENT(reply.body, collector->arena, sources, fact))
         not_a_berth(collector, fact, "/api/v1/sources");
 }
 
@@ -330,8 +316,6 @@ void collect_berths(Collector *collector) {
     int64_t start;
 
     facts->berths = ARENA_ARRAY(collector->arena, BerthFact, FACTS_BERTHS_MAX);
-    if (!facts->berths)
-        return;
     if (options->n_servers == 0) {
         collect_default(collector);
         return;

@@ -1,9 +1,9 @@
 /* The API server: its version and clock, and berth's own pods. */
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "cli/terminal.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
 
@@ -11,33 +11,25 @@ bool collect_is_late(const Collector *collector) {
     return collector->give_up_nsec != 0 && clock_monotonic_nsec() > collector->give_up_nsec;
 }
 
-bool collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error) {
-    int r = -ENOMEM;
+bool collect_ask(
+    const Collector *collector, const BlockingRequest *request, BlockingReply *ret, char *error) {
+    return terminal_check(blocking_client_request_with(
+                              collector->client, request, collector->arena, ret, error),
+               "the reply of the API server", collector->arena) == 0;
+}
 
+bool collect_get(const Collector *collector, const char *path, BlockingReply *ret, char *error) {
     if (collect_is_late(collector)) {
         (void)snprintf(error, BLOCKING_CLIENT_ERROR_MAX, "%s", COLLECT_LATE);
         return false;
     }
-    if (path)
-        r = blocking_client_request_with(
-            collector->client, &(BlockingRequest){.path = path}, collector->arena, ret, error);
-    if (r < 0) {
-        collector->is_out_of_memory = true;
-        (void)snprintf(
-            error, BLOCKING_CLIENT_ERROR_MAX, "out of memory for the reply of the API server");
-    }
-    if (r == 0 && ret->status != 200)
+    if (!path)
+        terminal_out_of_memory("the facts about the cluster", NULL);
+    if (!collect_ask(collector, &(BlockingRequest){.path = path}, ret, error))
+        return false;
+    if (ret->status != 200)
         blocking_client_explain(ret, collector->arena, error);
-    return r == 0 && ret->status == 200;
-}
-
-bool collect_read(Str body, Arena *arena, const JsonField *fields, size_t n, void *target) {
-    JsonReader reader;
-
-    json_reader_init(&reader, body);
-    json_read_fields(&reader, arena, fields, n, target);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK;
+    return ret->status == 200;
 }
 
 void collect_cluster(Collector *collector) {
@@ -51,7 +43,8 @@ void collect_cluster(Collector *collector) {
     after = clock_wall_nsec();
     facts->was_cluster_asked = true;
     if (is_there) {
-        is_there = COLLECT_READ(reply.body, collector->arena, fields, &facts->cluster_version);
+        is_there =
+            JSON_READ_DOCUMENT(reply.body, collector->arena, fields, &facts->cluster_version);
         (void)snprintf(error, sizeof(error), "the server at /version is no API server");
     }
     if (!is_there || str_is_empty(facts->cluster_version)) {
@@ -103,8 +96,6 @@ void collect_pods(Collector *collector) {
     size_t n = 0;
 
     facts->pods = ARENA_ARRAY(collector->arena, PodFact, FACTS_PODS_MAX);
-    if (!facts->pods)
-        return;
     if (!collect_get(collector, path, &reply, error)) {
         collect_note(collector, "berth's pods cannot be listed: %s\n", error);
         return;

@@ -15,7 +15,7 @@
  * Facts that could not be found out are marked as such; nothing is judged here. Only the probe's
  * empty filter and access reviews are POSTed: nothing is changed.
  *
- * Functions return nothing: a round without memory goes on, and collect_has_failed() says so.
+ * Functions return nothing: without memory the process ends (cli/terminal.h).
  */
 
 #include "checkup/facts.h"
@@ -65,8 +65,6 @@ typedef struct Collector {
 
     /* Lines about how facts were found. */
     Buf *notes;
-
-    bool is_out_of_memory; /* a request was; the arena knows of its own */
 } Collector;
 
 #define collect_note(collector, ...)                                                               \
@@ -82,18 +80,12 @@ void collect_webhooks(Collector *collector);  /* the same */
 void collect_scheduler_configs(Collector *collector);
 void collect_probes(Collector *collector); /* last */
 
-static inline bool collect_has_failed(const Collector *collector) {
-    return collector->is_out_of_memory || arena_has_failed(collector->arena);
-}
-
-/* Reads @body, an object; see json/fields.h. False: it is something else. */
-bool collect_read(Str body, Arena *arena, const JsonField *fields, size_t n, void *target);
-#define COLLECT_READ(body, arena, fields, target)                                                  \
-    collect_read((body), (arena), (fields), ELEMENTS_OF(fields), (target))
-
 /* Whether it is time to stop asking. */
 bool collect_is_late(const Collector *collector);
 
-/* A GET of the API server. False, with a reason in @error, unless it answers 200; a @path of NULL
- * had no memory. */
-bool collect_get(Collector *collector, const char *path, BlockingReply *ret, char *error);
+/* A request of the API server, and its answer; false, with a reason in @error: there is none. */
+bool collect_ask(
+    const Collector *collector, const BlockingRequest *request, BlockingReply *ret, char *error);
+
+/* A GET. False, with a reason in @error, unless it answers 200. A @path of NULL had no memory. */
+bool collect_get(const Collector *collector, const char *path, BlockingReply *ret, char *error);

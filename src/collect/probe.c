@@ -34,7 +34,7 @@ static const char *check_reply(Str body, Arena *arena) {
 
     if (str_has_prefix(str_trim(body), STR("[")))
         return NULL;
-    if (!COLLECT_READ(body, arena, fields, &reply))
+    if (!JSON_READ_DOCUMENT(body, arena, fields, &reply))
         return "the server there is no extender";
     if (!str_is_empty(reply.error))
         return arena_copy(arena, reply.error).ptr;
@@ -54,21 +54,19 @@ static void probe(
     Str prefix = arena_copy(arena, entry->url_prefix);
     Str path = arena_printf(arena, "/%.*s", STR_FMT(choose_verb(entry)));
     char error[BERTH_CLIENT_ERROR_MAX];
-    const char *wrong = NULL;
+    const char *wrong = error;
     BlockingReply reply;
-    int r;
+    bool is_there;
 
-    if (!prefix.ptr || !path.ptr)
-        return;
     access.server = prefix.ptr;
-    r = berth_client_request(&access, path, STR(question), arena, &reply, error);
-    collector->is_out_of_memory |= r < 0;
-    if (r < 0 || reply.status == 401 || reply.status == 403 || (r > 0 && !is_named))
+    is_there = berth_client_request(&access, path, STR(question), arena, &reply, error);
+    if (reply.status == 401 || reply.status == 403 || (!is_there && !is_named))
         return;
     fact->was_probed = true;
-    if (r == 0 && reply.status != 200)
+    if (is_there && reply.status == 200)
+        wrong = check_reply(reply.body, arena);
+    else if (is_there)
         berth_client_explain(&access, &reply, arena, error);
-    wrong = r == 0 && reply.status == 200 ? check_reply(reply.body, arena) : error;
     if (!wrong)
         return;
     /* Messages of berth_client_request() begin with the server. */

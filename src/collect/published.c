@@ -72,7 +72,7 @@ static ObjectsFact list_objects(Collector *collector, const char *path, List *re
 
     *ret = (List){0};
     if (collect_get(collector, path, &reply, error)) {
-        fact.has_kind = COLLECT_READ(reply.body, collector->arena, fields, ret);
+        fact.has_kind = JSON_READ_DOCUMENT(reply.body, collector->arena, fields, ret);
         fact.items = ret->objects.items;
         fact.n = fact.has_kind ? ret->objects.n : 0;
     }

@@ -3,8 +3,7 @@
  * no operation is tried.
  */
 
-#include <errno.h>
-
+#include "cli/terminal.h"
 #include "collect/collect.h"
 #include "json/write.h"
 
@@ -79,7 +78,7 @@ static const Right rights[] = {
         METRICS_WHY},
     {FEATURE_POD_METRICS, false, "list", STR("metrics.k8s.io"), STR("pods"), STR(""), METRICS_WHY},
     {FEATURE_NAMESPACES, false, READ, CORE, STR("namespaces"), STR(""),
-        "since a policy reads namespaces"},
+        "since a policy or --nominate reads namespaces"},
     {FEATURE_CLAIMS, false, READ, CORE, STR("persistentvolumeclaims"), STR(""), CLAIMS_WHY},
     {FEATURE_CLAIMS, false, READ, CORE, STR("persistentvolumes"), STR(""), CLAIMS_WHY},
 
@@ -100,8 +99,6 @@ static const Right rights[] = {
     NEVER("create", RBAC, "clusterrolebindings", ""),
     NEVER("*", STR("*"), "*", ""),
 };
-
-/* --- selection --------------------------------------------------------------------- */
 
 static bool is_lease(Feature feature) {
     return feature >= FEATURE_LEASES && feature <= FEATURE_LEASES_LAST;
@@ -189,28 +186,17 @@ static void choose_rights(InstallationFacts *facts) {
     }
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
-static void write_given(JsonWriter *writer, Str key, Str value) {
-    if (!str_is_empty(value))
-        json_write_member(writer, key, value);
-}
-
 /* A service account is known by its groups, too. */
 static void write_groups(JsonWriter *writer, Str subject) {
     static const Str prefix = STR("system:serviceaccount:");
     Str rest, namespace;
 
-    json_member_array(writer, "groups");
-    json_write_string(writer, STR("system:authenticated"));
+    json_write(writer, "groups: ['system:authenticated'");
     if (str_has_prefix(subject, prefix)) {
-        _cleanup_(buf_done) Buf group = BUF_INIT(512);
-
         rest = str_skip(subject, prefix.len);
         (void)str_split(&rest, ':', &namespace);
-        buf_printf(&group, "system:serviceaccounts:%.*s", STR_FMT(namespace));
-        json_write_string(writer, STR("system:serviceaccounts"));
-        json_write_string(writer, buf_str(&group));
+        json_write(
+            writer, "'system:serviceaccounts', 'system:serviceaccounts:%.*s'", STR_FMT(namespace));
     }
     json_write_end_array(writer);
 }
@@ -218,25 +204,17 @@ static void write_groups(JsonWriter *writer, Str subject) {
 static void write_review(Buf *out, const RightFact *right, Str subject, bool is_self) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    write_given(&writer, STR("apiVersion"), STR(API));
-    write_given(&writer, STR("kind"),
-        is_self ? STR("SelfSubjectAccessReview") : STR("SubjectAccessReview"));
-    json_member_object(&writer, "spec");
+    json_write(&writer, "{apiVersion: %s, kind: %s, spec: {", API,
+        is_self ? "SelfSubjectAccessReview" : "SubjectAccessReview");
     if (!is_self) {
-        write_given(&writer, STR("user"), subject);
+        json_write(&writer, "user?: %.*s", STR_FMT(subject));
         write_groups(&writer, subject);
     }
-    json_member_object(&writer, "resourceAttributes");
-    write_given(&writer, STR("verb"), right->verb);
-    write_given(&writer, STR("group"), right->group);
-    write_given(&writer, STR("resource"), right->resource);
-    write_given(&writer, STR("subresource"), right->subresource);
-    write_given(&writer, STR("namespace"), right->namespace);
-    write_given(&writer, STR("name"), right->name);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer,
+        "resourceAttributes: {verb?: %.*s, group?: %.*s, resource?: %.*s, subresource?: %.*s, "
+        "namespace?: %.*s, name?: %.*s}}}",
+        STR_FMT(right->verb), STR_FMT(right->group), STR_FMT(right->resource),
+        STR_FMT(right->subresource), STR_FMT(right->namespace), STR_FMT(right->name));
 }
 
 typedef struct Review {
@@ -259,7 +237,7 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
     };
     Review review = {0};
 
-    if (!COLLECT_READ(body, arena, fields, &review) || review.answer == RIGHT_UNKNOWN)
+    if (!JSON_READ_DOCUMENT(body, arena, fields, &review) || review.answer == RIGHT_UNKNOWN)
         ret->error = STR("the API server's reply is no access review");
     else if (review.answer == RIGHT_DENIED && !str_is_empty(review.error))
         ret->error = review.error;
@@ -277,28 +255,21 @@ static bool review(Collector *collector, bool is_self, RightFact *right) {
     };
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r;
 
-    write_review(&body, right, collector->facts->subject, is_self);
     if (collect_is_late(collector)) {
         right->error = STR(COLLECT_LATE);
         return false;
     }
+    write_review(&body, right, collector->facts->subject, is_self);
+    (void)terminal_check(buf_error(&body), "an access review", NULL);
     request.body = buf_str(&body);
-    r = buf_error(&body);
-    if (r == 0)
-        r = blocking_client_request_with(
-            collector->client, &request, collector->arena, &reply, error);
-    if (r < 0) {
-        collector->is_out_of_memory = true;
-        return false;
-    }
-    if (r == 0 && (reply.status == 200 || reply.status == 201)) {
-        read_review(reply.body, collector->arena, right);
-        return true;
-    }
-    if (r == 0)
+    if (collect_ask(collector, &request, &reply, error)) {
+        if (reply.status == 200 || reply.status == 201) {
+            read_review(reply.body, collector->arena, right);
+            return true;
+        }
         blocking_client_explain(&reply, collector->arena, error);
+    }
     right->error = arena_copy(collector->arena, str_from_c(error));
     return false;
 }
@@ -315,10 +286,9 @@ static Str fetch_username(const Collector *collector) {
     BlockingReply reply;
     Str name = STR_NULL;
 
-    if (blocking_client_request_with(
-            collector->client, &request, collector->arena, &reply, error) == 0 &&
+    if (collect_ask(collector, &request, &reply, error) &&
         (reply.status == 200 || reply.status == 201) &&
-        COLLECT_READ(reply.body, collector->arena, fields, &name) && !str_is_empty(name))
+        JSON_READ_DOCUMENT(reply.body, collector->arena, fields, &name) && !str_is_empty(name))
         return name;
     return STR("the service account of this pod");
 }
@@ -355,8 +325,6 @@ void collect_rights(Collector *collector) {
 
     facts->subject = choose_subject(collector, &is_self);
     facts->rights = ARENA_ARRAY(collector->arena, RightFact, FACTS_RIGHTS_MAX);
-    if (!facts->rights || !facts->subject.ptr)
-        return;
     if (str_is_empty(facts->subject)) {
         collect_note(collector, "%s\n",
             "no permissions were checked: name the account with --service-account NAMESPACE/NAME");

@@ -56,8 +56,6 @@ typedef struct PodReader {
     size_t n_volumes;
 } PodReader;
 
-/* --- where the configuration is ---------------------------------------------------------- */
-
 /* Of the command and its arguments; empty behind the last. */
 static Str word_at(const Container *container, size_t i) {
     if (i < container->n_command)
@@ -235,8 +233,6 @@ static bool answers_reviews(const Container *container) {
     return serves(container) && find_flag(container, STR("--admission-listen"), &value);
 }
 
-/* --- reading a pod ------------------------------------------------------------------------- */
-
 static void read_mount(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
@@ -360,7 +356,7 @@ static void read_pods(JsonReader *reader, Arena *arena, void *target) {
 bool scheduler_pods_read(Str text, size_t max, Arena *arena, SchedulerPod **ret, size_t *ret_n) {
     static const JsonField fields[] = {{"items", JSON_FIELD_CUSTOM, .read = read_pods}};
     PodsReader list = {.max = max};
-    bool is_read = COLLECT_READ(text, arena, fields, &list);
+    bool is_read = JSON_READ_DOCUMENT(text, arena, fields, &list);
 
     *ret = list.items;
     *ret_n = list.n;

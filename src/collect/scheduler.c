@@ -14,6 +14,7 @@
 #include "base/diag.h"
 #include "base/url.h"
 #include "certs/authority.h"
+#include "cli/terminal.h"
 #include "collect/collect.h"
 #include "collect/scheduler-pod.h"
 #include "input/file.h"
@@ -123,7 +124,7 @@ static void read_client(Collector *collector, SchedulerConfigFact *fact, bool is
 
     if (!str_is_empty(tls->cert_data))
         is_read = base64_decode(tls->cert_data, &pem);
-    else if (is_file && path.ptr && str_has_prefix(path, STR("/")))
+    else if (is_file && str_has_prefix(path, STR("/")))
         is_read = file_read(path.ptr, &pem, error) == 0;
     if (!is_read || pem.len == 0 ||
         certificate_read(buf_str(&pem), collector->arena, &certificate, error) != 0)
@@ -173,7 +174,8 @@ static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text)
     if (!fact)
         return NULL;
     r = scheduler_config_read(origin, text, collector->arena, &diags, &fact->config);
-    collector->is_out_of_memory |= r == -ENOMEM;
+    if (r == -ENOMEM)
+        terminal_out_of_memory("kube-scheduler's configuration", collector->arena);
     if (r == WIRING_E_UNREAD)
         buf_append(&messages, STR("berth does not read it, though kube-scheduler may:\n"));
     diag_list_print(&diags, /* colour= */ false, &messages);
@@ -265,7 +267,7 @@ static bool read_key(Str body, Arena *arena, Str name, Str *ret) {
     Str data = STR_NULL;
     JsonReader reader;
 
-    if (!COLLECT_READ(body, arena, fields, &data))
+    if (!JSON_READ_DOCUMENT(body, arena, fields, &data))
         return false;
     json_reader_init(&reader, data);
     json_string_member(&reader, arena, name, ret);
@@ -410,7 +412,7 @@ static void add_listed(Search *search, const char *path) {
         add_pod(search, &pods[i]);
 }
 
-/* One that a person named. */
+/* One that the user named. */
 static void add_named(Search *search, const char *name) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
     Str origin = arena_printf(search->collector->arena, "pod %s", name);
@@ -460,8 +462,6 @@ void collect_scheduler_configs(Collector *collector) {
 
     search.maps = ARENA_ARRAY(collector->arena, SchedulerPod, FACTS_CONFIGS_MAX);
     facts->configs = ARENA_ARRAY(collector->arena, SchedulerConfigFact, FACTS_CONFIGS_MAX);
-    if (!search.maps || !facts->configs)
-        return;
     add_files(collector);
     if (collector->client && str_is_empty(facts->cluster_error))
         search_cluster(&search);

@@ -17,8 +17,6 @@
 #define PATH_TEXT_MAX ((size_t)2048)
 #define BUNDLE_MAX ((size_t)1024 * 1024)
 
-/* --- configurations --------------------------------------------------------------------------- */
-
 #define RULE_TEXTS_MAX 256u /* of one list */
 
 typedef struct Rule {
@@ -112,17 +110,13 @@ static void list_webhooks(Collector *collector) {
     BlockingReply reply;
 
     webhooks->items = ARENA_ARRAY(collector->arena, WebhookFact, FACTS_WEBHOOKS_MAX);
-    if (!webhooks->items)
-        return;
     webhooks->is_known = collect_get(collector, CONFIGURATIONS, &reply, error) &&
-                         COLLECT_READ(reply.body, collector->arena, fields, webhooks);
+                         JSON_READ_DOCUMENT(reply.body, collector->arena, fields, webhooks);
     if (!webhooks->is_known)
         webhooks->error = error[0]
                               ? arena_copy(collector->arena, str_from_c(error))
                               : STR("the reply is not a list of ValidatingWebhookConfigurations");
 }
-
-/* --- Services --------------------------------------------------------------------------------- */
 
 typedef struct Slice {
     Str type; /* of its addresses */
@@ -184,7 +178,7 @@ static void find_service(Collector *collector, WebhookFact *webhook) {
 
     webhook->has_service =
         get_of_service(collector, webhook, STR("/api/v1"), STR("/services/"), &reply, error) &&
-        COLLECT_READ(reply.body, collector->arena, ports, webhook);
+        JSON_READ_DOCUMENT(reply.body, collector->arena, ports, webhook);
     webhook->is_service_known = webhook->has_service || reply.status == 404;
     if (!webhook->is_service_known)
         webhook->service_error = arena_copy(collector->arena, str_from_c(error));
@@ -193,13 +187,11 @@ static void find_service(Collector *collector, WebhookFact *webhook) {
     webhook->are_endpoints_known =
         get_of_service(
             collector, webhook, STR("/apis/discovery.k8s.io/v1"), STR(SLICES), &reply, error) &&
-        COLLECT_READ(reply.body, collector->arena, slices, &count);
+        JSON_READ_DOCUMENT(reply.body, collector->arena, slices, &count);
     webhook->n_ready = count.n_v6 > count.n_other ? count.n_v6 : count.n_other;
     if (!webhook->are_endpoints_known)
         webhook->service_error = arena_copy(collector->arena, str_from_c(error));
 }
-
-/* --- certificates ----------------------------------------------------------------------------- */
 
 /* The name that the API server expects in the certificate. */
 static Str host_of(const Collector *collector, const WebhookFact *webhook) {

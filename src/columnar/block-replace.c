@@ -1,6 +1,6 @@
-/* A block of which some rows have changed: ranges of the old block and of the new rows' block. Only
- * codes belong to a block: each string still used gets a new one and is copied, since the owner of
- * the old may be gone. */
+/* Makes a block from an old one of which some rows have changed: copies ranges of the old block and
+ * of the changed rows' block. Codes of strings are valid in one block only: each string still used
+ * gets a new code and is copied, because the owner of the old one may be freed. */
 
 #include <errno.h>
 
@@ -176,7 +176,7 @@ static void merge_offsets(const Replacement *r, uint32_t space, ListOffsets *ret
     uint8_t *states = has_states ? ARENA_ARRAY(r->keep, uint8_t, r->old->n) : NULL;
     size_t at = 0;
 
-    if (!starts || (has_states && !states))
+    if (arena_has_failed(r->keep))
         return;
     for (size_t i = 0; i < r->n_pieces; i++) {
         const Piece *piece = &r->pieces[i];

@@ -106,13 +106,6 @@ static void keep_column(Evaluator *e, const PlanColumn *column, Arena *keep, Col
     ret->ints = column->lane != LANE_BOOL ? keep_bytes(e, keep, reg->column.ints, n * width) : NULL;
 }
 
-static void keep_offsets(
-    Evaluator *e, const EntryFrame *frame, size_t n, Arena *keep, ListOffsets *ret) {
-    ret->starts = keep_bytes(e, keep, frame->starts, (n + 1) * sizeof(uint32_t));
-    if (column_has_states(frame->list_states, n))
-        ret->list_states = keep_bytes(e, keep, frame->list_states, n);
-}
-
 static const PlanBlock *keep_all(Evaluator *e, Arena *keep) {
     const Plan *plan = e->plan;
     PlanBlock *block = ARENA_NEW(keep, PlanBlock);
@@ -130,8 +123,14 @@ static const PlanBlock *keep_all(Evaluator *e, Arena *keep) {
             e->meter->columns[plan->stored[i]].bytes += arena_used(keep) - used;
     }
     for (size_t i = 1; e->status == 0 && i < plan->spaces.n; i++) {
-        if (plan->spaces.items[i].is_stored)
-            keep_offsets(e, &e->frames[i], n, keep, &offsets[plan->spaces.items[i].store]);
+        const EntryFrame *frame = &e->frames[i];
+        ListOffsets *kept = &offsets[plan->spaces.items[i].store];
+
+        if (!plan->spaces.items[i].is_stored)
+            continue;
+        kept->starts = keep_bytes(e, keep, frame->starts, (n + 1) * sizeof(uint32_t));
+        if (column_has_states(frame->list_states, n))
+            kept->list_states = keep_bytes(e, keep, frame->list_states, n);
     }
     *block = (PlanBlock){.n = n, .columns = columns, .offsets = offsets};
     return block;

@@ -66,15 +66,9 @@ void column_set(Column *column, size_t i, CelKind kind, CelValue v) {
     column->states[i] = state;
 }
 
-static CelValue timestamp_of(int64_t ns) {
-    int64_t sec = ns / NSEC_PER_SEC, rest = ns % NSEC_PER_SEC;
-
-    return rest >= 0 ? cel_timestamp(sec, (uint32_t)rest)
-                     : cel_timestamp(sec - 1, (uint32_t)(rest + NSEC_PER_SEC));
-}
-
 CelValue column_get(const Column *column, size_t i, CelKind kind) {
     uint8_t state = column->states ? column->states[i] : COLUMN_OK;
+    int64_t sec, rest;
 
     if (state >= COLUMN_ERROR)
         return column_error();
@@ -86,7 +80,10 @@ CelValue column_get(const Column *column, size_t i, CelKind kind) {
     case LANE_DOUBLE:
         return cel_double(column->doubles[i]);
     default:
-        return timestamp_of(column->ints[i]);
+        sec = column->ints[i] / NSEC_PER_SEC;
+        rest = column->ints[i] % NSEC_PER_SEC;
+        return rest >= 0 ? cel_timestamp(sec, (uint32_t)rest)
+                         : cel_timestamp(sec - 1, (uint32_t)(rest + NSEC_PER_SEC));
     }
 }
 

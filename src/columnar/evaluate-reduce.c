@@ -15,12 +15,9 @@ void reduce_apply_predicate(uint8_t *include, size_t n, KernelOperand predicate)
 
 /* NULL: no memory. */
 static const uint8_t *combine_predicates(Evaluator *e, const PlanReduction *reduction, size_t n) {
-    if (n > e->include_capacity || !e->include) {
-        e->include_capacity = n > 2 * e->include_capacity ? n : 2 * e->include_capacity;
-        e->include = ARENA_RAW(e->arena, uint8_t, e->include_capacity);
-        if (!evaluator_check(e, e->include, -ENOMEM))
-            return NULL;
-    }
+    e->include = evaluator_grow(e, e->include, &e->include_capacity, n, 1);
+    if (!e->include)
+        return NULL;
     memset(e->include, COLUMN_TRUE, n);
     for (uint32_t i = 0; i < reduction->n_predicates; i++)
         reduce_apply_predicate(e->include, n, evaluator_operand(e, reduction->predicates[i]));

@@ -17,13 +17,13 @@ static const PlanColumn *column_of(const Evaluator *e, const PlanInput *input) {
     return plan_column_at(e->plan, input->column);
 }
 
-/* The values that are the same for all entries. */
-static void set_inputs(Evaluator *e, const PlanCode *code) {
+void evaluator_set_inputs(Evaluator *e, const PlanCode *code) {
     for (uint32_t i = 0; i < code->n_inputs; i++) {
         const PlanInput *input = &code->inputs[i];
 
-        if (input->kind == PLAN_INPUT_VARIABLE)
-            e->inputs[i] = e->variables ? e->variables[input->column] : cel_absent();
+        e->inputs[i] = cel_absent();
+        if (input->kind == PLAN_INPUT_VARIABLE && e->variables)
+            e->inputs[i] = e->variables[input->column];
         else if (input->kind == PLAN_INPUT_COLUMN && plan_column_is_single(column_of(e, input)))
             e->inputs[i] = evaluator_single(e, column_of(e, input));
     }
@@ -108,7 +108,7 @@ void evaluate_scalar(Evaluator *e, const PlanColumn *column) {
     if (!open_result(e, column, reg, &entries, &n))
         return;
     make_texts(e, column);
-    set_inputs(e, column->code);
+    evaluator_set_inputs(e, column->code);
     for (size_t i = 0; e->status == 0 && i < n; i++) {
         size_t entry = entries ? entries[i] : i;
         CelValue v;
@@ -340,7 +340,7 @@ void evaluate_by_string(Evaluator *e, const PlanColumn *column) {
         return;
     if (!open_cache(e, &by))
         return;
-    set_inputs(e, column->code);
+    evaluator_set_inputs(e, column->code);
     by_text(e, &by, entries, n);
 }
 

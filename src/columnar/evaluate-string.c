@@ -169,7 +169,7 @@ static bool make_texts(Evaluator *e, const Side *side) {
     return side->is_one || evaluator_texts(e, side->column, side->reg);
 }
 
-/* One side has no value for all entries, so the other's strings do not matter. */
+/* One side has no value in any entry, so the strings of the other do not matter. */
 static void same_as_none(const Evaluator *e, const Side *text, uint8_t state, ColumnRegister *out) {
     size_t n = e->frames[text->column->space].n;
 

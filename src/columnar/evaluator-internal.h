@@ -171,6 +171,17 @@ static inline uint32_t entry_frame_row(const EntryFrame *frame, size_t entry) {
     return frame->rows ? frame->rows[entry] : frame->first + (uint32_t)entry;
 }
 
+/* Work that was done since @work_before is for column (or space) @number. */
+static inline void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before) {
+    if (e->meter)
+        e->meter->columns[number].work += e->work - work_before;
+}
+
+static inline void evaluator_note_space(Evaluator *e, uint32_t number, uint64_t work_before) {
+    if (e->meter)
+        e->meter->spaces[number].work += e->work - work_before;
+}
+
 /* Allocates the shared parts. Check the status afterwards. */
 void evaluator_begin(Evaluator *e, uint32_t n_registers);
 
@@ -184,6 +195,11 @@ static inline bool evaluator_check(Evaluator *e, bool is_ok, int status) {
 static inline ColumnRegister *evaluator_register(const Evaluator *e, const PlanColumn *column) {
     return &e->registers[e->session ? column->reg : column->block_reg];
 }
+
+/* @buffer, whose @capacity is at least @n elements of @size bytes, or a larger one, whose
+ * content is undefined. NULL: no memory. */
+void *evaluator_grow(Evaluator *e, void *buffer, size_t *capacity, size_t n, size_t size)
+    MUST_CHECK;
 
 /* Makes room for @n entries of a lane and states. False: no memory. */
 bool register_open(Evaluator *e, ColumnRegister *reg, ColumnLane lane, size_t n) MUST_CHECK;
@@ -220,9 +236,15 @@ CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variab
 /* After each evaluation, when its result is in a lane. False: the status is set. */
 bool evaluator_continue(Evaluator *e) MUST_CHECK;
 
+/* A method: computes @column for the current entries of its space. */
+typedef void Evaluate(Evaluator *e, const PlanColumn *column);
+Evaluate evaluate_scalar, evaluate_by_string, evaluate_same_string, evaluate_choose, evaluate_leaf,
+    evaluate_load, evaluate_keyed, evaluate_reduce, evaluate_group, evaluate_lookup;
+
 /* evaluate-scalar.c */
-void evaluate_scalar(Evaluator *e, const PlanColumn *column);
-void evaluate_by_string(Evaluator *e, const PlanColumn *column);
+
+/* Sets the inputs of @code that are the same for all entries; others are absent. */
+void evaluator_set_inputs(Evaluator *e, const PlanCode *code);
 
 /* The list of space @space for entry @entry of the rows' frame. */
 CelValue evaluator_list(Evaluator *e, const PlanSpace *space, size_t entry);
@@ -231,8 +253,6 @@ CelValue evaluator_list(Evaluator *e, const PlanSpace *space, size_t entry);
 void evaluate_fallbacks(Evaluator *e, uint32_t node, CelKind kind, ColumnRegister *reg);
 
 /* evaluate-string.c */
-void evaluate_same_string(Evaluator *e, const PlanColumn *column);
-void evaluate_choose(Evaluator *e, const PlanColumn *column);
 
 /* The strings of a column, one an entry. */
 bool evaluator_texts(Evaluator *e, const PlanColumn *column, ColumnRegister *reg) MUST_CHECK;
@@ -299,22 +319,10 @@ void reduce_end(ReduceOp op, const ReduceState *result, Column *out, size_t i);
 void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries, size_t from,
     size_t n, ColumnRegister *reg);
 
-/* meter.c: work that was done since @work_before is for column (or space) @number. */
-void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before);
-void evaluator_note_space(Evaluator *e, uint32_t number, uint64_t work_before);
-
 /* block.c */
-void evaluate_leaf(Evaluator *e, const PlanColumn *column);
 void evaluate_range(Evaluator *e, uint32_t space);
 
 /* session.c */
 
 /* Sets the rows' frame to @n rows from @first on. */
 void evaluator_set_range(Evaluator *e, uint32_t first, size_t n);
-void evaluate_load(Evaluator *e, const PlanColumn *column);
-void evaluate_keyed(Evaluator *e, const PlanColumn *column);
-
-/* session-loop.c */
-void evaluate_reduce(Evaluator *e, const PlanColumn *column);
-void evaluate_group(Evaluator *e, const PlanColumn *column);
-void evaluate_lookup(Evaluator *e, const PlanColumn *column);

@@ -18,7 +18,16 @@ void evaluator_begin(Evaluator *e, uint32_t n_registers) {
     (void)evaluator_check(e, e->registers && e->frames && e->inputs && e->buffers, -ENOMEM);
 }
 
-/* Memory that grows is doubled; its content is gone. */
+/* Memory that grows is doubled. */
+void *evaluator_grow(Evaluator *e, void *buffer, size_t *capacity, size_t n, size_t size) {
+    if (buffer && n <= *capacity)
+        return buffer;
+    *capacity = n > 2 * *capacity ? n : 2 * *capacity;
+    buffer = arena_alloc(e->arena, *capacity * size);
+    (void)evaluator_check(e, buffer, -ENOMEM);
+    return buffer;
+}
+
 bool register_open(Evaluator *e, ColumnRegister *reg, ColumnLane lane, size_t n) {
     if (n > reg->capacity || !reg->states) {
         reg->capacity = n > 2 * reg->capacity ? n : 2 * reg->capacity;
@@ -70,12 +79,9 @@ static void clear(ColumnRegister *reg, size_t n) {
 }
 
 static bool open_known(Evaluator *e, ColumnRegister *reg, size_t n) {
-    if (n > reg->known_capacity || !reg->known) {
-        reg->known = ARENA_RAW(e->arena, uint8_t, n);
-        reg->known_capacity = n;
-        if (!evaluator_check(e, reg->known, -ENOMEM))
-            return false;
-    }
+    reg->known = evaluator_grow(e, reg->known, &reg->known_capacity, n, 1);
+    if (!reg->known)
+        return false;
     memset(reg->known, 0, n);
     clear(reg, n);
     return true;
@@ -85,11 +91,7 @@ static bool open_known(Evaluator *e, ColumnRegister *reg, size_t n) {
 static uint32_t *open_buffer(Evaluator *e, size_t n) {
     SelectionBuffer *buffer = &e->buffers[e->depth];
 
-    if (n > buffer->capacity || !buffer->entries) {
-        buffer->entries = ARENA_RAW(e->arena, uint32_t, n);
-        buffer->capacity = n;
-        (void)evaluator_check(e, buffer->entries, -ENOMEM);
-    }
+    buffer->entries = evaluator_grow(e, buffer->entries, &buffer->capacity, n, sizeof(uint32_t));
     return buffer->entries;
 }
 
@@ -164,18 +166,15 @@ CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variab
 }
 
 /* The last evaluation's memory is not needed any more: its result is in a lane. */
-static void reset_scratch(PlanSession *session) {
-    if (!session->scratch || session->keeps_scratch || arena_used(session->scratch) < SCRATCH_USED)
-        return;
-    arena_reset(session->scratch);
-    session->cached_row = NO_ROW;
-}
-
 bool evaluator_continue(Evaluator *e) {
-    if (e->session)
-        reset_scratch(e->session);
-    else if (e->scratch && arena_used(e->scratch) >= SCRATCH_USED)
-        arena_reset(e->scratch);
+    PlanSession *session = e->session;
+    Arena *scratch = session ? session->scratch : e->scratch;
+
+    if (scratch && !(session && session->keeps_scratch) && arena_used(scratch) >= SCRATCH_USED) {
+        arena_reset(scratch);
+        if (session)
+            session->cached_row = NO_ROW;
+    }
     if (e->n_evaluations % ASK_EVERY == 0 || e->fuel_used >= ASK_FUEL) {
         e->fuel_used = 0;
         evaluator_check_deadline(e);
@@ -251,7 +250,7 @@ static void evaluate_spread(Evaluator *e, const PlanColumn *column) {
 }
 
 static void evaluate_column(Evaluator *e, const PlanColumn *column) {
-    static void (*const methods[])(Evaluator * e, const PlanColumn *column) = {
+    static Evaluate *const methods[] = {
         [METHOD_SCALAR] = evaluate_scalar,
         [METHOD_BY_STRING] = evaluate_by_string,
         [METHOD_LEAF] = evaluate_leaf,
@@ -321,16 +320,10 @@ static void step_column(Evaluator *e, uint32_t number, bool is_loaded) {
 }
 
 static bool meets(PlanCondition condition, uint8_t state) {
-    switch (condition) {
-    case WHERE_NOT_FALSE:
-        return state != COLUMN_FALSE;
-    case WHERE_NOT_TRUE:
-        return state != COLUMN_TRUE;
-    case WHERE_TRUE:
-        return state == COLUMN_TRUE;
-    default:
-        return state == COLUMN_FALSE;
-    }
+    bool of_true = condition == WHERE_TRUE || condition == WHERE_NOT_TRUE;
+    bool is_wanted = condition == WHERE_TRUE || condition == WHERE_FALSE;
+
+    return (state == (of_true ? COLUMN_TRUE : COLUMN_FALSE)) == is_wanted;
 }
 
 /* A single value selects all entries, or none. */

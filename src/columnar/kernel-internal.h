@@ -34,6 +34,17 @@ enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor tr
  * out->states). */
 void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
 
+/* A loop over entries of type A and B. */
+#define KERNEL_LOOP(name, A, B, R, expression)                                                     \
+    KERNEL_INLINE void name##_loop(bool a_single, bool b_single, size_t n, const A *restrict a,    \
+        const B *restrict b, R *restrict out) {                                                    \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            A x = a[a_single ? 0 : i];                                                             \
+            B y = b[b_single ? 0 : i];                                                             \
+            out[i] = (R)(expression);                                                              \
+        }                                                                                          \
+    }
+
 /* Operations that never fail. A: the type of the operands' entries in member @am; R, @rm: the
  * result's. A result of bytes is the states of a bool. */
 #define KERNEL_UNARY(name, A, am, R, rm, expression)                                               \
@@ -54,14 +65,7 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
     }
 
 #define KERNEL_BINARY(name, A, am, B, bm, R, rm, expression)                                       \
-    KERNEL_INLINE void name##_loop(bool a_single, bool b_single, size_t n, const A *restrict a,    \
-        const B *restrict b, R *restrict out) {                                                    \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            A x = a[a_single ? 0 : i];                                                             \
-            B y = b[b_single ? 0 : i];                                                             \
-            out[i] = (R)(expression);                                                              \
-        }                                                                                          \
-    }                                                                                              \
+    KERNEL_LOOP(name, A, B, R, expression)                                                         \
     KERNEL name(const KernelArgs *args) {                                                          \
         const bool has_own = sizeof(R) == sizeof(uint8_t); /* out->states */                       \
         const KernelOperand *a = &args->operands[0], *b = &args->operands[1];                      \

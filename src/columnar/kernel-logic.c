@@ -36,14 +36,7 @@ KERNEL_INLINE uint8_t worst(uint8_t x, uint8_t y) {
 }
 
 #define LOGIC(name, expression)                                                                    \
-    KERNEL_INLINE void name##_loop(bool a_single, bool b_single, size_t n,                         \
-        const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *restrict out) {             \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            uint8_t x = a[a_single ? 0 : i];                                                       \
-            uint8_t y = b[b_single ? 0 : i];                                                       \
-            out[i] = (uint8_t)(expression);                                                        \
-        }                                                                                          \
-    }                                                                                              \
+    KERNEL_LOOP(name, uint8_t, uint8_t, uint8_t, expression)                                       \
     KERNEL kernel_##name(const KernelArgs *args) {                                                 \
         const KernelOperand *a = &args->operands[0], *b = &args->operands[1];                      \
         KERNEL_SHAPES(name##_loop, a->is_single, b->is_single, args->n, a->column->states,         \
@@ -82,28 +75,13 @@ KERNEL kernel_not(const KernelArgs *args) {
         not_loop(false, args->n, a, args->out->states);
 }
 
-static void copy_values(const Column *from, bool is_single, size_t n, Column *out) {
-    size_t step = !is_single;
-
-    switch (out->lane) {
-    case LANE_INT:
-    case LANE_TIME:
-        for (size_t i = 0; i < n; i++)
-            out->ints[i] = from->ints[step * i];
-        break;
-    case LANE_DOUBLE:
-        for (size_t i = 0; i < n; i++)
-            out->doubles[i] = from->doubles[step * i];
-        break;
-    default:
-        break;
-    }
-}
-
+/* The bits of a double are copied as those of an int. */
 static void copy_column(const KernelOperand *operand, size_t n, Column *out) {
     const uint8_t *states = operand->column->states;
+    size_t step = !operand->is_single;
 
-    copy_values(operand->column, operand->is_single, n, out);
+    for (size_t i = 0; out->lane != LANE_BOOL && i < n; i++)
+        out->ints[i] = operand->column->ints[step * i];
     if (!states || (out->lane != LANE_BOOL && operand->is_single && *states == COLUMN_OK))
         out->states = NULL;
     else if (operand->is_single)
@@ -116,17 +94,14 @@ void kernel_copy(const KernelArgs *args) {
     copy_column(&args->operands[0], args->n, args->out);
 }
 
-#define CHOOSE(name, T)                                                                            \
-    KERNEL_INLINE void name(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,     \
-        const T *restrict a, const T *restrict b, T *restrict out) {                               \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            T x = a[a_single ? 0 : i], y = b[b_single ? 0 : i];                                    \
-            out[i] = c[i] == COLUMN_TRUE ? x : y;                                                  \
-        }                                                                                          \
-    }
+KERNEL_INLINE void choose_values(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,
+    const int64_t *restrict a, const int64_t *restrict b, int64_t *restrict out) {
+    for (size_t i = 0; i < n; i++) {
+        int64_t x = a[a_single ? 0 : i], y = b[b_single ? 0 : i];
 
-CHOOSE(choose_ints, int64_t)
-CHOOSE(choose_doubles, double)
+        out[i] = c[i] == COLUMN_TRUE ? x : y;
+    }
+}
 
 /* The condition's where it has no value. */
 KERNEL_INLINE void choose_states(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,
@@ -169,27 +144,6 @@ KERNEL_INLINE void merge_states(const KernelArgs *args) {
         condition, a_states ? a_states : &fine, b_states ? b_states : &fine, args->out->states);
 }
 
-#define CHOOSE_IN(member)                                                                          \
-    KERNEL_SHAPES(choose_##member, a->is_single, b->is_single, args->n,                            \
-        args->operands[0].column->states, a->column->member, b->column->member, args->out->member)
-
-KERNEL_INLINE void choose_columns(const KernelArgs *args) {
-    const KernelOperand *a = &args->operands[1], *b = &args->operands[2];
-
-    switch (args->out->lane) {
-    case LANE_INT:
-    case LANE_TIME:
-        CHOOSE_IN(ints);
-        break;
-    case LANE_DOUBLE:
-        CHOOSE_IN(doubles);
-        break;
-    default:
-        break;
-    }
-    merge_states(args);
-}
-
 /* A condition that is the same for all rows. */
 static void choose_side(const KernelArgs *args, uint8_t condition) {
     uint8_t *states = args->out->states;
@@ -202,8 +156,15 @@ static void choose_side(const KernelArgs *args, uint8_t condition) {
 }
 
 KERNEL kernel_choose(const KernelArgs *args) {
-    if (args->operands[0].is_single)
-        choose_side(args, args->operands[0].column->states[0]);
-    else
-        choose_columns(args);
+    const KernelOperand *a = &args->operands[1], *b = &args->operands[2];
+    const uint8_t *condition = args->operands[0].column->states;
+
+    if (args->operands[0].is_single) {
+        choose_side(args, condition[0]);
+        return;
+    }
+    if (args->out->lane != LANE_BOOL)
+        KERNEL_SHAPES(choose_values, a->is_single, b->is_single, args->n, condition,
+            a->column->ints, b->column->ints, args->out->ints);
+    merge_states(args);
 }

@@ -117,8 +117,6 @@ COMPARE(le_double_int, double, doubles, int64_t, ints, <=)
 COMPARE(gt_double_int, double, doubles, int64_t, ints, >)
 COMPARE(ge_double_int, double, doubles, int64_t, ints, >=)
 
-/* --- times ------------------------------------------------------------------------------- */
-
 /* Instants in nanoseconds since 1970, and durations, as in lib-time.c. The lane holds the years
  * 1677 to 2262: an instant that leaves it may be a good timestamp, so it is FALLBACK; a difference
  * that does not fit the lane is no duration, so it is an error. */

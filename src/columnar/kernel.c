@@ -1,5 +1,5 @@
-/* Which kernel: by the operation, by the lane where it takes any, by the overload of a call. Only
- * the libraries' own overloads have one: a host's function of the same name does something else. */
+/* Finds the kernel of a node: by its operation, by the lane where it takes any, by the overload.
+ * Only the libraries' overloads have one: a host's function of that name does something else. */
 
 #include "columnar/kernel.h"
 

@@ -16,9 +16,7 @@ PlanMeter *plan_meter_new(const Plan *plan, uint64_t work_max, Arena *arena) {
         .is_seen = ARENA_ARRAY(arena, bool, plan->columns.n),
         .has_space = ARENA_ARRAY(arena, bool, plan->spaces.n),
     };
-    return meter->columns && meter->spaces && meter->stack && meter->is_seen && meter->has_space
-               ? meter
-               : NULL;
+    return arena_has_failed(arena) ? NULL : meter;
 }
 
 bool plan_meter_is_over(const PlanMeter *meter) {
@@ -27,16 +25,6 @@ bool plan_meter_is_over(const PlanMeter *meter) {
 
 uint64_t plan_meter_work(const PlanMeter *meter) {
     return meter->work;
-}
-
-void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before) {
-    if (e->meter)
-        e->meter->columns[number].work += e->work - work_before;
-}
-
-void evaluator_note_space(Evaluator *e, uint32_t number, uint64_t work_before) {
-    if (e->meter)
-        e->meter->spaces[number].work += e->work - work_before;
 }
 
 static void add(PlanCost *total, const PlanCost *cost) {

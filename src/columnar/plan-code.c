@@ -1,6 +1,6 @@
-/* Scalar code for a part of the graph. The part is copied into a small graph in which columns, the
- * row variable and the loop's variable are variables, numbered as the code's inputs; so code and
- * time are as long as the part, however large the graph is. */
+/* Compiles scalar code for a part of the graph. The part is copied into a small graph in which
+ * columns, the row and the loop's variable are variables, numbered as the code's inputs. So code
+ * size and time depend on the part, not on the graph. */
 
 #include <stdlib.h>
 
@@ -27,8 +27,8 @@ static bool is_cheap(const Planner *p, const CelGraphNode *node) {
            (node->op == OP_FIELD && cel_graph_node(p->graph, node->args[0])->op == OP_VARIABLE);
 }
 
-/* Whether it is better to read @column than to compute it here: always if it is computed earlier
- * than the code runs; else if it is no scalar code itself, or needed anyway. */
+/* Whether the code reads @column instead of computing it: always if the column is computed earlier
+ * than the code runs; else if it is needed anyway, or not computed by scalar code itself. */
 static bool is_worth(const Cutter *c, const PlanColumn *column) {
     const CelGraphNode *node = cel_graph_node(c->p->graph, column->node);
 
@@ -39,11 +39,11 @@ static bool is_worth(const Cutter *c, const PlanColumn *column) {
     if (c->frequency == PLAN_ONCE)
         return node->uses > 1 && !is_cheap(c->p, node);
     if (node->op == OP_OPT_GET && planner_is_or_value(c->p, c->root))
-        return false; /* it is fetched there and then */
+        return false; /* the orValue() itself fetches it */
     return column->lane == LANE_TEXT;
 }
 
-/* Whether @number is an input, and which. */
+/* Whether @number is an input of the code; which one, into @ret. */
 static bool find_input(const Cutter *c, uint32_t number, PlanInput *ret) {
     const CelGraphNode *node = cel_graph_node(c->p->graph, number);
     const PlanSpace *space = &c->p->plan->spaces.items[c->space];
@@ -95,13 +95,6 @@ static void walk(Cutter *c) {
         qsort(c->parts.items, c->parts.n, sizeof(Part), plan_compare_nodes);
 }
 
-static uint32_t copy_of(const Cutter *c, uint32_t node) {
-    const Part key = {.node = node};
-    const Part *found = bsearch(&key, c->parts.items, c->parts.n, sizeof(Part), plan_compare_nodes);
-
-    return found->copy;
-}
-
 static uint32_t copy_part(const Cutter *c, const Part *part, CelGraph *graph) {
     CelGraphNode node = *cel_graph_node(c->p->graph, part->node);
     uint32_t *args;
@@ -116,13 +109,17 @@ static uint32_t copy_part(const Cutter *c, const Part *part, CelGraph *graph) {
         node.n_overloads = 0;
     }
     args = ARENA_RAW(c->p->mini, uint32_t, node.n_args);
-    for (uint32_t k = 0; args && k < node.n_args; k++)
-        args[k] = copy_of(c, node.args[k]);
+    for (uint32_t k = 0; args && k < node.n_args; k++) {
+        const Part *of_arg =
+            bsearch(&node.args[k], c->parts.items, c->parts.n, sizeof(Part), plan_compare_nodes);
+
+        args[k] = of_arg->copy;
+    }
     node.args = args;
     return args ? cel_graph_add(graph, &node) : CEL_NO_NODE;
 }
 
-/* The root has the highest number of all. */
+/* Parts are sorted by number and the root's is the highest, so its copy is the last node. */
 const PlanCode *planner_code(
     Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row) {
     Cutter c = {.p = p, .space = space, .root = node, .frequency = frequency, .from_row = from_row};
@@ -146,5 +143,7 @@ const PlanCode *planner_code(
         return NULL;
     }
     *made = (PlanCode){code, c.inputs.items, (uint32_t)c.inputs.n};
+    if (made->n_inputs > p->plan->n_inputs_max)
+        p->plan->n_inputs_max = made->n_inputs;
     return made;
 }

@@ -98,16 +98,20 @@ bool planner_frequency(const Planner *p, uint32_t space, uint32_t number, PlanFr
     return true;
 }
 
-/* A constant's type may say less than its kind: then it has no lane. */
-static ColumnLane lane_of(const CelGraphNode *node) {
-    if (node->op == OP_CONSTANT && node->constant.kind != node->type->value_kind)
-        return LANE_NONE;
-    return column_lane_of(node->type);
+bool planner_set_input(Planner *p, PlanColumn *column, uint32_t input) {
+    uint32_t *inputs = planner_check(p, ARENA_NEW(p->arena, uint32_t));
+
+    if (!inputs)
+        return false;
+    *inputs = input;
+    column->inputs = inputs;
+    column->n_inputs = 1;
+    return true;
 }
 
 static uint32_t find_spread(Planner *p, uint32_t space, uint32_t of_row) {
     const PlanColumn *row = plan_column_at(p->plan, of_row);
-    uint32_t known, *input;
+    uint32_t known;
     PlanColumn spread = {
         .node = row->node,
         .space = space,
@@ -115,17 +119,11 @@ static uint32_t find_spread(Planner *p, uint32_t space, uint32_t of_row) {
         .frequency = row->frequency,
         .lane = row->lane,
         .kind = row->kind,
-        .n_inputs = 1,
     };
 
     if (is_known(p, space, row->node, &known))
         return known;
-    input = planner_check(p, ARENA_NEW(p->arena, uint32_t));
-    if (!input)
-        return NO_COLUMN;
-    *input = of_row;
-    spread.inputs = input;
-    return planner_add(p, &spread, true);
+    return planner_set_input(p, &spread, of_row) ? planner_add(p, &spread, true) : NO_COLUMN;
 }
 
 uint32_t planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency) {
@@ -232,21 +230,18 @@ static bool choose_source(Planner *p, PlanColumn *column) {
 
 /* The host's, by a key that is computed once. */
 static bool try_keyed(Planner *p, PlanColumn *column) {
-    uint32_t key, *input;
+    uint32_t key, input;
 
     if (column->frequency != PLAN_PER_BATCH || column->space != ROW_SPACE || !p->host->keyed_leaf)
         return false;
     column->leaf = p->host->keyed_leaf(p->host, p->graph, column->node, &key);
-    input = column->leaf != PLAN_NO_LEAF ? planner_check(p, ARENA_NEW(p->arena, uint32_t)) : NULL;
-    if (!input)
+    if (column->leaf == PLAN_NO_LEAF)
         return false;
-    *input = planner_find(p, ROW_SPACE, key, PLAN_PER_BATCH);
-    if (*input == NO_COLUMN || !plan_column_is_single(plan_column_at(p->plan, *input)))
+    input = planner_find(p, ROW_SPACE, key, PLAN_PER_BATCH);
+    if (input == NO_COLUMN || !plan_column_is_single(plan_column_at(p->plan, input)))
         return false;
     column->method = METHOD_KEYED;
-    column->inputs = input;
-    column->n_inputs = 1;
-    return true;
+    return planner_set_input(p, column, input);
 }
 
 bool planner_is_or_value(const Planner *p, uint32_t number) {
@@ -309,8 +304,14 @@ static bool classify_single(Planner *p, PlanColumn *column) {
 
 void planner_classify(Planner *p, uint32_t space, uint32_t node) {
     const CelGraphNode *of = cel_graph_node(p->graph, node);
+    /* A constant's type may say less than its kind: then it has no lane. */
+    bool has_no_lane = of->op == OP_CONSTANT && of->constant.kind != of->type->value_kind;
     PlanColumn column = {
-        .node = node, .space = space, .kind = of->type->value_kind, .lane = (uint8_t)lane_of(of)};
+        .node = node,
+        .space = space,
+        .kind = of->type->value_kind,
+        .lane = (uint8_t)(has_no_lane ? LANE_NONE : column_lane_of(of->type)),
+    };
     bool has_lane = column.lane != LANE_NONE, is_column;
     PlanFrequency frequency;
     uint32_t known;
@@ -336,31 +337,41 @@ void planner_classify(Planner *p, uint32_t space, uint32_t node) {
 }
 
 /* Adds @node to @found unless it is there. */
-static void collect(Planner *p, uint32_t node, PlanNodes *found) {
+static void collect(Planner *p, uint32_t node, PlanCopies *found) {
     if (node >= p->n_seen || p->marks[node] == p->mark)
         return;
     p->marks[node] = p->mark;
-    PLAN_PUSH(p, found, p->scratch, node);
+    PLAN_PUSH(p, found, p->scratch, (PlanCopy){.node = node});
+}
+
+PlanCopies planner_collect(Planner *p, uint32_t root, uint8_t bits, bool is_exact) {
+    PlanCopies found = {0};
+
+    p->mark++;
+    collect(p, root, &found);
+    for (size_t i = 0; i < found.n; i++) {
+        const CelGraphNode *at = cel_graph_node(p->graph, found.items[i].node);
+
+        for (uint32_t k = 0; k < at->n_args; k++) {
+            uint8_t levels = cel_graph_node(p->graph, at->args[k])->levels;
+
+            if (is_exact ? levels == bits : levels & bits)
+                collect(p, at->args[k], &found);
+        }
+    }
+    if (found.n > 0)
+        qsort(found.items, found.n, sizeof(PlanCopy), plan_compare_nodes);
+    return found;
 }
 
 void planner_classify_below(Planner *p, uint32_t space, uint32_t node) {
     uint8_t bit = level_bit(space);
-    PlanNodes found = {0};
+    PlanCopies found = {0};
 
-    p->mark++;
     if (cel_graph_node(p->graph, node)->levels == bit)
-        collect(p, node, &found);
-    for (size_t i = 0; i < found.n; i++) {
-        const CelGraphNode *at = cel_graph_node(p->graph, found.items[i]);
-
-        for (uint32_t k = 0; k < at->n_args; k++)
-            if (cel_graph_node(p->graph, at->args[k])->levels == bit)
-                collect(p, at->args[k], &found);
-    }
-    if (found.n > 0)
-        qsort(found.items, found.n, sizeof(uint32_t), plan_compare_nodes);
+        found = planner_collect(p, node, bit, /* is_exact= */ true);
     for (size_t i = 0; i < found.n; i++)
-        planner_classify(p, space, found.items[i]);
+        planner_classify(p, space, found.items[i].node);
 }
 
 /* Memory for the flags of @n nodes, with more to come. */

@@ -120,7 +120,8 @@ typedef struct PlanReduction {
     bool is_total;  /* GROUP of rows: known with the table, from columns that are kept */
     uint32_t space; /* ROW_SPACE: of a group's rows */
     uint32_t n_predicates;
-    const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order */
+    const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order;
+                                 * behind them the value, if there is one */
     uint32_t value;             /* column; NO_COLUMN: none */
     uint32_t partial;        /* GROUP: the column of the same for each row alone, kept; or none */
     PlanSteps steps;         /* for elements in a session */
@@ -152,7 +153,7 @@ typedef struct PlanColumn {
     uint32_t leaf;      /* LEAF, KEYED */
     uint32_t reg;       /* register in a session, or the number of the single value */
     uint32_t block_reg; /* register while a block is made */
-    uint32_t cache;     /* BY_STRING, KEYED in a session: the number of its cache */
+    uint32_t cache;     /* METHOD_BY_STRING, METHOD_KEYED in a session: number of its cache */
     Kernel *kernel;
     const PlanCode *code;
     PlanReduction *reduction;
@@ -266,7 +267,17 @@ bool planner_frequency(const Planner *p, uint32_t space, uint32_t node, PlanFreq
 /* Adds the column that @node could be in @space, if it could. Its arguments were seen before. */
 void planner_classify(Planner *p, uint32_t space, uint32_t node);
 
-/* The same for everything below @node that reads the variable of @space. */
+/* A node, and its number in a copy of a part of the graph. */
+typedef struct PlanCopy {
+    uint32_t node, copy;
+} PlanCopy;
+typedef VEC(PlanCopy) PlanCopies;
+
+/* @root and everything below it that reads a variable of the levels @bits (of exactly these), by
+ * rising numbers. */
+PlanCopies planner_collect(Planner *p, uint32_t root, uint8_t bits, bool is_exact);
+
+/* The same as planner_classify() for everything below @node that reads the variable of @space. */
 void planner_classify_below(Planner *p, uint32_t space, uint32_t node);
 
 /* Whether @node is x.orValue(y), for some optional x. */
@@ -274,6 +285,9 @@ bool planner_is_or_value(const Planner *p, uint32_t node);
 
 /* The column of @node for a computation in @space at @frequency, or NO_COLUMN. */
 uint32_t planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency);
+
+/* Makes column @input the only one of @column. False: no memory. */
+bool planner_set_input(Planner *p, PlanColumn *column, uint32_t input);
 
 /* A new column; a copy of @column. @is_found: under its space and node. */
 uint32_t planner_add(Planner *p, const PlanColumn *column, bool is_found);
@@ -286,10 +300,10 @@ void planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column);
 /* A reduction, in nodes. */
 typedef struct ReductionShape {
     ReduceOp op;
-    uint32_t list;                         /* without all filters */
-    uint32_t predicates[PLAN_FILTERS_MAX]; /* the innermost first */
+    uint32_t list;                        /* without all filters */
+    uint32_t parts[PLAN_FILTERS_MAX + 1]; /* predicates, the innermost first, then the value */
     uint32_t n_predicates;
-    uint32_t value; /* CEL_NO_NODE: none */
+    bool has_value;
     uint32_t level;
     bool has_level;
 } ReductionShape;

@@ -54,30 +54,31 @@ static bool fits_value(const Planner *p, const PlanReduction *reduction) {
 /* The reduction over @space of a column of @frequency; NULL: parts of it are no columns. */
 static PlanReduction *make_reduction(
     Planner *p, const ReductionShape *shape, uint32_t space, PlanFrequency frequency) {
+    uint32_t n_parts = shape->n_predicates + shape->has_value;
     PlanReduction *made = planner_check(p, ARENA_NEW(p->arena, PlanReduction));
-    uint32_t *predicates = planner_check(p, ARENA_RAW(p->arena, uint32_t, shape->n_predicates));
+    uint32_t *parts = planner_check(p, ARENA_RAW(p->arena, uint32_t, n_parts));
 
     if (p->failed)
         return NULL;
+    for (uint32_t i = 0; i < n_parts; i++) {
+        parts[i] = find_part(p, space, shape->parts[i], frequency);
+        if (parts[i] == NO_COLUMN ||
+            (i < shape->n_predicates && plan_column_at(p->plan, parts[i])->lane != LANE_BOOL))
+            return NULL;
+    }
     *made = (PlanReduction){
         .op = (uint8_t)shape->op,
         .space = space,
         .n_predicates = shape->n_predicates,
-        .predicates = predicates,
-        .value = NO_COLUMN,
+        .predicates = parts,
+        .value = shape->has_value ? parts[shape->n_predicates] : NO_COLUMN,
         .partial = NO_COLUMN,
     };
-    for (uint32_t i = 0; i < shape->n_predicates; i++) {
-        predicates[i] = find_part(p, space, shape->predicates[i], frequency);
-        if (predicates[i] == NO_COLUMN || plan_column_at(p->plan, predicates[i])->lane != LANE_BOOL)
-            return NULL;
-    }
-    if (shape->value != CEL_NO_NODE) {
-        made->value = find_part(p, space, shape->value, frequency);
-        if (made->value == NO_COLUMN)
-            return NULL;
-    }
     return fits_value(p, made) ? made : NULL;
+}
+
+static uint32_t count_parts(const PlanReduction *reduction) {
+    return reduction->n_predicates + (reduction->value != NO_COLUMN);
 }
 
 static PlanColumn column_of(
@@ -97,15 +98,8 @@ static PlanColumn column_of(
 /* The columns of the reduction are the column's inputs. */
 static uint32_t add_reduced(
     Planner *p, PlanColumn column, PlanReduction *reduction, bool is_found) {
-    uint32_t *inputs = planner_check(p, ARENA_RAW(p->arena, uint32_t, reduction->n_predicates + 1));
-
-    if (!inputs)
-        return NO_COLUMN;
-    for (uint32_t i = 0; i < reduction->n_predicates; i++)
-        inputs[column.n_inputs++] = reduction->predicates[i];
-    if (reduction->value != NO_COLUMN)
-        inputs[column.n_inputs++] = reduction->value;
-    column.inputs = inputs;
+    column.inputs = reduction->predicates;
+    column.n_inputs = count_parts(reduction);
     column.reduction = reduction;
     return planner_add(p, &column, is_found);
 }
@@ -134,10 +128,10 @@ typedef bool NodeTest(const Planner *p, uint32_t node);
 
 /* Whether a part of the loop's body is so. */
 static bool is_any(const Planner *p, const ReductionShape *shape, NodeTest *test) {
-    for (uint32_t i = 0; i < shape->n_predicates; i++)
-        if (test(p, shape->predicates[i]))
+    for (uint32_t i = 0; i < shape->n_predicates + shape->has_value; i++)
+        if (test(p, shape->parts[i]))
             return true;
-    return shape->value != CEL_NO_NODE && test(p, shape->value);
+    return false;
 }
 
 static bool reads_row(const Planner *p, uint32_t node) {
@@ -148,17 +142,15 @@ static bool reads_other_rows(const Planner *p, uint32_t node) {
     return p->reads_other_rows[node];
 }
 
-static bool is_fixed(const Planner *p, uint32_t column) {
-    return plan_column_at(p->plan, column)->frequency == PLAN_PRECOMPUTED ||
-           plan_column_at(p->plan, column)->is_constant;
-}
-
 /* Whether everything in it can be precomputed. */
 static bool is_precomputed(const Planner *p, const PlanReduction *reduction) {
-    for (uint32_t i = 0; i < reduction->n_predicates; i++)
-        if (!is_fixed(p, reduction->predicates[i]))
+    for (uint32_t i = 0; i < count_parts(reduction); i++) {
+        const PlanColumn *part = plan_column_at(p->plan, reduction->predicates[i]);
+
+        if (part->frequency != PLAN_PRECOMPUTED && !part->is_constant)
             return false;
-    return reduction->value == NO_COLUMN || is_fixed(p, reduction->value);
+    }
+    return true;
 }
 
 /* Counts and verdicts of rows add up to those of a group; sums and extremes of elements depend on
@@ -173,20 +165,15 @@ static bool adds_up(const PlanReduction *reduction) {
 /* The same reduction for each row alone. */
 static void add_partial(Planner *p, PlanColumn column, PlanReduction *reduction) {
     PlanReduction *partial = planner_check(p, ARENA_NEW(p->arena, PlanReduction));
-    uint32_t *predicates =
-        planner_check(p, ARENA_RAW(p->arena, uint32_t, reduction->n_predicates + 1u));
 
-    if (p->failed)
+    if (!partial)
         return;
     *partial = *reduction;
     column.space = ROW_SPACE;
     column.method = METHOD_REDUCE;
     column.frequency = PLAN_PRECOMPUTED;
     if (reduction->op == REDUCE_ONE) { /* the value is one more predicate of a count */
-        for (uint32_t i = 0; i < reduction->n_predicates; i++)
-            predicates[i] = reduction->predicates[i];
-        predicates[partial->n_predicates++] = reduction->value;
-        partial->predicates = predicates;
+        partial->n_predicates++;
         partial->value = NO_COLUMN;
         partial->op = REDUCE_COUNT;
         column.lane = LANE_INT;
@@ -198,8 +185,7 @@ static void add_partial(Planner *p, PlanColumn column, PlanReduction *reduction)
 static bool is_same_reduction(const PlanReduction *a, const PlanReduction *b) {
     return a->op == b->op && a->space == b->space && a->value == b->value &&
            a->n_predicates == b->n_predicates &&
-           (a->n_predicates == 0 ||
-               memcmp(a->predicates, b->predicates, a->n_predicates * sizeof(uint32_t)) == 0);
+           memcmp(a->predicates, b->predicates, a->n_predicates * sizeof(uint32_t)) == 0;
 }
 
 /* Whether it is known with the table: from columns of rows that are kept. */
@@ -273,17 +259,15 @@ static bool find_union(Planner *p, uint32_t list, PlanUnion *ret) {
 /* A union of a row's group: the row looks its value up. */
 static bool reduce_union(Planner *p, const ReductionShape *shape, uint32_t node) {
     PlanColumn lookup = column_of(p, ROW_SPACE, node, METHOD_LOOKUP, PLAN_PER_BATCH);
-    uint32_t *input = planner_check(p, ARENA_NEW(p->arena, uint32_t)), groups;
+    uint32_t groups, input;
     PlanUnion of;
 
-    if (!input || !find_union(p, shape->list, &of))
+    if (!find_union(p, shape->list, &of))
         return false;
     groups = space_of(p, SPACE_GROUPS, of.key);
-    *input = p->failed ? NO_COLUMN : reduce_groups(p, shape, &of, groups, node);
-    if (*input == NO_COLUMN)
+    input = p->failed ? NO_COLUMN : reduce_groups(p, shape, &of, groups, node);
+    if (input == NO_COLUMN || !planner_set_input(p, &lookup, input))
         return false;
-    lookup.inputs = input;
-    lookup.n_inputs = 1;
     (void)planner_add(p, &lookup, true);
     return true;
 }

@@ -19,16 +19,6 @@ static void need(Needs *n, uint32_t column, bool in_session) {
     PLAN_PUSH(n->p, &n->pending, n->p->scratch, (Pending){column, in_session});
 }
 
-/* Code, and room for its inputs. */
-static const PlanCode *code_of(
-    Needs *n, uint32_t space, uint32_t node, PlanFrequency frequency, bool from_row) {
-    const PlanCode *code = planner_code(n->p, space, node, frequency, from_row);
-
-    if (code && code->n_inputs > n->p->plan->n_inputs_max)
-        n->p->plan->n_inputs_max = code->n_inputs;
-    return code;
-}
-
 static void need_space(Needs *n, uint32_t number, bool is_stored) {
     PlanSpace *space = &n->p->plan->spaces.items[number];
     bool is_known = space->is_needed;
@@ -38,7 +28,7 @@ static void need_space(Needs *n, uint32_t number, bool is_stored) {
         return;
     space->is_stored |= is_stored;
     if (!is_known)
-        space->code = code_of(n, ROW_SPACE, space->of, PLAN_PRECOMPUTED, true);
+        space->code = planner_code(n->p, ROW_SPACE, space->of, PLAN_PRECOMPUTED, true);
 }
 
 /* Whether it reads nothing but one string of the row and single values. */
@@ -64,7 +54,7 @@ static bool reads_one_text(const Planner *p, const PlanCode *code) {
 static void make_code(Needs *n, uint32_t number) {
     PlanColumn *column = plan_column_at(n->p->plan, number);
     const PlanCode *code =
-        code_of(n, column->space, column->node, (PlanFrequency)column->frequency, false);
+        planner_code(n->p, column->space, column->node, (PlanFrequency)column->frequency, false);
     uint32_t *inputs =
         code ? planner_check(n->p, ARENA_RAW(n->p->arena, uint32_t, code->n_inputs)) : NULL;
 

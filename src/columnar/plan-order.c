@@ -17,11 +17,6 @@ typedef struct Visit {
     uint32_t sides[2]; /* of && and ||, in the order of their steps */
 } Visit;
 
-/* A part of the list that may be skipped. */
-typedef struct Region {
-    uint32_t outer;
-} Region;
-
 /* Where a column is computed. */
 typedef struct ColumnPlace {
     uint32_t list; /* number of the list */
@@ -40,9 +35,9 @@ typedef struct Order {
     uint32_t list, region, depth, depth_max;
     size_t n_columns;
     VEC(Visit) visits;
-    VEC(Region) regions;
+    PlanNodes regions; /* parts of the list that may be skipped: the one around each */
     VEC(PlanStep) steps;
-    VEC(uint32_t) singles, of_rows;
+    PlanNodes singles, of_rows;
     uint32_t slow;
     bool needs_elements, needs_rows;
 } Order;
@@ -59,10 +54,7 @@ static void add_read(Order *o, uint32_t column, bool is_single) {
     if (o->noted[column] == o->list)
         return;
     o->noted[column] = o->list;
-    if (is_single)
-        PLAN_PUSH(o->p, &o->singles, o->p->arena, column);
-    else
-        PLAN_PUSH(o->p, &o->of_rows, o->p->arena, column);
+    PLAN_PUSH(o->p, is_single ? &o->singles : &o->of_rows, o->p->arena, column);
 }
 
 static bool is_made(const Order *o, uint32_t column) {
@@ -72,8 +64,7 @@ static bool is_made(const Order *o, uint32_t column) {
         return false;
     if (made->region == UINT32_MAX)
         return true; /* in no part: for all entries */
-    for (uint32_t region = o->region; region != UINT32_MAX;
-         region = o->regions.items[region].outer) {
+    for (uint32_t region = o->region; region != UINT32_MAX; region = o->regions.items[region]) {
         if (region == made->region)
             return true;
     }
@@ -81,7 +72,7 @@ static bool is_made(const Order *o, uint32_t column) {
 }
 
 static void open_part(Order *o, Visit *visiting, uint32_t column, PlanCondition condition) {
-    PLAN_PUSH(o->p, &o->regions, o->p->scratch, (Region){.outer = o->region});
+    PLAN_PUSH(o->p, &o->regions, o->p->scratch, o->region);
     o->region = (uint32_t)o->regions.n - 1;
     if (++o->depth > o->depth_max)
         o->depth_max = o->depth;
@@ -92,7 +83,7 @@ static void open_part(Order *o, Visit *visiting, uint32_t column, PlanCondition 
 static void close_part(Order *o, const Visit *visiting) {
     if (o->p->failed)
         return;
-    o->region = o->regions.items[o->region].outer;
+    o->region = o->regions.items[o->region];
     o->depth--;
     o->steps.items[visiting->where].target = (uint32_t)o->steps.n;
     emit(o, (PlanStep){.kind = STEP_END});
@@ -257,8 +248,7 @@ static void begin_list(Order *o, bool is_block) {
     o->slow = CEL_NO_NODE;
     o->needs_elements = o->needs_rows = false;
     o->steps = (__typeof__(o->steps)){0};
-    o->singles = (__typeof__(o->singles)){0};
-    o->of_rows = (__typeof__(o->of_rows)){0};
+    o->singles = o->of_rows = (PlanNodes){0};
 }
 
 static void add_target(Order *o, uint32_t target) {

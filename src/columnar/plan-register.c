@@ -22,7 +22,6 @@ static bool has_column(const PlanStep *step) {
 }
 
 static void find_shared(Registers *r, const PlanSteps *steps, const PlanColumn *reduced) {
-    (void)reduced;
     r->list++;
     for (uint32_t i = 0; i < steps->n; i++) {
         PlanColumn *column = plan_column_at(r->plan, steps->steps[i].column);
@@ -110,7 +109,10 @@ static void give_registers(Registers *r, const PlanSteps *steps, const PlanColum
 /* @reduced: the reduction whose inputs the list makes, or NULL. */
 typedef void Visit(Registers *r, const PlanSteps *steps, const PlanColumn *reduced);
 
-static void visit_reductions(Registers *r, Visit *visit, bool of_rows) {
+/* The lists of rows, or those of elements. */
+static void visit_lists(Registers *r, Visit *visit, bool of_rows) {
+    for (size_t i = 0; of_rows && i < r->plan->n_roots; i++)
+        visit(r, &r->plan->roots[i].steps, NULL);
     for (uint32_t i = 0; i < r->plan->columns.n; i++) {
         const PlanColumn *column = plan_column_at(r->plan, i);
 
@@ -118,16 +120,6 @@ static void visit_reductions(Registers *r, Visit *visit, bool of_rows) {
             (column->reduction->space == ROW_SPACE) == of_rows)
             visit(r, &column->reduction->steps, column);
     }
-}
-
-static void visit_rows(Registers *r, Visit *visit) {
-    for (size_t i = 0; i < r->plan->n_roots; i++)
-        visit(r, &r->plan->roots[i].steps, NULL);
-    visit_reductions(r, visit, /* of_rows= */ true);
-}
-
-static void visit_elements(Registers *r, Visit *visit) {
-    visit_reductions(r, visit, /* of_rows= */ false);
 }
 
 void planner_assign_registers(Planner *p) {
@@ -139,13 +131,13 @@ void planner_assign_registers(Planner *p) {
 
     if (!r.free)
         return;
-    visit_rows(&r, find_shared);
-    visit_elements(&r, find_shared);
+    visit_lists(&r, find_shared, /* of_rows= */ true);
+    visit_lists(&r, find_shared, /* of_rows= */ false);
     give_lasting(plan);
     r.from = plan->n_regs;
-    visit_rows(&r, give_registers);
+    visit_lists(&r, give_registers, /* of_rows= */ true);
     r.from += r.n_most;
     r.n_most = 0;
-    visit_elements(&r, give_registers);
+    visit_lists(&r, give_registers, /* of_rows= */ false);
     plan->n_regs = r.from + r.n_most;
 }

@@ -21,7 +21,7 @@ static bool take_loop(ReductionShape *shape, const CelGraphNode *node, uint32_t 
     shape->level = level;
     shape->has_level = true;
     for (uint32_t i = n; i-- > 0;)
-        shape->predicates[shape->n_predicates++] = node->args[1 + i];
+        shape->parts[shape->n_predicates++] = node->args[1 + i];
     shape->list = node->args[0];
     return true;
 }
@@ -34,10 +34,10 @@ static void take_filters(const Planner *p, ReductionShape *shape) {
             break;
     }
     for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* outside in: turn round */
-        uint32_t other = shape->n_predicates - 1 - i, node = shape->predicates[i];
+        uint32_t other = shape->n_predicates - 1 - i, node = shape->parts[i];
 
-        shape->predicates[i] = shape->predicates[other];
-        shape->predicates[other] = node;
+        shape->parts[i] = shape->parts[other];
+        shape->parts[other] = node;
     }
 }
 
@@ -65,7 +65,8 @@ static bool call_reduces(const CelGraphNode *node, ReduceOp *ret) {
 }
 
 /* size(), sum() … of a list. */
-static bool take_call(const Planner *p, const CelGraphNode *node, ReductionShape *shape) {
+static bool take_call(
+    const Planner *p, const CelGraphNode *node, ReductionShape *shape, uint32_t *ret_value) {
     const CelGraphNode *list;
 
     if (!call_reduces(node, &shape->op) || !planner_is_list(p, node->args[0]))
@@ -73,72 +74,37 @@ static bool take_call(const Planner *p, const CelGraphNode *node, ReductionShape
     shape->list = node->args[0];
     list = cel_graph_node(p->graph, shape->list);
     if (list->op == OP_MAP_LIST && is_plain_loop(list)) {
-        shape->value = list->args[list->n_args - 1];
+        *ret_value = list->args[list->n_args - 1];
         return take_loop(shape, list, list->n_args - 2);
     }
     return shape->op == REDUCE_COUNT;
 }
 
 bool reduction_shape_find(const Planner *p, uint32_t number, ReductionShape *shape) {
+    static const ReduceOp loops[OP_N] = {
+        [OP_ALL] = REDUCE_ALL, [OP_EXISTS] = REDUCE_EXISTS, [OP_EXISTS_ONE] = REDUCE_ONE};
     const CelGraphNode *node = cel_graph_node(p->graph, number);
+    uint32_t value = CEL_NO_NODE;
 
-    *shape = (ReductionShape){.value = CEL_NO_NODE};
-    switch (node->op) {
-    case OP_ALL:
-        shape->op = REDUCE_ALL;
-        break;
-    case OP_EXISTS:
-        shape->op = REDUCE_EXISTS;
-        break;
-    case OP_EXISTS_ONE:
-        shape->op = REDUCE_ONE;
-        break;
-    default:
-        if (!take_call(p, node, shape))
+    *shape = (ReductionShape){0};
+    if (node->op == OP_ALL || node->op == OP_EXISTS || node->op == OP_EXISTS_ONE) {
+        if (!is_plain_loop(node) || !take_loop(shape, node, 0))
             return false;
-        take_filters(p, shape);
-        return planner_is_list(p, shape->list);
-    }
-    if (!is_plain_loop(node) || !take_loop(shape, node, 0))
+        shape->op = loops[node->op];
+        value = node->args[1];
+    } else if (!take_call(p, node, shape, &value)) {
         return false;
-    shape->value = node->args[1];
+    }
     take_filters(p, shape);
+    shape->has_value = value != CEL_NO_NODE;
+    shape->parts[shape->n_predicates] = value;
     return planner_is_list(p, shape->list);
 }
 
-typedef struct Copy {
-    uint32_t node, copy;
-} Copy;
-
-typedef VEC(Copy) Copies;
-
-static void collect(Planner *p, uint32_t node, Copies *copies) {
-    if (node >= p->n_seen || p->marks[node] == p->mark)
-        return;
-    p->marks[node] = p->mark;
-    PLAN_PUSH(p, copies, p->scratch, (Copy){.node = node});
-}
-
-/* Everything below @root that reads a variable of the levels in @bits. */
-static void collect_all(Planner *p, uint32_t root, uint8_t bits, Copies *copies) {
-    p->mark++;
-    collect(p, root, copies);
-    for (size_t i = 0; i < copies->n; i++) {
-        const CelGraphNode *node = cel_graph_node(p->graph, copies->items[i].node);
-
-        for (uint32_t k = 0; k < node->n_args; k++)
-            if (cel_graph_node(p->graph, node->args[k])->levels & bits)
-                collect(p, node->args[k], copies);
-    }
-    if (copies->n > 0)
-        qsort(copies->items, copies->n, sizeof(Copy), plan_compare_nodes);
-}
-
-static uint32_t copy_of(const Copies *copies, uint32_t node) {
-    const Copy key = {.node = node};
-    const Copy *found =
-        copies->n > 0 ? bsearch(&key, copies->items, copies->n, sizeof(Copy), plan_compare_nodes)
-                      : NULL;
+static uint32_t copy_of(const PlanCopies *copies, uint32_t node) {
+    const PlanCopy *found = copies->n > 0 ? bsearch(&node, copies->items, copies->n,
+                                                sizeof(PlanCopy), plan_compare_nodes)
+                                          : NULL;
 
     return found ? found->copy : node;
 }
@@ -162,7 +128,7 @@ static void replace_levels(CelGraphNode *node, const Replacement *by) {
 }
 
 static uint32_t copy_node(
-    Planner *p, const Copies *copies, uint32_t number, const Replacement *by) {
+    Planner *p, const PlanCopies *copies, uint32_t number, const Replacement *by) {
     CelGraphNode node = *cel_graph_node(p->graph, number);
     uint32_t *args = ARENA_RAW(p->scratch, uint32_t, node.n_args);
 
@@ -181,11 +147,11 @@ static uint32_t copy_node(
 static uint32_t replace(Planner *p, uint32_t root, const Replacement *by) {
     uint8_t bit = (uint8_t)(1u << by->level);
     uint8_t bits = by->row == CEL_NO_NODE ? bit : (uint8_t) ~(bit - 1u);
-    Copies copies = {0};
+    PlanCopies copies;
 
     if (!(cel_graph_node(p->graph, root)->levels & bit))
         return root;
-    collect_all(p, root, bits, &copies);
+    copies = planner_collect(p, root, bits, /* is_exact= */ false);
     for (size_t i = 0; i < copies.n; i++) {
         copies.items[i].copy = copy_node(p, &copies, copies.items[i].node, by);
         if (copies.items[i].copy == CEL_NO_NODE) {
@@ -199,21 +165,15 @@ static uint32_t replace(Planner *p, uint32_t root, const Replacement *by) {
 }
 
 static void replace_all(Planner *p, ReductionShape *shape, const Replacement *by) {
-    for (uint32_t i = 0; i < shape->n_predicates; i++)
-        shape->predicates[i] = replace(p, shape->predicates[i], by);
-    if (shape->value != CEL_NO_NODE)
-        shape->value = replace(p, shape->value, by);
+    for (uint32_t i = 0; i < shape->n_predicates + shape->has_value; i++)
+        shape->parts[i] = replace(p, shape->parts[i], by);
 }
 
 bool reduction_shape_is_own(const Planner *p, const ReductionShape *shape) {
-    uint8_t others = (uint8_t) ~(1u << shape->level);
-
-    for (uint32_t i = 0; i < shape->n_predicates; i++) {
-        if (cel_graph_node(p->graph, shape->predicates[i])->levels & others)
+    for (uint32_t i = 0; i < shape->n_predicates + shape->has_value; i++)
+        if (cel_graph_node(p->graph, shape->parts[i])->levels & (uint8_t) ~(1u << shape->level))
             return false;
-    }
-    return shape->value == CEL_NO_NODE ||
-           !(cel_graph_node(p->graph, shape->value)->levels & others);
+    return true;
 }
 
 bool reduction_shape_relevel(Planner *p, ReductionShape *shape) {

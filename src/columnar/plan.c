@@ -21,16 +21,15 @@ static void reach(Planner *p, bool *is_reached, uint32_t n) {
     }
 }
 
-static bool is_root_lane(uint8_t lane) {
-    return lane == LANE_BOOL || lane == LANE_INT || lane == LANE_DOUBLE;
-}
-
 static bool find_roots(Planner *p) {
     for (size_t i = 0; i < p->plan->n_roots; i++) {
         PlanRoot *root = &p->plan->roots[i];
+        uint8_t lane = LANE_NONE;
 
         root->column = planner_find(p, ROW_SPACE, root->node, PLAN_PER_BATCH);
-        if (root->column == NO_COLUMN || !is_root_lane(plan_column_at(p->plan, root->column)->lane))
+        if (root->column != NO_COLUMN)
+            lane = plan_column_at(p->plan, root->column)->lane;
+        if (lane != LANE_BOOL && lane != LANE_INT && lane != LANE_DOUBLE)
             return false;
     }
     return true;
@@ -62,25 +61,14 @@ static int make(Planner *p) {
     return p->failed ? -ENOMEM : 0;
 }
 
-static Plan *plan_of(
-    CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host, Arena *arena) {
-    Plan *plan = ARENA_NEW(arena, Plan);
-    PlanRoot *own = ARENA_ARRAY(arena, PlanRoot, n_roots);
-
-    if (!plan || !own)
-        return NULL;
-    for (size_t i = 0; i < n_roots; i++)
-        own[i] = (PlanRoot){.node = roots[i], .slow = CEL_NO_NODE};
-    *plan = (Plan){.graph = graph, .host = host, .roots = own, .n_roots = n_roots};
-    return plan;
-}
-
 int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
     Arena *arena, Plan **ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PLAN_SCRATCH_MAX);
     _cleanup_(arena_freep) Arena *mini = arena_new(PLAN_SCRATCH_MAX);
+    Plan *plan = ARENA_NEW(arena, Plan);
+    PlanRoot *own = ARENA_ARRAY(arena, PlanRoot, n_roots);
     Planner p = {
-        .plan = plan_of(graph, roots, n_roots, host, arena),
+        .plan = plan,
         .graph = graph,
         .host = host,
         .arena = arena,
@@ -89,11 +77,14 @@ int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanH
     };
     int r;
 
-    if (!p.plan || !scratch || !mini)
+    if (!plan || !own || !scratch || !mini)
         return -ENOMEM;
+    for (size_t i = 0; i < n_roots; i++)
+        own[i] = (PlanRoot){.node = roots[i], .slow = CEL_NO_NODE};
+    *plan = (Plan){.graph = graph, .host = host, .roots = own, .n_roots = n_roots};
     r = make(&p);
     if (r == 0)
-        *ret = p.plan;
+        *ret = plan;
     return arena_limit_reached(scratch) > 0 || arena_limit_reached(mini) > 0 ? -E2BIG : r;
 }
 

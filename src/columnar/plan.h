@@ -128,7 +128,7 @@ typedef struct PlanBlock PlanBlock;
 int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanHost *host,
     Arena *arena, Plan **ret) MUST_CHECK;
 
-/* How often root @i is computed. */
+/* How often @root is computed. */
 typedef enum PlanFrequency {
     PLAN_ONCE, /* constants included */
     PLAN_PRECOMPUTED,
@@ -163,7 +163,7 @@ PlanMeter *plan_meter_new(const Plan *plan, uint64_t work_max, Arena *arena);
 bool plan_meter_is_over(const PlanMeter *meter);
 uint64_t plan_meter_work(const PlanMeter *meter);
 
-/* The cost of root @root. A column that several roots read counts for each of them. */
+/* The cost of @root. A column that several roots read counts for each of them. */
 PlanCost plan_meter_root(PlanMeter *meter, size_t root);
 
 /* PlanStrings: results of functions of one string, shared by blocks of one plan and table. Lies in
@@ -178,7 +178,7 @@ typedef struct PlanBlockOptions {
                        may be in it. NULL: the run's arena is used, and grows with every row */
     PlanDeadline deadline;
     PlanMeter *meter;     /* NULL: nothing is counted */
-    PlanStrings *strings; /* NULL: each block computes them anew */
+    PlanStrings *strings; /* NULL: each block computes them again */
     Arena *keep;          /* for stored values */
 } PlanBlockOptions;
 
@@ -197,18 +197,15 @@ int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBl
     const uint32_t *rows, size_t n_rows, Arena *scratch, Arena *keep, const PlanBlock **ret)
     MUST_CHECK;
 
-/* The column of root @i, whose frequency is PLAN_PRECOMPUTED: one entry a row, none FALLBACK. */
+/* The column of @root, whose frequency is PLAN_PRECOMPUTED: one entry a row, none FALLBACK. */
 Column plan_block_root(const Plan *plan, const PlanBlock *block, size_t root);
 
 /* Values of the whole table: groups, and stored columns summed by them. @blocks are those of rows 0
- * up to @n_rows, in order. NULL through @ret if the plan needs none. 0 or -ENOMEM. */
-int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanBlock *const *blocks,
-    size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
-
-/* The same, with the groups of @known: totals of the same plan and as many rows, whose rows are in
- * the same groups. 0 or -ENOMEM. */
-int plan_totals_update(const Plan *plan, const PlanTotals *known, const PlanBlock *const *blocks,
-    size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
+ * up to @n_rows, in order. Groups are those of @known, if it is not NULL: totals of the same plan
+ * and as many rows, whose rows are in the same groups. NULL through @ret if the plan needs none. 0
+ * or -ENOMEM. */
+int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanTotals *known,
+    const PlanBlock *const *blocks, size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
 
 typedef struct PlanSessionOptions {
     const PlanTable *table;
@@ -237,10 +234,10 @@ void plan_session_set_rows(PlanSession *session, const uint32_t *rows, size_t n)
 /* The same for @n rows from @first on. */
 void plan_session_set_range(PlanSession *session, uint32_t first, size_t n);
 
-/* Root @i for each of these rows: a column of lane BOOL, INT or DOUBLE (that of the root's type)
+/* @root for each of these rows: a column of lane BOOL, INT or DOUBLE (that of the root's type)
  * without FALLBACK. Borrowed until the next plan_session_set_rows(). 0, PLAN_DEADLINE_PASSED, or
  * -ENOMEM. */
 int plan_session_root(PlanSession *session, size_t root, const Column **ret) MUST_CHECK;
 
-/* Root @i, whose frequency is PLAN_ONCE; may be an error. 0, PLAN_DEADLINE_PASSED, or -ENOMEM. */
+/* @root, whose frequency is PLAN_ONCE; may be an error. 0, PLAN_DEADLINE_PASSED, or -ENOMEM. */
 int plan_session_once(PlanSession *session, size_t root, CelValue *ret) MUST_CHECK;

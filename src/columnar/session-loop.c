@@ -36,12 +36,6 @@ static ListOffsets offsets_of(const Evaluator *e, const PlanSpace *space, const 
     return e->session->blocks[run->block]->offsets[space->store];
 }
 
-static uint32_t n_items(const Evaluator *e, const PlanSpace *space, const Run *run) {
-    const uint32_t *starts = offsets_of(e, space, run).starts + run->from;
-
-    return starts[run->n] - starts[0];
-}
-
 /* How many of @entries (NULL: those from @from on) of the rows' frame go into one piece; through
  * @ret_items: their elements. */
 static size_t piece_length(const Evaluator *e, const PlanSpace *space, const uint32_t *entries,
@@ -49,11 +43,13 @@ static size_t piece_length(const Evaluator *e, const PlanSpace *space, const uin
     size_t length = 0, items = 0;
 
     while (from + length < n) {
+        const uint32_t *starts;
         uint32_t more;
         Run run;
 
         find_run(&e->frames[ROW_SPACE], entries, from + length, n, &run);
-        more = n_items(e, space, &run);
+        starts = offsets_of(e, space, &run).starts + run.from;
+        more = starts[run.n] - starts[0];
         if (length > 0 && items + more > PIECE_ITEMS)
             break;
         items += more;

@@ -199,6 +199,11 @@ static void remember_states(Evaluator *e, const PlanColumn *column, const Column
         (*states)[entry_frame_row(frame, i)] = reg->states[i];
 }
 
+WIDE_LOOPS static void fill_range(uint32_t *rows, uint32_t first, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = first + i;
+}
+
 /* Without a key no row has a value: an error, or the scalar machine decides. */
 void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     const EntryFrame *frame = &e->frames[column->space];
@@ -206,7 +211,7 @@ void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     const PlanColumn *of_key = plan_column_at(e->plan, column->inputs[0]);
     CelValue key = evaluator_single(e, of_key);
     uint8_t state = column_state_of((CelKind)of_key->kind, key);
-    uint32_t rows[PLAN_BATCH_ROWS];
+    SCRATCH uint32_t rows[PLAN_BATCH_ROWS];
 
     if (!register_open_values(e, reg, (ColumnLane)column->lane, frame->n, true))
         return;
@@ -218,8 +223,8 @@ void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     }
     if (recall_states(e, column, reg))
         return;
-    for (size_t i = 0; !frame->rows && i < frame->n; i++)
-        rows[i] = entry_frame_row(frame, i);
+    if (!frame->rows)
+        fill_range(rows, frame->first, (uint32_t)frame->n);
     e->table->load_keyed(e->table, column->leaf, key, frame->rows ? frame->rows : rows, frame->n,
         &reg->column, reg->texts);
     remember_states(e, column, reg);
@@ -247,17 +252,10 @@ static CelValue run_once(PlanSession *session, const CelCode *code, const CelVal
 
 static void run_single(PlanSession *session, const PlanColumn *column) {
     Evaluator *e = &session->evaluator;
-    const PlanCode *code = column->code;
 
-    for (uint32_t i = 0; i < code->n_inputs; i++) {
-        const PlanInput *input = &code->inputs[i];
-
-        e->inputs[i] = input->kind == PLAN_INPUT_VARIABLE ? e->variables[input->column]
-                       : input->kind == PLAN_INPUT_COLUMN
-                           ? evaluator_single(e, plan_column_at(e->plan, input->column))
-                           : cel_absent();
-    }
-    set_single(&session->singles[column->reg], column, run_once(session, code->code, e->inputs));
+    evaluator_set_inputs(e, column->code);
+    set_single(
+        &session->singles[column->reg], column, run_once(session, column->code->code, e->inputs));
     evaluator_check_deadline(e);
 }
 

@@ -221,8 +221,9 @@ static void test_repeated_rows(void **state) {
 
     test_plan_init(&p, s, mixed, ELEMENTS_OF(mixed));
     options.blocks = test_blocks(&p, table);
-    assert_int_equal(
-        plan_totals_new(p.plan, &table->head, options.blocks, table->n, arena, &options.totals), 0);
+    assert_int_equal(plan_totals_new(p.plan, &table->head, NULL, options.blocks, table->n, arena,
+                         &options.totals),
+        0);
     assert_int_equal(plan_session_new(p.plan, &options, arena, &session), 0);
     for (size_t round = 0; round < 12; round++) {
         size_t n = round % 3 == 0 ? 0 : PLAN_BATCH_ROWS;

@@ -77,8 +77,11 @@ static int make_blocks(const Scene *scene, Arena *arena, Arena *keep, const Plan
     }
     r = splice_block(scene, arena, keep, &blocks[0]);
     if (r == 0)
-        r = plan_totals_new(scene->plan.plan, &scene->table->head, blocks, N_ROWS, keep, whole);
-    return r == 0 ? plan_totals_update(scene->plan.plan, *whole, blocks, N_ROWS, keep, whole) : r;
+        r = plan_totals_new(
+            scene->plan.plan, &scene->table->head, NULL, blocks, N_ROWS, keep, whole);
+    return r == 0 ? plan_totals_new(
+                        scene->plan.plan, &scene->table->head, *whole, blocks, N_ROWS, keep, whole)
+                  : r;
 }
 
 static int read_all_roots(const Scene *scene, PlanSession *session) {

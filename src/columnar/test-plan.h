@@ -180,7 +180,7 @@ static inline void test_table_check(const TestPlan *p, const TestTable *table,
 
     assert_true(arena && scratch && own && machine);
     assert_int_equal(
-        plan_totals_new(p->plan, &table->head, blocks, table->n, arena, &options.totals), 0);
+        plan_totals_new(p->plan, &table->head, NULL, blocks, table->n, arena, &options.totals), 0);
     assert_int_equal(plan_session_new(p->plan, &options, arena, &session), 0);
     for (size_t from = 0, n; from < table->n; from += n) {
         size_t rest = table->n - from < PLAN_BATCH_ROWS ? table->n - from : PLAN_BATCH_ROWS;

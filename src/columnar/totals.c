@@ -1,14 +1,8 @@
 /* Totals: the groups of the rows of a table, and stored columns of rows summed by group. */
 
-#include <assert.h>
 #include <errno.h>
 
 #include "columnar/evaluator-internal.h"
-
-/* A loop over groups may read nothing of them: their number still counts. */
-static bool is_needed(const PlanSpace *space) {
-    return space->kind == SPACE_GROUPS && space->is_needed;
-}
 
 /* A row's own count or verdict, as one more element. */
 static void add_row(ReduceOp op, const Column *of_row, size_t i, ReduceState *result) {
@@ -89,36 +83,40 @@ static void sum_column(const Plan *plan, const PlanColumn *column, const RowGrou
         reduce_end((ReduceOp)column->reduction->op, &results[i], ret, i);
 }
 
-/* The groups of @key, from the table or, if that is NULL, from @known. */
+/* The groups of @key, from @known or, if that is NULL, from the table. */
 static RowGroups find_groups(
     const PlanTable *table, const RowGroups *known, uint32_t key, size_t n_rows, Arena *arena) {
     uint32_t *of_row = ARENA_RAW(arena, uint32_t, n_rows);
     RowGroups groups = {.of_row = of_row};
 
-    assert(table || known);
     if (!of_row)
         return groups;
-    groups.n = table ? table->groups(table, key, n_rows, of_row) : known->n;
-    if (!table && n_rows > 0)
+    groups.n = known ? known->n : table->groups(table, key, n_rows, of_row);
+    if (known && n_rows > 0)
         memcpy(of_row, known->of_row, n_rows * sizeof(*of_row));
     return groups;
 }
 
-static int make_totals(const Plan *plan, const PlanTable *table, const PlanTotals *known,
+int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanTotals *known,
     const PlanBlock *const *blocks, size_t n_rows, Arena *arena, const PlanTotals **ret) {
     PlanTotals *totals = ARENA_NEW(arena, PlanTotals);
     RowGroups *groups = ARENA_ARRAY(arena, RowGroups, plan->spaces.n);
     Column *columns = ARENA_ARRAY(arena, Column, plan->n_groups);
+    size_t n_needed = 0;
 
+    *ret = NULL;
     for (size_t i = 0; groups && i < plan->spaces.n; i++) {
         const PlanSpace *space = &plan->spaces.items[i];
 
-        if (is_needed(space))
-            groups[i] =
-                find_groups(table, known ? &known->groups[i] : NULL, space->of, n_rows, arena);
+        if (space->kind != SPACE_GROUPS || !space->is_needed)
+            continue; /* a loop over groups may read nothing of them: their number still counts */
+        groups[i] = find_groups(table, known ? &known->groups[i] : NULL, space->of, n_rows, arena);
+        n_needed++;
     }
-    if (!groups || !columns || arena_has_failed(arena)) /* also find_groups */
+    if (arena_has_failed(arena)) /* also find_groups */
         return -ENOMEM;
+    if (n_needed == 0)
+        return 0;
     for (uint32_t i = 0; i < plan->n_groups; i++) {
         const PlanColumn *column = plan_column_at(plan, plan->groups[i]);
 
@@ -130,19 +128,4 @@ static int make_totals(const Plan *plan, const PlanTable *table, const PlanTotal
     *totals = (PlanTotals){.groups = groups, .columns = columns};
     *ret = totals;
     return 0;
-}
-
-int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanBlock *const *blocks,
-    size_t n_rows, Arena *arena, const PlanTotals **ret) {
-    *ret = NULL;
-    for (size_t i = 0; i < plan->spaces.n; i++)
-        if (is_needed(&plan->spaces.items[i]))
-            return make_totals(plan, table, NULL, blocks, n_rows, arena, ret);
-    return 0;
-}
-
-int plan_totals_update(const Plan *plan, const PlanTotals *known, const PlanBlock *const *blocks,
-    size_t n_rows, Arena *arena, const PlanTotals **ret) {
-    *ret = NULL;
-    return make_totals(plan, NULL, known, blocks, n_rows, arena, ret);
 }

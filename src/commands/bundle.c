@@ -32,15 +32,6 @@ typedef struct Settings {
     const char *path; /* NULL: a name with the time; "-": standard output */
 } Settings;
 
-static void print_size(Buf *out, size_t bytes) {
-    if (bytes < 10 * 1024)
-        buf_printf(out, "%zu bytes", bytes);
-    else if (bytes < 10 * 1024 * 1024)
-        buf_printf(out, "%zu KiB", bytes / 1024);
-    else
-        buf_printf(out, "%zu MiB", bytes / 1024 / 1024);
-}
-
 static size_t count_pods(const Recording *recording, Arena *arena) {
     Map seen = MAP_INIT_IN(arena);
     size_t n = 0;
@@ -50,8 +41,7 @@ static size_t count_pods(const Recording *recording, Arena *arena) {
         Str key = arena_printf(arena, "%.*s/%.*s/%.*s", STR_FMT(decision->pod_namespace),
             STR_FMT(decision->pod_name), STR_FMT(decision->pod_uid));
 
-        if (key.ptr && map_find(&seen, key) == MAP_NONE && map_add(&seen, key, 0) == 0)
-            n++;
+        n += map_find(&seen, key) == MAP_NONE && map_add(&seen, key, 0) == 0;
     }
     return n;
 }
@@ -119,29 +109,33 @@ static void print_commands(const Bundle *bundle, const char *path, Arena *arena,
     buf_append_char(out, '\n');
 }
 
-static bool report(const Bundle *bundle, const char *path, size_t size, Arena *arena) {
+static void report(const Bundle *bundle, const char *path, size_t size, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
     bool is_stdout = strcmp(path, "-") == 0;
+    int shift = size < 10 * 1024 ? 0 : size < 10 * 1024 * 1024 ? 10 : 20;
 
-    buf_printf(&out, "%s: ", is_stdout ? "standard output" : path);
-    print_size(&out, size);
-    buf_append_char(&out, '\n');
+    buf_printf(&out, "%s: %zu %s\n", is_stdout ? "standard output" : path, size >> shift,
+        shift == 0    ? "bytes"
+        : shift == 10 ? "KiB"
+                      : "MiB");
     print_decisions(&bundle->recording, arena, &out);
     print_cluster(bundle, &out);
     print_policies(bundle, &out);
     print_commands(bundle, is_stdout ? "FILE" : path, arena, &out);
-    return terminal_print(is_stdout ? stderr : stdout, buf_str(&out));
+    if (!terminal_print(is_stdout ? stderr : stdout, buf_str(&out)))
+        terminal_end(EXIT_UNREACHABLE);
 }
 
 /* Readable by its owner only: it holds a cluster. */
-static int save(const char *path, Str file) {
+static void save(const char *path, Str file) {
     int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
                                     : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int r = fd < 0 ? -errno : fd_write(fd, file);
 
     if (fd >= 0 && fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
         r = -errno;
-    return r < 0 ? terminal_complain("%s: %s", path, strerror(-r)) : 0;
+    if (r < 0)
+        terminal_fail("%s: %s", path, strerror(-r));
 }
 
 /* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */
@@ -166,68 +160,51 @@ static Str name_for(const char *path, const char *replica, Arena *arena) {
     return arena_printf(arena, "%.*s-%s%s", STR_FMT(stem), replica, has_suffix ? suffix.ptr : "");
 }
 
-static int save_file(
+static void save_file(
     const Settings *settings, const Replicas *replicas, size_t i, Str file, Arena *arena) {
     _cleanup_(bundle_done) Bundle bundle = {0};
     const char *path = settings->path;
     char name[PATH_TEXT_MAX];
-    int r = bundle_source_unpack(file, replicas->items[i].server, &bundle);
 
-    if (r != 0)
-        return r;
+    bundle_source_unpack(file, replicas->items[i].server, &bundle);
     name_after(bundle.made_at_nsec, name);
     if (!path)
         path = name;
     if (replicas->n > 1)
         path = name_for(path, replicas->names[i], arena).ptr;
-    if (!path)
-        return terminal_out_of_memory("the bundle", arena);
-    r = save(path, file);
-    if (r != 0)
-        return r;
-    return report(&bundle, path, file.len, arena) ? EXIT_FINE : EXIT_UNREACHABLE;
+    save(path, file);
+    report(&bundle, path, file.len, arena);
 }
 
 /* One file for each replica; those that have none to give are reported, if all have none, the
  * first. */
-static int save_all(const Settings *settings, const Replicas *replicas) {
-    char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
-    size_t n_errors = 0;
-    int r = EXIT_FINE;
-
-    for (size_t i = 0; i < replicas->n && r == EXIT_FINE; i++) {
-        _cleanup_(arena_freep) Arena *arena = arena_new(BUNDLE_BUDGET);
-        Str file = STR_NULL;
-
-        progress_begin("fetching the bundle");
-        r = arena ? bundle_source_fetch(
-                        &replicas->items[i], &settings->request, arena, &file, errors[n_errors])
-                  : -1;
-        progress_end();
-        if (r < 0)
-            return terminal_out_of_memory("the bundle", arena);
-        if (r == 0)
-            r = save_file(settings, replicas, i, file, arena);
-        else {
-            n_errors++;
-            r = EXIT_FINE;
-        }
-    }
-    if (n_errors == replicas->n)
-        return terminal_complain("%s", errors[0]);
-    for (size_t i = 0; i < n_errors; i++)
-        replicas_complain(replicas, errors[i]);
-    return r == EXIT_FINE && n_errors > 0 ? EXIT_UNREACHABLE : r;
-}
-
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     _cleanup_(replicas_done) Replicas replicas = {0};
-    int r = replicas_open(&settings->source, &replicas);
+    char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
+    size_t n_errors = 0;
 
-    if (r == 0 && replicas.n > 1 && settings->path && strcmp(settings->path, "-") == 0)
-        r = terminal_complain("there are several replicas, and each has a file: use -o FILE");
-    return r == 0 ? save_all(settings, &replicas) : r;
+    replicas_open(&settings->source, &replicas);
+    if (replicas.n > 1 && settings->path && strcmp(settings->path, "-") == 0)
+        terminal_fail("there are several replicas, and each has a file: use -o FILE");
+    for (size_t i = 0; i < replicas.n; i++) {
+        _cleanup_(arena_freep) Arena *arena = terminal_arena("the bundle", BUNDLE_BUDGET);
+        Str file = STR_NULL;
+        bool is_there;
+
+        progress_begin("fetching the bundle");
+        is_there = bundle_source_fetch(
+            &replicas.items[i], &settings->request, arena, &file, errors[n_errors]);
+        progress_end();
+        if (is_there)
+            save_file(settings, &replicas, i, file, arena);
+        n_errors += !is_there;
+    }
+    if (n_errors == replicas.n)
+        terminal_fail("%s", errors[0]);
+    for (size_t i = 0; i < n_errors; i++)
+        replicas_complain(&replicas, errors[i]);
+    return n_errors > 0 ? EXIT_UNREACHABLE : EXIT_FINE;
 }
 
 #define AT(member) OPTION_AT(Settings, member)

@@ -6,14 +6,13 @@
  */
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
 
 #include "base/base64.h"
 #include "base/calendar.h"
 #include "base/clock.h"
-#include "base/message.h"
+#include "base/label.h"
 #include "base/shell.h"
 #include "base/visible.h"
 #include "certs/authority.h"
@@ -63,34 +62,33 @@ static int64_t now_sec(void) {
     return clock_wall_nsec() / NSEC_PER_SEC;
 }
 
+static CertificateFacts read_facts(
+    const Settings *settings, const PemFolder *folder, PemFile file) {
+    char detail[ACCESS_ERROR_MAX];
+    CertificateFacts facts;
+    int r = certificate_read(pem_folder_text(folder, file), settings->arena, &facts, detail);
+
+    if (r < 0)
+        terminal_exit(EXIT_FAILED, "%s/%s: %s", folder->path, pem_file_name(file), detail);
+    return facts;
+}
+
 /* The names of the pair that is there, when none were given. */
-static int keep_names(Settings *settings, const PemFolder *folder, char *error) {
-    Str server = pem_folder_text(folder, PEM_SERVER), client = pem_folder_text(folder, PEM_CLIENT);
+static void keep_names(Settings *settings, const PemFolder *folder) {
     CertificateFacts facts = {0};
-    int r = 0;
 
     if (settings->n_names == 0 && folder->is_there[PEM_SERVER])
-        r = certificate_read(server, settings->arena, &facts, error);
+        facts = read_facts(settings, folder, PEM_SERVER);
     for (size_t i = 0; i < facts.n_names && i < NAMES_MAX; i++)
         settings->names[settings->n_names++] = facts.names[i];
-    if (r == 0 && str_is_empty(settings->client_name) && folder->is_there[PEM_CLIENT]) {
-        r = certificate_read(client, settings->arena, &facts, error);
+    if (str_is_empty(settings->client_name) && folder->is_there[PEM_CLIENT]) {
+        facts = read_facts(settings, folder, PEM_CLIENT);
         settings->client_name = facts.common_name;
     }
-    return r;
 }
 
-static void use_defaults(Settings *settings) {
-    if (settings->n_names == 0) {
-        memcpy(settings->names, default_names, sizeof(default_names));
-        settings->n_names = ELEMENTS_OF(default_names);
-    }
-    if (str_is_empty(settings->client_name))
-        settings->client_name = STR(CLIENT_NAME);
-}
-
-static int issue(const Authority *authority, const Settings *settings, CertificateUse use,
-    PemFolder *folder, char *error) {
+static void issue(
+    const Authority *authority, const Settings *settings, CertificateUse use, PemFolder *folder) {
     _cleanup_(pem_pair_done) PemPair pair = PEM_PAIR_INIT;
     bool is_server = use == CERTIFICATE_SERVER;
     CertificateRequest request = {
@@ -101,110 +99,96 @@ static int issue(const Authority *authority, const Settings *settings, Certifica
         .from_sec = now_sec() - BACKDATE_SEC,
         .until_sec = now_sec() + settings->days * CALENDAR_DAY_SEC,
     };
-    int r = authority_issue(authority, &request, &pair, error);
 
-    if (r < 0)
-        return r;
+    authority_issue(authority, &request, &pair);
     pem_folder_put(folder, is_server ? PEM_SERVER : PEM_CLIENT, buf_str(&pair.certificate));
     pem_folder_put(folder, is_server ? PEM_SERVER_KEY : PEM_CLIENT_KEY, buf_str(&pair.key));
-    return 0;
 }
 
-static int issue_both(
-    const Authority *authority, const Settings *settings, PemFolder *folder, char *error) {
-    int r = issue(authority, settings, CERTIFICATE_SERVER, folder, error);
-
-    return r < 0 ? r : issue(authority, settings, CERTIFICATE_CLIENT, folder, error);
+/* With the default names where none are known. */
+static void issue_both(const Authority *authority, Settings *settings, PemFolder *folder) {
+    if (settings->n_names == 0) {
+        memcpy(settings->names, default_names, sizeof(default_names));
+        settings->n_names = ELEMENTS_OF(default_names);
+    }
+    if (str_is_empty(settings->client_name))
+        settings->client_name = STR(CLIENT_NAME);
+    issue(authority, settings, CERTIFICATE_SERVER, folder);
+    issue(authority, settings, CERTIFICATE_CLIENT, folder);
 }
 
-static int put_certificates(const Authority *authority, PemFolder *folder, char *error) {
+static void put_certificates(const Authority *authority, PemFolder *folder) {
     _cleanup_(buf_done) Buf text = BUF_INIT(AUTHORITY_TEXT_MAX);
-    int r = authority_print(authority, &text, error);
 
-    if (r == 0)
-        pem_folder_put(folder, PEM_CA, buf_str(&text));
-    return r;
+    authority_print(authority, &text);
+    pem_folder_put(folder, PEM_CA, buf_str(&text));
 }
 
 /* A new CA and its key; @previous, or NULL, stays in the bundle. */
-static int make_authority(
-    const Authority *previous, PemFolder *folder, Authority **ret, char *error) {
+static Authority *make_authority(const Authority *previous, PemFolder *folder) {
     _cleanup_(pem_pair_done) PemPair own = PEM_PAIR_INIT;
-    int64_t now = now_sec();
-    int r =
-        authority_new(previous, now - BACKDATE_SEC, now + CA_DAYS * CALENDAR_DAY_SEC, ret, error);
+    Authority *authority =
+        authority_new(previous, now_sec() - BACKDATE_SEC, now_sec() + CA_DAYS * CALENDAR_DAY_SEC);
 
-    if (r == 0)
-        r = authority_print_key(*ret, &own.key, error);
-    if (r == 0)
-        pem_folder_put(folder, PEM_CA_KEY, buf_str(&own.key));
-    return r < 0 ? r : put_certificates(*ret, folder, error);
+    authority_print_key(authority, &own.key);
+    pem_folder_put(folder, PEM_CA_KEY, buf_str(&own.key));
+    put_certificates(authority, folder);
+    return authority;
 }
 
 /* The CA in the folder; @needs_key: and its key. */
-static int read_authority(const PemFolder *folder, bool needs_key, Authority **ret, char *error) {
-    char detail[AUTHORITY_ERROR_MAX] = "";
+static Authority *read_authority(const PemFolder *folder, bool needs_key) {
     Str key = needs_key ? pem_folder_text(folder, PEM_CA_KEY) : STR_NULL;
     bool has_key = folder->is_there[PEM_CA_KEY] && !str_is_empty(key);
-    int r;
 
     if (!folder->is_there[PEM_CA] || (needs_key && !has_key))
-        return message_fail(-EINVAL, error,
+        terminal_exit(EXIT_FAILED,
             "%s has no %s: the CA's key is needed to sign; without it make everything new "
             "(--force)",
             folder->path, folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
-    r = authority_read(pem_folder_text(folder, PEM_CA), key, ret, detail);
-    return r < 0 ? message_fail(r, error, "the CA in %s: %s", folder->path, detail) : 0;
+    return authority_read(pem_folder_text(folder, PEM_CA), key, folder->path);
 }
 
 /* --- the modes -------------------------------------------------------------------- */
 
-static int make(Settings *settings, PemFolder *folder, char *error) {
+static void make(Settings *settings, PemFolder *folder) {
     _cleanup_(authority_freep) Authority *authority = NULL;
-    int r;
 
     if (settings->mode == MAKE && pem_folder_first(folder))
-        return message_fail(-EEXIST, error,
+        terminal_exit(EXIT_FAILED,
             "%s/%s exists; --renew makes new certificates of its CA, --force makes everything new",
             folder->path, pem_folder_first(folder));
-    use_defaults(settings);
-    r = make_authority(NULL, folder, &authority, error);
-    return r < 0 ? r : issue_both(authority, settings, folder, error);
+    authority = make_authority(NULL, folder);
+    issue_both(authority, settings, folder);
 }
 
-static int renew(Settings *settings, PemFolder *folder, char *error) {
-    _cleanup_(authority_freep) Authority *authority = NULL;
-    int r = read_authority(folder, true, &authority, error);
+static void renew(Settings *settings, PemFolder *folder) {
+    _cleanup_(authority_freep) Authority *authority = read_authority(folder, true);
 
-    if (r == 0)
-        r = keep_names(settings, folder, error);
-    use_defaults(settings);
-    return r < 0 ? r : issue_both(authority, settings, folder, error);
+    keep_names(settings, folder);
+    issue_both(authority, settings, folder);
 }
 
-static int renew_authority(Settings *settings, PemFolder *folder, char *error) {
-    _cleanup_(authority_freep) Authority *before = NULL, *authority = NULL;
-    int r = read_authority(folder, false, &before, error);
+static void renew_authority(Settings *settings, PemFolder *folder) {
+    _cleanup_(authority_freep) Authority *before = read_authority(folder, false);
 
-    return r < 0 ? r : make_authority(before, folder, &authority, error);
+    authority_free(make_authority(before, folder));
 }
 
 /* No certificate of a retired CA may be in use any more. */
-static int retire(Settings *settings, PemFolder *folder, char *error) {
+static void retire(Settings *settings, PemFolder *folder) {
     static const PemFile leaves[] = {PEM_SERVER, PEM_CLIENT};
-    _cleanup_(authority_freep) Authority *authority = NULL;
-    int r = read_authority(folder, false, &authority, error);
+    _cleanup_(authority_freep) Authority *authority = read_authority(folder, false);
 
-    if (r < 0)
-        return r;
     for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
         if (folder->is_there[leaves[i]] &&
             authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0)
-            return message_fail(-EINVAL, error,
+            terminal_exit(EXIT_FAILED,
                 "%s/%s is not signed by the newest CA; run --renew first, and copy the new files "
                 "to where they are used",
                 folder->path, pem_file_name(leaves[i]));
-    return authority_retire(authority) > 0 ? put_certificates(authority, folder, error) : 0;
+    if (authority_retire(authority) > 0)
+        put_certificates(authority, folder);
 }
 
 /* --- the report ------------------------------------------------------------------- */
@@ -249,23 +233,19 @@ static void print_end(int64_t until_sec, Buf *out) {
         buf_printf(out, " (%lld days left)", (long long)(left_sec / CALENDAR_DAY_SEC));
 }
 
-static int print_row(const Settings *settings, const PemFolder *folder, const PemFile row[2],
-    CertificateFacts *ret, Buf *out, char *error) {
-    char names[64], detail[PEM_FOLDER_ERROR_MAX];
-    int r;
+static void print_row(const Settings *settings, const PemFolder *folder, const PemFile row[2],
+    CertificateFacts *ret, Buf *out) {
+    char names[64];
 
     if (str_is_empty(pem_folder_text(folder, row[0])))
-        return 0;
-    r = certificate_read(pem_folder_text(folder, row[0]), settings->arena, ret, detail);
-    if (r < 0)
-        return message_fail(r, error, "%s/%s: %s", folder->path, pem_file_name(row[0]), detail);
+        return;
+    *ret = read_facts(settings, folder, row[0]);
     (void)snprintf(names, sizeof(names), "%s, %s", pem_file_name(row[0]), pem_file_name(row[1]));
     buf_printf(out, "  %-5s%-24s", folder->is_new[row[0]] ? "new" : "", names);
     print_end(ret->until_sec, out);
     buf_append(out, STR("  "));
     print_holder(row[0], ret, out);
     buf_append_char(out, '\n');
-    return 0;
 }
 
 static void print_commands(
@@ -319,20 +299,16 @@ static void print_next(const Settings *settings, const PemFolder *folder,
 }
 
 /* On stdout with the next steps, or on stderr beside Secrets. */
-static int report(const Settings *settings, const PemFolder *folder, char *error) {
+static void report(const Settings *settings, const PemFolder *folder) {
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
     _cleanup_(authority_freep) Authority *authority = NULL;
     CertificateFacts facts[ELEMENTS_OF(rows)] = {0};
-    unsigned n_authorities = 0;
-    int r = 0;
+    unsigned n_authorities;
 
     visible_print(&out, "In {}:\n", str_from_c(folder->path));
-    for (size_t i = 0; i < ELEMENTS_OF(rows) && r == 0; i++)
-        r = print_row(settings, folder, rows[i], &facts[i], &out, error);
-    if (r == 0)
-        r = authority_read(pem_folder_text(folder, PEM_CA), STR_NULL, &authority, error);
-    if (r < 0)
-        return r;
+    for (size_t i = 0; i < ELEMENTS_OF(rows); i++)
+        print_row(settings, folder, rows[i], &facts[i], &out);
+    authority = authority_read(pem_folder_text(folder, PEM_CA), STR_NULL, folder->path);
     n_authorities = authority_n_certificates(authority);
     if (n_authorities > 1)
         buf_printf(
@@ -346,7 +322,8 @@ static int report(const Settings *settings, const PemFolder *folder, char *error
         buf_append(&out, STR("When both sides have the new pairs:\n"));
         print_step(folder, "--retire-ca", settings->arena, &out);
     }
-    return terminal_print(settings->is_kubernetes ? stderr : stdout, buf_str(&out)) ? 0 : -EIO;
+    if (!terminal_print(settings->is_kubernetes ? stderr : stdout, buf_str(&out)))
+        terminal_fail("cannot write");
 }
 
 /* --- Secrets ---------------------------------------------------------------------- */
@@ -381,56 +358,47 @@ static void print_secret(const Settings *settings, const PemFolder *folder, cons
 }
 
 /* A token that stays the same until the CA is another: no file more to keep. */
-static bool print_token(
+static void print_token(
     const Settings *settings, const PemFolder *folder, const char *name, Buf *out) {
     Str key = pem_folder_text(folder, PEM_CA_KEY);
     unsigned char bytes[TOKEN_BYTES];
     char token[2 * TOKEN_BYTES + 1];
 
     if (gnutls_hmac_fast(GNUTLS_MAC_SHA256, key.ptr, key.len, name, strlen(name), bytes) < 0)
-        return false;
+        terminal_exit(EXIT_FAILED, "the tokens cannot be made");
     for (size_t i = 0; i < TOKEN_BYTES; i++)
         (void)snprintf(token + 2 * i, 3, "%02x", bytes[i]);
+    buf_append(out, STR("---\n"));
     print_secret_head(settings, name, "Opaque", out);
     print_data("token", str_from_c(token), out);
     explicit_bzero(bytes, sizeof(bytes));
     explicit_bzero(token, sizeof(token));
-    return true;
 }
 
-/* Of the pages (`kubectl berth` reads them). Without the CA's key they are left as they are. */
-static bool print_tokens(const Settings *settings, const PemFolder *folder, Buf *out) {
-    static const char *const names[] = {"berth-pages", "berth-viewer"};
-
-    if (str_is_empty(pem_folder_text(folder, PEM_CA_KEY)))
-        return true;
-    for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
-        buf_append(out, STR("---\n"));
-        if (!print_token(settings, folder, names[i], out))
-            return false;
-    }
-    return true;
-}
-
-/* berth-server and berth-client; the CA's key is in neither. */
-static int print_all_secrets(const Settings *settings, const PemFolder *folder, char *error) {
+/* berth-server and berth-client; the CA's key is in neither. And tokens of the pages (`kubectl
+ * berth` reads them); without the CA's key they are left as they are. */
+static void print_all_secrets(const Settings *settings, const PemFolder *folder) {
     _cleanup_(secret_buf_done) Buf out = BUF_INIT(REPORT_MAX);
 
-    for (int i = 0; i < _PEM_FILE_MAX; i++)
-        if (i != PEM_CA_KEY && str_is_empty(pem_folder_text(folder, (PemFile)i)))
-            return message_fail(-EINVAL, error, "%s has no %s: --renew makes new pairs",
-                folder->path, pem_file_name((PemFile)i));
+    for (PemFile i = 0; i < _PEM_FILE_MAX; i++)
+        if (i != PEM_CA_KEY && str_is_empty(pem_folder_text(folder, i)))
+            terminal_exit(EXIT_FAILED, "%s has no %s: --renew makes new pairs", folder->path,
+                pem_file_name(i));
     print_secret(settings, folder, "berth-server", rows[1], &out);
     buf_append(&out, STR("---\n"));
     print_secret(settings, folder, "berth-client", rows[2], &out);
-    if (!print_tokens(settings, folder, &out))
-        return message_fail(-EINVAL, error, "the tokens cannot be made");
-    return terminal_print(stdout, buf_str(&out)) ? 0 : message_fail(-EIO, error, "cannot write");
+    if (!str_is_empty(pem_folder_text(folder, PEM_CA_KEY))) {
+        print_token(settings, folder, "berth-pages", &out);
+        print_token(settings, folder, "berth-viewer", &out);
+    }
+    if (!terminal_print(stdout, buf_str(&out)))
+        terminal_fail("cannot write");
 }
+
 /* --- the command ------------------------------------------------------------------ */
 
 static int run(void *context, const Arguments *arguments) {
-    static int (*const change[])(Settings * settings, PemFolder * folder, char *error) = {
+    static void (*const change[])(Settings * settings, PemFolder * folder) = {
         [MAKE] = make,
         [FORCE] = make,
         [RENEW] = renew,
@@ -438,27 +406,20 @@ static int run(void *context, const Arguments *arguments) {
         [RETIRE_CA] = retire,
     };
     _cleanup_(pem_folder_done) PemFolder folder = PEM_FOLDER_INIT;
-    char error[AUTHORITY_ERROR_MAX] = "out of memory for the certificates";
     Settings *settings = context;
-    int r = pem_folder_read(&folder, arguments->items[0], error);
 
+    pem_folder_read(&folder, arguments->items[0]);
     settings->arena = arguments->arena;
     if (settings->days == 0)
         settings->days = DAYS_DEFAULT;
-    if (r == 0 &&
-        !(settings->mode == MAKE && settings->is_kubernetes && pem_folder_first(&folder))) {
-        r = change[settings->mode](settings, &folder, error);
-        if (r == 0)
-            r = pem_folder_write(&folder, error);
+    if (settings->mode != MAKE || !settings->is_kubernetes || !pem_folder_first(&folder)) {
+        change[settings->mode](settings, &folder);
+        pem_folder_write(&folder);
     }
-    if (r == 0)
-        r = report(settings, &folder, error);
-    if (r == 0 && settings->is_kubernetes)
-        r = print_all_secrets(settings, &folder, error);
-    if (r == 0)
-        return EXIT_FINE;
-    /* Files that do not allow it, or a folder that is unavailable. */
-    return terminal_report(r == -EEXIST || r == -E2BIG ? -EINVAL : r, error);
+    report(settings, &folder);
+    if (settings->is_kubernetes)
+        print_all_secrets(settings, &folder);
+    return EXIT_FINE;
 }
 
 /* --- options ---------------------------------------------------------------------- */
@@ -470,23 +431,18 @@ static bool is_dns_name(Str name) {
     if (name.len > 253 || str_is_empty(rest))
         return false;
     while (str_split(&rest, '.', &label))
-        if (!value_is_label(label))
+        if (!label_is_namespace(label))
             return false;
     return !str_has_suffix(name, STR("."));
 }
 
-static const char *add_name(void *context, const char *value) {
-    Settings *settings = context;
+static const char *check_name(const char *value) {
     unsigned char address[sizeof(struct in6_addr)];
-    Str name = str_from_c(value);
 
-    if (inet_pton(AF_INET, value, address) != 1 && inet_pton(AF_INET6, value, address) != 1 &&
-        !is_dns_name(name))
-        return "expected a DNS name in lower case or an address, without scheme and port";
-    if (settings->n_names == NAMES_MAX)
-        return "too many; at most 64";
-    settings->names[settings->n_names++] = name;
-    return NULL;
+    return inet_pton(AF_INET, value, address) == 1 || inet_pton(AF_INET6, value, address) == 1 ||
+                   is_dns_name(str_from_c(value))
+               ? NULL
+               : "expected a DNS name in lower case or an address, without scheme and port";
 }
 
 static const char *set_client_name(void *context, const char *value) {
@@ -505,8 +461,8 @@ static const char *set_client_name(void *context, const char *value) {
 
 /* clang-format off */
 static const Option options[] = {
-    {"name", OPTION_CUSTOM, .argument = "NAME", .set = add_name,
-        .initial = "berth.berth-system.svc, berth, localhost ...",
+    {"name", OPTION_NAMES, .argument = "NAME", .check = check_name, OPTION_LIST_AT(Settings, names, n_names),
+        .initial = "the Service berth of berth-system, localhost",
         .help = "DNS name or address of berth; may be repeated"},
     {"client-name", OPTION_CUSTOM, .argument = "NAME", .set = set_client_name, .initial = "system:kube-scheduler",
         .help = "name of the client (the CN)"},
@@ -576,6 +532,7 @@ const Command certs_command = {
     .max_completed = 1,
     .settings_size = sizeof(Settings),
     .budget = (size_t)2 * 1024 * 1024,
+    .memory_for = "the names of the certificate",
     .defaults = &(const Settings){.namespace = "berth-system"},
     .check = check,
     .run = run,

@@ -7,8 +7,6 @@
  * tomorrow.
  */
 
-#include <errno.h>
-
 #include "base/vec.h"
 #include "cli/command.h"
 #include "cluster/snapshot.h"
@@ -20,8 +18,8 @@
 #include "schema/schema.h"
 #include "json/read.h"
 
+#define MEMORY_FOR "the rules for the cluster"
 #define PODS_BUDGET ((size_t)1024 * 1024 * 1024)
-#define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 
 /* Pods of the cluster that a policy is tried with; one is enough for most rules. */
 #define SAMPLES_MAX 8u
@@ -35,15 +33,6 @@ typedef struct ClusterCheck {
     unsigned known_related, reported_related; /* RELATED_BIT()s */
 } ClusterCheck;
 
-static int add_pod(ClusterCheck *check, const Pod *pod) {
-    const Pod **place = VEC_PUSH(&check->pods, check->arena);
-
-    if (!place)
-        return -ENOMEM;
-    *place = pod;
-    return 0;
-}
-
 /* A snapshot has the pods of its nodes; pending ones are only in the file. */
 static int add_pending(void *context, const Object *object) {
     ClusterCheck *check = context;
@@ -55,26 +44,24 @@ static int add_pending(void *context, const Object *object) {
         return 0;
     pod = ARENA_NEW(check->arena, Pod);
     json = arena_copy(check->arena, object->json);
-    if (!pod || !json.ptr)
-        return -ENOMEM;
     json_reader_init(&reader, json);
     pod_decode(&reader, check->arena, pod);
-    if (json_error(&reader) != JSON_OK || !str_is_empty(pod->node_name) || pod->is_terminal)
-        return 0; /* loading the cluster has reported it, or has it */
-    return add_pod(check, pod);
+    /* else loading the cluster has reported it, or has it */
+    if (json_error(&reader) == JSON_OK && str_is_empty(pod->node_name) && !pod->is_terminal)
+        (void)VEC_ADD(&check->pods, check->arena, pod);
+    return 0;
 }
 
-static int gather_pods(ClusterCheck *check, const char *path, const NodeTable *table) {
+static void gather_pods(ClusterCheck *check, const char *path, const NodeTable *table) {
     char error[OBJECTS_ERROR_MAX];
-    int r = 0;
 
-    for (uint32_t row = 0; r == 0 && row < table->n_rows; row++) {
+    for (uint32_t row = 0; row < table->n_rows; row++) {
         const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
 
-        for (uint32_t i = 0; r == 0 && pods && i < pods->n; i++)
-            r = add_pod(check, pods->items[i]);
+        for (uint32_t i = 0; pods && i < pods->n; i++)
+            (void)VEC_ADD(&check->pods, check->arena, pods->items[i]);
     }
-    return r == 0 ? objects_each(path, add_pending, check, error) : r;
+    (void)terminal_check(objects_each(path, add_pending, check, error), MEMORY_FOR, NULL);
 }
 
 /* The pods that one policy is tried with, and its rules that have rejected every node so far. */
@@ -125,16 +112,16 @@ static void note_failures(const ClusterCheck *check, Trial *trial, const Explana
     }
 }
 
-static int try_pod(const ClusterCheck *check, Trial *trial, const Pod *pod) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EXPLAIN_BUDGET);
+static void try_pod(const ClusterCheck *check, Trial *trial, const Pod *pod) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, EXPLAIN_BUDGET);
     Explanation explanation;
-    int r = arena ? extender_explain(check->view, 0, pod, arena, &explanation) : -ENOMEM;
 
-    if (r < 0 || !applies(&explanation, trial->policy))
-        return r;
+    (void)terminal_check(
+        extender_explain(check->view, 0, pod, arena, &explanation), MEMORY_FOR, arena);
+    if (!applies(&explanation, trial->policy))
+        return;
     trial->n_pods++;
     note_failures(check, trial, &explanation);
-    return 0;
 }
 
 /* Adds @label to sorted @labels, whose array has room for it; of one key the last counts. */
@@ -157,22 +144,18 @@ static void add_label(Labels *labels, Label label) {
 }
 
 /* A pod that the policy selects, and that requests nothing. */
-static int make_pod(const Match *match, Arena *arena, Pod *ret) {
-    Label *labels = ARENA_ARRAY(arena, Label, match->pod_selector.n);
-    Labels all = {.items = labels};
+static Pod make_pod(const Match *match, Arena *arena) {
+    Labels all = {.items = ARENA_ARRAY(arena, Label, match->pod_selector.n)};
 
-    if (!labels)
-        return -ENOMEM;
     for (size_t i = 0; i < match->pod_selector.n; i++) {
         const Requirement *one = &match->pod_selector.items[i];
 
         if (one->op == SELECTOR_IN || one->op == SELECTOR_EXISTS)
             add_label(&all, (Label){one->key, one->n_values > 0 ? one->values[0] : STR("x")});
     }
-    *ret = (Pod){.name = STR("made-up"),
+    return (Pod){.name = STR("made-up"),
         .namespace = match->namespaces.n > 0 ? match->namespaces.items[0] : STR("default"),
         .labels = all};
-    return 0;
 }
 
 static void report(const ClusterCheck *check, const Trial *trial) {
@@ -189,29 +172,25 @@ static void report(const ClusterCheck *check, const Trial *trial) {
     }
 }
 
-static int try_policy(const ClusterCheck *check, const Policy *policy) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(PODS_BUDGET);
+static void try_policy(const ClusterCheck *check, const Policy *policy) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, PODS_BUDGET);
     Trial trial = {.policy = policy,
-        .is_suspect = arena ? ARENA_ARRAY(arena, bool, policy->n_filters + 1) : NULL,
-        .details = arena ? ARENA_ARRAY(arena, Str, policy->n_filters + 1) : NULL};
+        .is_suspect = ARENA_ARRAY(arena, bool, policy->n_filters + 1),
+        .details = ARENA_ARRAY(arena, Str, policy->n_filters + 1)};
+    Pod pod = make_pod(&policy->match, arena);
     size_t n_tried = 0;
-    Pod pod;
-    int r = trial.is_suspect && trial.details ? make_pod(&policy->match, arena, &pod) : -ENOMEM;
 
-    for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
+    for (size_t i = 0; i < policy->n_filters; i++)
         trial.n_suspects += trial.is_suspect[i] = is_lasting(&policy->filters[i]);
-    if (r == 0 && trial.n_suspects > 0)
-        r = try_pod(check, &trial, &pod);
-    for (size_t i = 0; r == 0 && i < check->pods.n && n_tried < SAMPLES_MAX && trial.n_suspects > 0;
-         i++) {
+    if (trial.n_suspects > 0)
+        try_pod(check, &trial, &pod);
+    for (size_t i = 0; i < check->pods.n && n_tried < SAMPLES_MAX && trial.n_suspects > 0; i++) {
         if (!policy_selects(policy, check->pods.items[i]))
             continue;
         n_tried++;
-        r = try_pod(check, &trial, check->pods.items[i]);
+        try_pod(check, &trial, check->pods.items[i]);
     }
-    if (r == 0)
-        report(check, &trial);
-    return r;
+    report(check, &trial);
 }
 
 /* Warns once about a kind that policies read. */
@@ -236,43 +215,26 @@ static void check_related(void *context, const Policy *policy, const Expression 
     }
 }
 
-static int check_all(ClusterCheck *check, const char *path) {
-    const RelatedObjects *related = snapshot_related(check->view->snapshot);
-    int r = gather_pods(check, path, check->view->table);
-
-    if (r < 0)
-        return r;
-    for (unsigned i = 0; i < _RELATED_KINDS; i++)
-        check->known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
-    program_each_expression(check->program, check_related, check);
-    lint_cluster(
-        check->program, check->view->table, check->pods.items, check->pods.n, check->diags);
-    for (size_t i = 0; r == 0 && i < check->program->n_policies; i++)
-        r = try_policy(check, &check->program->policies[i]);
-    diag_list_sort(check->diags, 0);
-    return r;
-}
-
-int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(PODS_BUDGET);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+void cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, PODS_BUDGET);
+    _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), "the pods of the cluster");
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = cluster_source_load(cluster, program->related);
+    const RelatedObjects *related = snapshot_related(snapshot);
+    const ViewParts parts = {
+        .snapshot = snapshot, .program = program, .zones = zones_finder(zones)};
     _cleanup_(view_unrefp) View *view = NULL;
     ClusterCheck check = {.program = program, .arena = arena, .diags = diags};
-    int r;
 
-    if (!arena || !zones)
-        return terminal_out_of_memory("the pods of the cluster", NULL);
-    r = cluster_source_load(cluster, program->related, &snapshot);
-    if (r != 0)
-        return r;
     if (snapshot_table(snapshot)->names->n_nodes == 0)
-        return terminal_refuse(EXIT_FAILED, "the cluster has no nodes to check against");
-    r = view_new(
-        &(ViewParts){.snapshot = snapshot, .program = program, .zones = zones_finder(zones)},
-        /* before= */ NULL, &view);
+        terminal_exit(EXIT_FAILED, "the cluster has no nodes to check against");
+    (void)terminal_check(view_new(&parts, /* before= */ NULL, &view), MEMORY_FOR, NULL);
     check.view = view;
-    if (r == 0)
-        r = check_all(&check, cluster->file);
-    return r < 0 ? terminal_failed("the rules for the cluster", r, arena) : 0;
+    gather_pods(&check, cluster->file, view->table);
+    for (unsigned i = 0; i < _RELATED_KINDS; i++)
+        check.known_related |= related->kinds[i] ? RELATED_BIT(i) : 0;
+    program_each_expression(program, check_related, &check);
+    lint_cluster(program, view->table, check.pods.items, check.pods.n, diags);
+    for (size_t i = 0; i < program->n_policies; i++)
+        try_policy(&check, &program->policies[i]);
+    diag_list_sort(diags, 0);
 }

@@ -5,13 +5,12 @@
 
 #include "commands/check-internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/visible.h"
-#include "checkup/berths.h"
+#include "checkup/verdict.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "commands/counting-rules.h"
@@ -21,36 +20,6 @@
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NOTES_MAX ((size_t)256 * 1024)
 #define PAUSE_SEC 1
-
-const char *installation_check_only(Str names[], size_t *n, const char *value) {
-    Str rest = str_from_c(value), name;
-
-    while (str_split(&rest, ',', &name)) {
-        if (str_is_empty(str_trim(name)))
-            continue;
-        if (*n == CHECKUP_ONLY_MAX)
-            return "expected fewer names";
-        names[(*n)++] = str_trim(name);
-    }
-    return NULL;
-}
-
-const char *installation_check_name(const char *value) {
-    Str rest = str_from_c(value), namespace;
-
-    return str_split(&rest, '/', &namespace) && !str_is_empty(namespace) && !str_is_empty(rest) &&
-                   str_find(rest, '/') == SIZE_MAX
-               ? NULL
-               : "expected NAMESPACE/NAME";
-}
-
-const char *installation_check_url(const char *value) {
-    Str url = str_from_c(value);
-
-    return str_has_prefix(url, STR("http://")) || str_has_prefix(url, STR("https://"))
-               ? NULL
-               : "expected http://HOST:PORT or https://HOST:PORT";
-}
 
 static bool is_live_given(const InstallationCheck *check) {
     const CollectOptions *collector = &check->collect;
@@ -89,39 +58,33 @@ const char *installation_check_validate(
     return NULL;
 }
 
-static bool read_config(const char *path, Arena *arena, ConfigText *ret) {
+static ConfigText read_config(const char *path, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(COLLECT_CONFIG_MAX);
     char error[FILE_ERROR_MAX] = "";
-    bool is_stdin = strcmp(path, "-") == 0;
+    ConfigText config = {
+        .origin = strcmp(path, "-") == 0 ? STR("standard input") : str_from_c(path)};
     int r = file_read(path, &text, error);
     Str why = str_from_c(error);
 
     if (str_has_prefix(why, str_from_c(path)) &&
         str_has_prefix(str_skip(why, strlen(path)), STR(": ")))
         why = str_skip(why, strlen(path) + 2); /* the origin already shows it */
-    *ret = (ConfigText){.origin = is_stdin ? STR("standard input") : str_from_c(path)};
-    if (r < 0)
-        ret->error = arena_copy(arena, why);
-    else
-        ret->text = arena_copy(arena, buf_str(&text));
-    return r < 0 ? ret->error.ptr != NULL : ret->text.ptr != NULL;
+    *(r < 0 ? &config.error : &config.text) = arena_copy(arena, r < 0 ? why : buf_str(&text));
+    return config;
 }
 
 /* A misspelt --only is reported before any request. */
-static int check_only(const InstallationCheck *check, Arena *arena) {
+static void check_only(const InstallationCheck *check, Arena *arena) {
     const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
     _cleanup_(buf_done) Buf groups = BUF_INIT(NOTES_MAX);
     Str unknown = STR_NULL;
     Checkup checkup;
-    int r = checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown);
 
-    if (r == -ENOMEM)
-        return terminal_out_of_memory("the checks", arena);
-    if (r == 0)
-        return 0;
+    if (checkup_run(&nothing, check->only, check->n_only, arena, &checkup, &unknown) == 0)
+        return;
     for (int i = 0; i < _CHECK_GROUPS; i++)
         buf_printf(&groups, "%s %s", i > 0 ? "," : "", check_group_name((CheckGroup)i));
-    return terminal_refuse(EXIT_USAGE, "--only \"%.*s\": no such group or code; groups are%.*s",
+    terminal_exit(EXIT_USAGE, "--only \"%.*s\": no such group or code; groups are%.*s",
         STR_FMT(unknown), STR_FMT(buf_str(&groups)));
 }
 
@@ -156,7 +119,7 @@ static bool is_reached(const InstallationFacts *facts) {
     return is_any;
 }
 
-static int run_round(
+static void run_round(
     const InstallationCheck *check, Client *client, Arena *arena, Buf *notes, Round *ret) {
     Str unknown;
 
@@ -173,9 +136,7 @@ static int run_round(
     else
         collect_live(&ret->collector);
     ret->is_anything_reached = is_reached(&ret->facts);
-    if (collect_has_failed(&ret->collector))
-        return -ENOMEM;
-    return checkup_run(&ret->facts, check->only, check->n_only, arena, &ret->checkup, &unknown);
+    (void)checkup_run(&ret->facts, check->only, check->n_only, arena, &ret->checkup, &unknown);
 }
 
 static bool is_fine(const Round *round) {
@@ -224,9 +185,10 @@ static int print_round(const InstallationCheck *check, const Round *round) {
             /* is_ascii= */ !terminal_has_symbols(stdout), &out);
     if (check->form == OUTPUT_TABLE && check->prints_counts)
         print_counts(&round->facts, check->bind, &out);
-    if (terminal_finish_as(&out, check->form) != EXIT_FINE || !round->is_anything_reached)
-        return EXIT_UNREACHABLE;
-    return is_fine(round) ? EXIT_FINE : EXIT_FAILED;
+    terminal_finish_as(&out, check->form);
+    return !round->is_anything_reached ? EXIT_UNREACHABLE
+           : is_fine(round)            ? EXIT_FINE
+                                       : EXIT_FAILED;
 }
 
 /* By all configurations and berths that are known: each of them must bind. */
@@ -247,18 +209,16 @@ static BindWiring bind_wiring(const InstallationFacts *facts) {
 }
 
 static int run_rounds(InstallationCheck *check, Client *client) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
+    _cleanup_(arena_freep) Arena *arena =
+        terminal_arena("the facts about the installation", ROUND_BUDGET);
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
     int64_t deadline = clock_monotonic_nsec() + check->wait_nsec;
     Round round;
 
-    if (!arena)
-        return terminal_out_of_memory("the checks", NULL);
     progress_begin(
         check->wait_nsec > 0 ? "waiting until no check fails" : "checking the installation");
     for (;;) {
-        if (run_round(check, client, arena, &notes, &round) < 0)
-            return terminal_out_of_memory("the facts about the installation", arena);
+        run_round(check, client, arena, &notes, &round);
         check->bind = bind_wiring(&round.facts);
         if (is_fine(&round) || clock_monotonic_nsec() + PAUSE_SEC * NSEC_PER_SEC > deadline)
             return print_round(check, &round);
@@ -268,28 +228,22 @@ static int run_rounds(InstallationCheck *check, Client *client) {
 }
 
 int installation_check_run(InstallationCheck *check, const ClusterSource *cluster) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = terminal_arena("the checks", ROUND_BUDGET);
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
     bool is_live = !check->collect.is_offline;
-    int r = arena ? check_only(check, arena) : terminal_out_of_memory("the checks", NULL);
 
-    if (r == 0 && is_live)
-        r = server_source_check_token(&check->source);
-    for (size_t i = 0; r == 0 && i < check->n_configs; i++)
-        if (!read_config(check->configs[i], arena, &check->collect.configs[i]))
-            r = terminal_out_of_memory("a configuration file", arena);
-    if (r == 0 && is_live && cluster_source_is_live(cluster))
-        r = cluster_source_access(cluster, &access);
-    if (r != 0)
-        return r;
+    check_only(check, arena);
+    if (is_live)
+        server_source_check_token(&check->source);
+    for (size_t i = 0; i < check->n_configs; i++)
+        check->collect.configs[i] = read_config(check->configs[i], arena);
     check->collect.n_configs = check->n_configs;
     check->collect.access = check->source.access;
     check->collect.is_self = is_live && cluster->is_in_cluster;
-    if (access) {
-        client = client_new(access);
-        if (!client)
-            return terminal_out_of_memory("the connection to the API server", NULL);
+    if (is_live && cluster_source_is_live(cluster)) {
+        access = cluster_source_access(cluster);
+        client = terminal_need(client_new(access), "the connection to the API server");
     }
     return run_rounds(check, client);
 }

@@ -28,13 +28,6 @@ typedef struct InstallationCheck {
     BindWiring bind;    /* found out by installation_check_run() */
 } InstallationCheck;
 
-/* For Option.check: NAMESPACE/NAME; http:// or https://. */
-const char *installation_check_name(const char *value);
-const char *installation_check_url(const char *value);
-
-/* Adds the names in @value, "rights,B201". NULL; or the error. */
-const char *installation_check_only(Str names[], size_t *n, const char *value);
-
 /* Whether any of its options was given. */
 bool installation_check_is_given(const InstallationCheck *check);
 
@@ -53,17 +46,14 @@ typedef struct LoadCheck {
 } LoadCheck;
 
 /* Prints the expected cost of @program, and the rules that cause most of it; the nodes of @cluster
- * are the sample if it names any. EXIT_FINE, EXIT_FAILED when it exceeds the budget, or another
- * exit code after complaining. */
+ * are the sample if it names any. EXIT_FINE, or EXIT_FAILED when it exceeds the budget. */
 int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program);
 
-/* Adds warnings about what is wrong with @program for @cluster, a file. 0; or an exit code, after
- * complaining. */
-int cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags);
+/* Adds warnings about what is wrong with @program for @cluster, a file. */
+void cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags);
 
 /* Queries every metric source once, and prints which nodes have a value, a paragraph a metric.
- * EXIT_FINE when every metric has a value of some node; EXIT_FAILED when not; or another exit code,
- * after complaining. */
+ * EXIT_FINE when every metric has a value of some node; EXIT_FAILED when not. */
 int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster, Program *program);
 
 /* Prints for each rule whether it works on a managed control plane (policy/managed.h). Whether all

@@ -16,6 +16,7 @@
 
 #define TEXT_MAX ((size_t)1024 * 1024)
 #define ARENA_BUDGET ((size_t)16 * 1024 * 1024)
+#define MADE_UP "the nodes to estimate from"
 
 /* Pods of a made-up node: Kubernetes supports 150,000 on 5,000 nodes. */
 #define PODS_PER_NODE 30u
@@ -39,7 +40,7 @@ static const char pod_text[] =
     "\"status\": {\"phase\": \"Running\"}}";
 
 /* A node, or one of its pods. */
-static int add_object(Store *store, Str text, bool is_node, Arena *arena) {
+static void add_object(Store *store, Str text, bool is_node, Arena *arena) {
     JsonReader reader;
     Node node;
     Pod pod;
@@ -49,27 +50,25 @@ static int add_object(Store *store, Str text, bool is_node, Arena *arena) {
         node_decode(&reader, arena, &node);
     else
         pod_decode(&reader, arena, &pod);
-    if (json_error(&reader) != JSON_OK)
-        return -1;
-    return is_node ? store_apply_node(store, &node) : store_apply_pod(store, &pod);
+    (void)terminal_check(
+        is_node ? store_apply_node(store, &node) : store_apply_pod(store, &pod), MADE_UP, NULL);
 }
 
-/* One chunk of the table: each further one costs as much. NULL: no memory. */
+/* One chunk of the table: each further one costs as much. */
 static Snapshot *make_nodes(size_t n_nodes) {
-    _cleanup_(store_freep) Store *store = store_new();
-    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
+    _cleanup_(store_freep) Store *store = terminal_need(store_new(), MADE_UP);
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(MADE_UP, ARENA_BUDGET);
     unsigned n = n_nodes < CHUNK_ROWS ? (unsigned)n_nodes : CHUNK_ROWS;
     Snapshot *snapshot = NULL;
-    int r = store && arena ? 0 : -1;
 
-    for (unsigned i = 0; r >= 0 && i < n; i++) {
-        r = add_object(store, arena_printf(arena, node_text, i, i, i % 3), true, arena);
-        for (unsigned k = 0; r >= 0 && k < PODS_PER_NODE; k++)
-            r = add_object(
-                store, arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i), false, arena);
+    for (unsigned i = 0; i < n; i++) {
+        add_object(store, arena_printf(arena, node_text, i, i, i % 3), true, arena);
+        for (unsigned k = 0; k < PODS_PER_NODE; k++)
+            add_object(store, arena_printf(arena, pod_text, k, i, k % 5, i, k, k, i), false, arena);
         arena_reset(arena);
     }
-    return r >= 0 && store_publish(store, &snapshot) == 0 ? snapshot : NULL;
+    (void)terminal_check(store_publish(store, &snapshot), MADE_UP, NULL);
+    return snapshot;
 }
 
 typedef struct Prediction {
@@ -81,9 +80,15 @@ typedef struct Prediction {
     bool is_made_up;
 } Prediction;
 
-static int evaluate(Program *program, Snapshot *snapshot, Prediction *ret) {
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+static void evaluate(Program *program, Snapshot *snapshot, Prediction *ret) {
+    _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), "the results of the rules");
     _cleanup_(view_unrefp) View *view = NULL;
+    const ViewParts parts = {
+        .snapshot = snapshot,
+        .program = program,
+        .zones = zones_finder(zones),
+        .budget = &ret->budget,
+    };
     double factor = ret->factor / ENOUGH, room = (double)ret->check->bytes / factor;
 
     ret->work_max = (double)ret->check->cpu_nsec / NSEC_PER_SEC * (double)FACTS_WORK_PER_SEC;
@@ -92,15 +97,10 @@ static int evaluate(Program *program, Snapshot *snapshot, Prediction *ret) {
         .bytes_max = room < (double)FACTS_BYTES_MAX ? (size_t)room : FACTS_BYTES_MAX,
         .is_ranked = true,
     };
-    if (!zones || view_new(&(ViewParts){.snapshot = snapshot,
-                               .program = program,
-                               .zones = zones_finder(zones),
-                               .budget = &ret->budget},
-                      /* before= */ NULL, &view) < 0)
-        return -1;
+    (void)terminal_check(
+        view_new(&parts, /* before= */ NULL, &view), "the results of the rules", NULL);
     ret->work = (double)ret->budget.cost.work * ret->factor;
     ret->bytes = (double)ret->budget.cost.bytes * ret->factor;
-    return 0;
 }
 
 static bool is_exceeded(const Prediction *p) {
@@ -145,14 +145,12 @@ static void print_worst(const Prediction *p, Buf *out) {
 
 /* At the place of the worst rule. */
 static void print_error(const Prediction *p, Buf *out) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = terminal_arena("the error", ARENA_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
     const FactsBudget *budget = &p->budget;
     bool is_memory = p->work <= p->work_max && budget->limit != FACTS_OVER_WORK;
     Place place = budget->n_worst > 0 ? budget->worst[0].place : (Place){0};
 
-    if (!arena)
-        return;
     diag_add(&diags, DIAG_ERROR, place, STR_NULL,
         arena_printf(arena,
             "policies take too much %s for %zu nodes: `berth serve` would reject them. This rule "
@@ -166,27 +164,19 @@ static void print_error(const Prediction *p, Buf *out) {
 int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program) {
     bool is_given = cluster->file || cluster_source_is_live(cluster);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot =
+        is_given ? cluster_source_load(cluster, program->related) : make_nodes(check->n_nodes);
     Prediction prediction = {.check = check, .is_made_up = !is_given};
-    int r = is_given ? cluster_source_load(cluster, program->related, &snapshot) : 0;
 
-    if (r != 0)
-        return r;
-    if (!is_given)
-        snapshot = make_nodes(check->n_nodes);
-    if (!snapshot)
-        return terminal_out_of_memory("the nodes to estimate from", NULL);
     prediction.n_sampled = snapshot_table(snapshot)->names->n_nodes;
     if (prediction.n_sampled == 0)
-        return terminal_refuse(EXIT_FAILED, "the cluster has no nodes to estimate from");
+        terminal_exit(EXIT_FAILED, "the cluster has no nodes to estimate from");
     prediction.factor = (double)check->n_nodes / (double)prediction.n_sampled;
-    if (evaluate(program, snapshot, &prediction) < 0)
-        return terminal_out_of_memory("the results of the rules", NULL);
+    evaluate(program, snapshot, &prediction);
     print_totals(&prediction, &out);
     print_worst(&prediction, &out);
     if (is_exceeded(&prediction))
         print_error(&prediction, &out);
-    if (!terminal_print(stdout, buf_str(&out)))
-        return EXIT_UNREACHABLE;
+    terminal_output(buf_str(&out));
     return is_exceeded(&prediction) ? EXIT_FAILED : EXIT_FINE;
 }

@@ -9,6 +9,7 @@
 
 #define LIVE_TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define LIVE_BUDGET ((size_t)64 * 1024 * 1024)
+#define STATES "the states of the metrics"
 #define INDENT 10
 
 /* A line below a metric's own, if there is a remark. */
@@ -82,43 +83,29 @@ static bool print_metrics(Buf *out, const View *view, const PollStatus *statuses
     return is_fine;
 }
 
-static int measure(const MetricsSource *metrics, const ClusterSource *cluster, Program *program,
-    const Zones *zones, PollStatus *ret_statuses, View **ret) {
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
-    ViewParts parts = {.program = program, .zones = zones_finder(zones)};
-    int r = cluster_source_load(cluster, program->related, &snapshot);
-
-    if (r == 0)
-        r = metrics_source_load(metrics, cluster, program, snapshot, clock_wall_nsec(),
-            clock_monotonic_nsec(), &measurements, ret_statuses);
-    if (r != 0)
-        return r;
-    parts.snapshot = snapshot;
-    parts.measurements = measurements;
-    parts.now_nsec = clock_wall_nsec();
-    parts.uptime_nsec = clock_monotonic_nsec();
-    r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
-}
-
 int metrics_check_run(
     const MetricsSource *metrics, const ClusterSource *cluster, Program *program) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(LIVE_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = terminal_arena(STATES, LIVE_BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(LIVE_TEXT_MAX);
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), STATES);
+    PollStatus *statuses = ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1);
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot = cluster_source_load(cluster, program->related);
+    _cleanup_(measurements_unrefp) Measurements *measurements = metrics_source_load(
+        metrics, cluster, program, snapshot, clock_wall_nsec(), clock_monotonic_nsec(), statuses);
     _cleanup_(view_unrefp) View *view = NULL;
-    PollStatus *statuses = arena ? ARENA_ARRAY(arena, PollStatus, program->n_gauges + 1) : NULL;
+    const ViewParts parts = {
+        .snapshot = snapshot,
+        .program = program,
+        .measurements = measurements,
+        .zones = zones_finder(zones),
+        .now_nsec = clock_wall_nsec(),
+        .uptime_nsec = clock_monotonic_nsec(),
+    };
     bool is_fine;
-    int r;
 
-    if (!statuses || !zones)
-        return terminal_out_of_memory("the states of the metrics", arena);
-    r = measure(metrics, cluster, program, zones, statuses, &view);
-    if (r != 0)
-        return r;
+    (void)terminal_check(
+        view_new(&parts, /* before= */ NULL, &view), "the facts about the nodes", NULL);
     is_fine = print_metrics(&out, view, statuses);
-    if (!terminal_print(stdout, buf_str(&out)))
-        return EXIT_UNREACHABLE;
+    terminal_output(buf_str(&out));
     return is_fine ? EXIT_FINE : EXIT_FAILED;
 }

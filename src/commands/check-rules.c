@@ -8,40 +8,17 @@
 #include "commands/counting-rules.h"
 #include "policy/managed.h"
 
-#define NAME_COLUMNS 32u /* or more, if a name is longer */
-#define KIND_COLUMNS 20u
-#define TIME_COLUMNS 20u
-
-static void write_field(JsonWriter *writer, const char *key, Str text) {
-    json_write_member(writer, str_from_c(key), text);
-}
-
-static void write_count(JsonWriter *writer, const char *key, size_t n) {
-    json_member_int(writer, key, (int64_t)n);
-}
-
-static void write_fix(JsonWriter *writer, const DiagFix *fix) {
-    json_write_key(writer, STR("fix"));
-    json_write_object(writer);
-    write_count(writer, "line", fix->place.line);
-    write_count(writer, "column", fix->place.column);
-    write_count(writer, "width", fix->place.width);
-    write_field(writer, "text", fix->text);
-    json_write_end_object(writer);
-}
-
 static void write_message(JsonWriter *writer, const Diag *diag) {
-    json_write_object(writer);
-    write_field(writer, "level", diag->level == DIAG_ERROR ? STR("error") : STR("warning"));
-    write_field(writer, "file", diag->place.file);
-    write_count(writer, "line", diag->place.line);
-    write_count(writer, "column", diag->place.column);
-    write_count(writer, "width", diag->place.width);
-    write_field(writer, "text", diag->text);
-    if (!str_is_empty(diag->hint))
-        write_field(writer, "hint", diag->hint);
-    if (diag->fix.text.ptr)
-        write_fix(writer, &diag->fix);
+    const DiagFix *fix = &diag->fix;
+
+    json_write(writer,
+        "{level: %s, file: %.*s, line: %zu, column: %zu, width: %zu, text: %.*s, hint?: %.*s",
+        diag->level == DIAG_ERROR ? "error" : "warning", STR_FMT(diag->place.file),
+        diag->place.line, diag->place.column, diag->place.width, STR_FMT(diag->text),
+        STR_FMT(diag->hint));
+    if (fix->text.ptr)
+        json_write(writer, "fix: {line: %zu, column: %zu, width: %zu, text: %.*s}", fix->place.line,
+            fix->place.column, fix->place.width, STR_FMT(fix->text));
     json_write_end_object(writer);
 }
 
@@ -122,17 +99,13 @@ static void write_rule(void *context, const Row *row) {
     const Program *program = ((RuleWriter *)context)->program;
     JsonWriter *writer = ((RuleWriter *)context)->writer;
 
-    json_write_object(writer);
-    write_field(writer, "policy", row->policy->name);
-    write_field(writer, "type", str_from_c(row->type));
-    write_field(writer, "rule", row->name);
-    write_field(writer, "kind", kind_of(row));
-    write_field(writer, "expression", str_trim(row->expression->text));
+    json_write(writer, "{policy: %.*s, type: %s, rule: %.*s, kind: %.*s, expression: %.*s",
+        STR_FMT(row->policy->name), row->type, STR_FMT(row->name), STR_FMT(kind_of(row)),
+        STR_FMT(str_trim(row->expression->text)));
     if (row->message && expression_is_given(row->message))
-        write_field(writer, "message", str_trim(row->message->text));
-    write_field(writer, "computed", str_from_c(time_of(program, row)));
-    json_member_bool(writer, "oneNodeAtATime", is_slow(program, row));
-    write_count(writer, "maxCost", row->expression->cost.max);
+        json_write(writer, "message: %.*s", STR_FMT(str_trim(row->message->text)));
+    json_write(writer, "computed: %s, oneNodeAtATime: %i, maxCost: %zu", time_of(program, row),
+        is_slow(program, row), row->expression->cost.max);
     if (row->exactness != EXACT_NOTHING) {
         json_member_object(writer, "counting");
         counting_rules_write(row->exactness, writer);
@@ -195,11 +168,8 @@ bool check_print_managed(const Program *program, Buf *out) {
 static void write_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
     JsonWriter *writer = context;
 
-    json_write_object(writer);
-    json_write_member(writer, STR("policy"), policy->name);
-    json_write_member(writer, STR("rule"), rule);
-    json_member_bool(writer, "works", managed->works);
-    json_write_member(writer, STR("text"), str_from_c(managed->text));
+    json_write(writer, "{policy: %.*s, rule: %.*s, works: %i, text: %s", STR_FMT(policy->name),
+        STR_FMT(rule), managed->works, managed->text);
     if (managed->instead)
         json_write_member(writer, STR("instead"), str_from_c(managed->instead));
     json_write_end_object(writer);
@@ -208,15 +178,11 @@ static void write_managed(void *context, const Policy *policy, Str rule, const M
 void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
-    json_write_object(&writer);
-    json_member_bool(&writer, "ok", program);
-    write_count(&writer, "errors", diags->n_errors);
-    write_count(&writer, "warnings", diags->n_warnings);
-    json_member_array(&writer, "messages");
+    json_write(&writer, "{ok: %i, errors: %zu, warnings: %zu, messages: [", program != NULL,
+        diags->n_errors, diags->n_warnings);
     for (size_t i = 0; i < diags->diags.n; i++)
         write_message(&writer, &diags->diags.items[i]);
-    json_write_end_array(&writer);
-    json_member_array(&writer, "rules");
+    json_write(&writer, "], rules: [");
     for (size_t i = 0; program && i < program->n_policies; i++)
         each_rule(&program->policies[i], write_rule, &(RuleWriter){program, &writer});
     json_write_end_array(&writer);
@@ -225,8 +191,7 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
         *ret_works = each_managed(program, write_managed, &writer);
         json_write_end_array(&writer);
     }
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "}\n");
 }
 
 #define NAME_COLUMNS 32u /* or more, if a name is longer */
@@ -279,28 +244,24 @@ void check_print_costs(const Program *program, Buf *out) {
         each_rule(&program->policies[i], print_cost, &costs);
 }
 
-static bool print_counts_of(
-    const Policy *policy, BindWiring bind, Exactness exactness, bool is_first, Buf *out) {
-    const Filter *filter = counting_rules_next(policy, bind, exactness, NULL);
-
-    if (!filter)
-        return false;
-    if (is_first)
-        buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
-    visible_print(out, "  {}", filter->test.place.file);
-    buf_printf(out, ":%zu:%zu: ", filter->test.place.line, filter->test.place.column);
-    counting_rules_print(policy, bind, exactness, out);
-    buf_append_char(out, '\n');
-    return true;
-}
-
 void check_print_counts(const Program *program, BindWiring bind, Buf *out) {
     for (Exactness exactness = EXACT_NOTHING + 1; exactness < _EXACTNESSES; exactness++) {
         bool is_first = true;
 
-        for (size_t i = 0; i < program->n_policies; i++)
-            if (print_counts_of(&program->policies[i], bind, exactness, is_first, out))
-                is_first = false;
+        for (size_t i = 0; i < program->n_policies; i++) {
+            const Policy *policy = &program->policies[i];
+            const Filter *filter = counting_rules_next(policy, bind, exactness, NULL);
+
+            if (!filter)
+                continue;
+            if (is_first)
+                buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
+            is_first = false;
+            visible_print(out, "  {}", filter->test.place.file);
+            buf_printf(out, ":%zu:%zu: ", filter->test.place.line, filter->test.place.column);
+            counting_rules_print(policy, bind, exactness, out);
+            buf_append_char(out, '\n');
+        }
     }
 }
 

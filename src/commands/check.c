@@ -16,9 +16,6 @@
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* The output for valid policies. */
-typedef enum Show { SHOW_SUMMARY, SHOW_COSTS, SHOW_CEL, SHOW_JSON } Show;
-
 /* The output without files. */
 typedef enum Page {
     PAGE_NONE,
@@ -30,10 +27,9 @@ typedef enum Page {
 } Page;
 
 typedef struct Settings {
-    Show show;
-    OutputForm form; /* of SHOW_JSON */
+    OutputForm form;
+    bool shows_costs, shows_cel, is_verbose; /* in text */
     Page page;
-    bool is_verbose;
     bool fails_on_warning;
     bool is_live;
     bool is_offline;
@@ -52,18 +48,18 @@ static bool checks_installation(const Settings *settings) {
 
 static void print_program(
     Settings *settings, const DiagList *diags, const Program *program, Buf *out) {
-    if (settings->show == SHOW_JSON) {
+    if (settings->form != OUTPUT_TABLE) {
         check_print_json(
             diags, program, settings->is_managed ? &settings->works_managed : NULL, out);
         return;
     }
     if (!program)
         return;
-    if (settings->show == SHOW_CEL) {
+    if (settings->shows_cel) {
         check_print_cel(program, settings->is_verbose, out);
         return;
     }
-    if (settings->show == SHOW_COSTS)
+    if (settings->shows_costs || settings->is_verbose)
         check_print_costs(program, out);
     if (settings->fails_on_warning && diags->n_warnings > 0)
         return;
@@ -104,23 +100,19 @@ static int check(Settings *settings, const Arguments *arguments) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
     DiagList diags = DIAG_LIST_IN(arguments->arena);
-    int r = policies_load(arguments->items, arguments->n, &diags, &program), r_cluster = 0;
+    int r = policies_load(arguments->items, arguments->n, &diags, &program);
 
-    if (r < 0)
-        return terminal_failed("the policies", r, NULL);
+    (void)terminal_check(r, "the policies", NULL);
     if (r == 0 && settings->cluster.file && !settings->is_live && settings->load.n_nodes == 0)
-        r_cluster = cluster_check_run(&settings->cluster, program, &diags);
-    if (settings->show == SHOW_CEL)
+        cluster_check_run(&settings->cluster, program, &diags);
+    if (settings->form == OUTPUT_TABLE && settings->shows_cel)
         terminal_print_diags(&diags);
-    else if (settings->show != SHOW_JSON)
+    else if (settings->form == OUTPUT_TABLE)
         diag_list_print(&diags, terminal_has_colour(stdout), &out);
     print_program(settings, &diags, program, &out);
-    if (terminal_finish_as(&out, settings->form) != EXIT_FINE)
-        return EXIT_UNREACHABLE;
+    terminal_finish_as(&out, settings->form);
     if (r != 0)
         return r == POLICIES_E_UNREADABLE ? EXIT_UNREACHABLE : EXIT_FAILED;
-    if (r_cluster != 0)
-        return r_cluster;
     if (settings->is_managed)
         r = settings->works_managed ? EXIT_FINE : EXIT_FAILED;
     else if (settings->load.n_nodes > 0)
@@ -130,8 +122,8 @@ static int check(Settings *settings, const Arguments *arguments) {
     return r == EXIT_FINE && settings->fails_on_warning && diags.n_warnings > 0 ? EXIT_FAILED : r;
 }
 
-static int print_page(Page page) {
-    static void (*const print[])(Buf * out) = {
+static int run(void *context, const Arguments *arguments) {
+    static void (*const print_page[])(Buf * out) = {
         [PAGE_JSON_SCHEMA] = policy_json_schema,
         [PAGE_CRD] = policy_crd,
         [PAGE_FORMAT] = policy_describe,
@@ -139,21 +131,16 @@ static int print_page(Page page) {
         [PAGE_CODES] = checkup_print_codes,
     };
     _cleanup_(buf_done) Buf out = BUF_INIT(CHECK_BUDGET);
-
-    print[page](&out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
-static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
 
-    if (settings->page != PAGE_NONE)
-        return print_page(settings->page);
-    if (settings->show != SHOW_JSON)
-        settings->form = OUTPUT_TABLE;
+    if (settings->page != PAGE_NONE) {
+        print_page[settings->page](&out);
+        terminal_finish(&out);
+        return EXIT_FINE;
+    }
     settings->installation.form = settings->form;
     if (settings->is_offline && arguments->n > FACTS_CONFIGS_MAX)
-        return terminal_refuse(EXIT_USAGE, "more than %u files", FACTS_CONFIGS_MAX);
+        terminal_exit(EXIT_USAGE, "more than %u files", FACTS_CONFIGS_MAX);
     for (size_t i = 0; settings->is_offline && i < arguments->n; i++)
         settings->installation.configs[i] = arguments->items[i];
     if (settings->is_offline)
@@ -164,49 +151,49 @@ static int run(void *context, const Arguments *arguments) {
     return check(settings, arguments);
 }
 
-/* --- options --------------------------------------------------------------------- */
+static const char *check_name(const char *value) {
+    Str rest = str_from_c(value), namespace;
 
-static const char *show_costs(void *context, const char *value) {
-    Settings *settings = context;
-
-    if (settings->show == SHOW_SUMMARY)
-        settings->show = SHOW_COSTS;
-    return NULL;
+    return str_split(&rest, '/', &namespace) && !str_is_empty(namespace) && !str_is_empty(rest) &&
+                   str_find(rest, '/') == SIZE_MAX
+               ? NULL
+               : "expected NAMESPACE/NAME";
 }
 
-static const char *be_verbose(void *context, const char *value) {
-    ((Settings *)context)->is_verbose = true;
-    return show_costs(context, value);
+static const char *check_url(const char *value) {
+    Str url = str_from_c(value);
+
+    return str_has_prefix(url, STR("http://")) || str_has_prefix(url, STR("https://"))
+               ? NULL
+               : "expected http://HOST:PORT or https://HOST:PORT";
 }
 
-static const char *set_output(void *context, const char *value) {
-    Settings *settings = context;
-
-    settings->form = strcmp(value, "yaml") == 0 ? OUTPUT_YAML : OUTPUT_JSON;
-    if (strcmp(value, "json") == 0 || settings->form == OUTPUT_YAML)
-        settings->show = SHOW_JSON;
-    else if (strcmp(value, "text") != 0)
-        return "expected text, json or yaml";
-    return NULL;
-}
-
+/* "rights,B201" */
 static const char *add_only(void *context, const char *value) {
     InstallationCheck *check = &((Settings *)context)->installation;
+    Str rest = str_from_c(value), name;
 
-    return installation_check_only(check->only, &check->n_only, value);
+    while (str_split(&rest, ',', &name)) {
+        if (str_is_empty(str_trim(name)))
+            continue;
+        if (check->n_only == CHECKUP_ONLY_MAX)
+            return "expected fewer names";
+        check->only[check->n_only++] = str_trim(name);
+    }
+    return NULL;
 }
 
 #define AT(member) OPTION_AT(Settings, member)
 
 /* clang-format off */
 static const Option options[] = {
-    {"cost", OPTION_FLAG, .set = show_costs,
+    {"cost", OPTION_FLAG, AT(shows_costs),
         .help = "each rule: how often it is evaluated, and its maximum cost"},
-    {"print-cel", OPTION_VALUE, AT(show), .min = SHOW_CEL,
+    {"print-cel", OPTION_FLAG, AT(shows_cel),
         .help = "each rule as CEL, built-in ones too; errors and warnings go to standard error"},
-    {"verbose", OPTION_FLAG, 'v', .set = be_verbose,
+    {"verbose", OPTION_FLAG, 'v', AT(is_verbose),
         .help = "with --print-cel: the messages, too; otherwise the same as --cost"},
-    {"output", OPTION_CUSTOM, 'o', .argument = "text|json|yaml", .set = set_output, .initial = "text",
+    {"output", OPTION_CHOICE, 'o', .argument = "text|json|yaml", AT(form), .initial = "text",
         .help = "everything as JSON or YAML (docs/policy.md)"},
 
     {"fail-on", OPTION_CHOICE, .argument = "error|warning", AT(fails_on_warning), .initial = "error",
@@ -239,7 +226,7 @@ static const Option options[] = {
                 "Exit code 1 when a check failed, 3 when nothing could be reached"},
     {"offline", OPTION_FLAG, AT(is_offline),
         .help = "check only configurations of kube-scheduler; nothing is contacted"},
-    {"server", OPTION_LIST, .argument = "URL", .check = installation_check_url,
+    {"server", OPTION_LIST, .argument = "URL", .check = check_url,
         OPTION_LIST_AT(Settings, installation.collect.servers, installation.collect.n_servers),
         .initial = SERVER_SOURCE_DEFAULT, .help = "a running berth; may be repeated"},
     SERVER_SOURCE_ACCESS_OPTIONS(Settings, installation.source),
@@ -249,14 +236,14 @@ static const Option options[] = {
                 "--in-cluster it is found in the cluster, and permissions, clocks and berth's "
                 "pods are checked, too"},
     {"scheduler-pod", OPTION_LIST, .argument = "NAMESPACE/NAME", .complete = COMPLETE_PODS,
-        .check = installation_check_name,
+        .check = check_name,
         OPTION_LIST_AT(Settings, installation.collect.scheduler_pods, installation.collect.n_scheduler_pods),
         .help = "a kube-scheduler that is not found automatically"},
     {"url", OPTION_TEXT, .argument = "URL", AT(installation.collect.url),
-        .check = installation_check_url,
+        .check = check_url,
         .help = "berth's URL in configurations, if it is not that of --server"},
     {"service-account", OPTION_TEXT, .argument = "NAMESPACE/NAME",
-        AT(installation.collect.service_account), .check = installation_check_name,
+        AT(installation.collect.service_account), .check = check_name,
         .initial = "that of berth's pods", .help = "whose permissions to check"},
     {"user", OPTION_TEXT, .argument = "NAME", AT(installation.collect.user),
         .help = "or a user's"},
@@ -300,7 +287,7 @@ static const char *check_metrics(const Settings *settings) {
     bool is_checkup = installation_check_is_given(&settings->installation);
     const char *wrong = NULL;
 
-    if (settings->show == SHOW_JSON)
+    if (settings->form != OUTPUT_TABLE)
         return "--live prints text when there are policy files; a running berth has its "
                "metrics as JSON at /api/v1/sources";
     if (is_checkup)
@@ -310,8 +297,13 @@ static const char *check_metrics(const Settings *settings) {
     return wrong ? wrong : metrics_source_check(&settings->metrics, cluster);
 }
 
+static bool is_about_rules(const Settings *settings) {
+    return settings->form == OUTPUT_TABLE &&
+           (settings->shows_costs || settings->shows_cel || settings->is_verbose);
+}
+
 static const char *check_installation(const Settings *settings) {
-    if (settings->show != SHOW_SUMMARY && settings->show != SHOW_JSON)
+    if (is_about_rules(settings))
         return "--cost, --print-cel and --verbose are about policy files";
     if (settings->is_live && (has_metrics(&settings->metrics) || settings->cluster.file))
         return "--cluster, --prometheus and --sources need a policy file";
@@ -321,7 +313,7 @@ static const char *check_installation(const Settings *settings) {
 }
 
 static const char *check_load(const Settings *settings, size_t n_files) {
-    if (settings->is_live || settings->is_offline || settings->show == SHOW_JSON)
+    if (settings->is_live || settings->is_offline || settings->form != OUTPUT_TABLE)
         return "--nodes goes with policy files and text output only, without --live and --offline";
     if (n_files == 0)
         return "a file is needed";
@@ -339,9 +331,8 @@ static const char *check_settings(void *context, const Arguments *arguments) {
         return NULL;
     if (settings->is_live && settings->is_offline)
         return "--offline is instead of --live";
-    if (settings->is_managed &&
-        (settings->is_live || settings->is_offline || settings->load.n_nodes > 0 ||
-            (settings->show != SHOW_SUMMARY && settings->show != SHOW_JSON)))
+    if (settings->is_managed && (settings->is_live || settings->is_offline ||
+                                    settings->load.n_nodes > 0 || is_about_rules(settings)))
         return "--managed goes with policy files and -o json only";
     if (settings->load.n_nodes > 0)
         return check_load(settings, n_files);

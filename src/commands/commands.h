@@ -31,8 +31,8 @@ extern const Command version_command;
  *
  * It prints one candidate a line, "word<TAB>what it is", and at last ":4", or ":0" when names of
  * files may stand there, too. That is cobra's protocol, which kubectl speaks with its plugins. It
- * must not keep a person waiting, and is never the place for an error message: what fails is left
- * out, and so are names that take longer than COMPLETE_MSEC to read. The exit code is always
+ * must be fast and never prints errors: candidates that cannot be read, or take longer than
+ * COMPLETE_MSEC, are left out. The exit code is always
  * EXIT_FINE.
  */
 #define COMPLETE_MSEC 1000

@@ -66,15 +66,9 @@ static bool is_plain(Str name) {
 
 /* Once each; names come in clusters, so a linear search is fast enough below NAMES_MAX. */
 static void add(Line *line, Str name) {
-    Str *at;
-
-    if (line->names.n >= NAMES_MAX || !is_plain(name) ||
-        str_is_one_of(name, line->names.items, line->names.n))
-        return;
-    name = arena_copy(line->arena, name);
-    at = name.ptr ? VEC_PUSH(&line->names, line->arena) : NULL;
-    if (at)
-        *at = name;
+    if (line->names.n < NAMES_MAX && is_plain(name) &&
+        !str_is_one_of(name, line->names.items, line->names.n))
+        *VEC_PUSH(&line->names, line->arena) = arena_copy(line->arena, name);
 }
 
 static void add_contexts_of(Line *line, const char *path) {
@@ -111,10 +105,8 @@ static void add_contexts(Line *line) {
         return;
     }
     for (unsigned i = 0; i < KUBECONFIGS_MAX && str_split(&rest, ':', &path); i++) {
-        Str copy = arena_copy(line->arena, path);
-
-        if (copy.ptr && !str_is_empty(path))
-            add_contexts_of(line, copy.ptr);
+        if (!str_is_empty(path))
+            add_contexts_of(line, arena_copy(line->arena, path).ptr);
     }
     if (!listed && home &&
         (size_t)snprintf(own, sizeof(own), "%s/.kube/config", home) < sizeof(own))
@@ -165,7 +157,7 @@ static void add_named(Line *line, Str json, JsonRead *read) {
 
 static void add_from_server(Line *line, const char *path, JsonRead *read) {
     _cleanup_(access_freep) Access *access = NULL;
-    BlockingRequest request = {.path = path, .sec = ASK_SEC};
+    BlockingRequest request = {.path = path, .total_sec = ASK_SEC};
     char error[ACCESS_ERROR_MAX > BLOCKING_CLIENT_ERROR_MAX ? ACCESS_ERROR_MAX
                                                             : BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
@@ -200,7 +192,7 @@ static void add_pods(Line *line) {
         path = arena_printf(
             line->arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES, STR_FMT(namespace))
                    .ptr;
-    if (path && !line->cluster)
+    if (!line->cluster)
         add_from_server(line, path, read_pod);
 }
 
@@ -209,9 +201,9 @@ static void add_decided_pods(Line *line) {
     char error[BERTH_CLIENT_ERROR_MAX];
     Str reply = STR_NULL;
 
-    if (server_source_open(&line->source, line->arena) == 0 &&
-        berth_client_get(&line->source.access, STR("/api/v1/decisions?limit=1000"), line->arena,
-            &reply, error) == 0)
+    server_source_open(&line->source, line->arena);
+    if (berth_client_get(
+            &line->source.access, STR("/api/v1/decisions?limit=1000"), line->arena, &reply, error))
         add_named(line, reply, read_pod);
 }
 
@@ -252,12 +244,17 @@ static void offer_choices(Line *line, const char *choices) {
 
 /* --- values ------------------------------------------------------------------------- */
 
-/* A server or a file did not answer in time. */
-static void give_up(int signal) {
+/* The process ends before there are candidates. */
+static void give_up(void) {
     static const char end[] = ":4\n";
 
     (void)!write(STDOUT_FILENO, end, sizeof(end) - 1);
     _exit(EXIT_FINE);
+}
+
+/* A server or a file did not answer in time. */
+static void take_alarm(int signal) {
+    give_up();
 }
 
 /* Groups and codes of checks, and what each is. */
@@ -286,7 +283,7 @@ static void offer_names(Line *line, OptionCompletion complete) {
         offer_checks(line);
     if (!add_names[complete])
         return;
-    (void)signal(SIGALRM, give_up);
+    (void)signal(SIGALRM, take_alarm);
     (void)setitimer(ITIMER_REAL, &limit, NULL);
     add_names[complete](line);
     for (size_t i = 0; i < line->names.n; i++)
@@ -406,27 +403,25 @@ static void complete_line(Line *line) {
 }
 
 int complete(int n_words, char *words[]) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     Line line = {
         .words = words,
         .n = n_words > 0 ? n_words - 1 : 0,
         .typed = n_words > 0 ? str_from_c(words[n_words - 1]) : STR_NULL,
-        .arena = arena,
         .out = BUF_INIT(OUTPUT_MAX),
     };
 
-    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-    if (!arena)
-        return EXIT_FINE;
     program_name = "berth";
     if (null >= 0)
         (void)dup2(null, STDERR_FILENO);
+    (void)at_quick_exit(give_up);
+    line.arena = terminal_arena("the candidates", ARENA_BUDGET);
     complete_line(&line);
     buf_append(&line.out, line.wants_files ? STR(":0\n") : STR(":4\n"));
     (void)signal(SIGALRM, SIG_IGN); /* the reply is whole: a second end would spoil it */
     (void)terminal_print(stdout, buf_str(&line.out));
     buf_done(&line.out);
+    arena_free(line.arena);
     return EXIT_FINE;
 }
 
@@ -467,7 +462,8 @@ static int run(void *settings, const Arguments *arguments) {
 
     while (strcmp(arguments->items[0], scripts[i].shell) != 0)
         i++;
-    return terminal_print(stdout, str_from_c(scripts[i].script)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    terminal_output(str_from_c(scripts[i].script));
+    return EXIT_FINE;
 }
 
 const Command completion_command = {

@@ -20,7 +20,6 @@
 #include "collect/collect.h"
 #include "commands/commands.h"
 #include "commands/counting-rules.h"
-#include "input/file.h"
 #include "model/node.h"
 #include "policy/admission.h"
 #include "wiring/scheduler-config.h"
@@ -183,7 +182,7 @@ static const char *check_url(const ConfigSettings *settings) {
     Origin origin;
 
     if (complaint) {
-        (void)terminal_complain("--url %s: it %s", settings->url, complaint);
+        terminal_warn("--url %s: it %s", settings->url, complaint);
         return "expected a URL like https://berth.berth-system.svc:8443";
     }
     return origin_parse(str_from_c(settings->url), &origin) ? check_tls(settings, &origin) : NULL;
@@ -271,8 +270,7 @@ static const char *config_settings_check(void *context, const Arguments *argumen
 #define NOTES_MAX ((size_t)64 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
 
-/* Recommends --bind to policies, of files or of a running berth, with counts that are not exact
- * without it. */
+/* Warns about policies, of files or of a running berth, whose counts are exact only with --bind. */
 static void recommend_bind(const Program *program, const BerthFact *berth) {
     _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
     size_t n;
@@ -291,12 +289,12 @@ static void recommend_bind(const Program *program, const BerthFact *berth) {
             buf_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", STR_FMT(buf_str(&own)));
     }
     if (names.len > 0)
-        (void)terminal_complain(
+        terminal_warn(
             "note: counts of %.*s are %s", STR_FMT(buf_str(&names)), exactness_text(EXACT_NOT));
 }
 
-/* Of a running berth. 0 or an exit code. */
-static int fetch_features(const BerthAccess *access, Arena *arena, BerthFact *ret) {
+/* The features of a running berth. */
+static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
     _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
     CollectOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
     InstallationFacts facts = {0};
@@ -305,104 +303,86 @@ static int fetch_features(const BerthAccess *access, Arena *arena, BerthFact *re
     progress_begin("asking berth");
     collect_berths(&collector);
     progress_end();
-    if (collect_has_failed(&collector) || facts.n_berths != 1)
-        return terminal_out_of_memory("the state of berth", arena);
     if (!str_is_empty(facts.berths[0].error))
-        return terminal_complain("%s", arena_copy(arena, facts.berths[0].error).ptr);
-    *ret = facts.berths[0];
-    if (!ret->answers_bind)
-        recommend_bind(NULL, ret);
-    return 0;
+        terminal_fail("%s", arena_copy(arena, facts.berths[0].error).ptr);
+    if (!facts.berths[0].answers_bind)
+        recommend_bind(NULL, &facts.berths[0]);
+    return facts.berths[0];
 }
 
-/* Of a berth with these policies. The same. */
-static int load_features(const ConfigSettings *settings, Arena *arena, BerthFact *ret) {
+/* The features of a berth with the policies of the options. */
+static BerthFact load_features(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    int r = policy_files_load(&settings->policies, arena, &program);
 
-    if (r != 0)
-        return r;
+    if (settings->policies.n == 0) {
+        terminal_warn(
+            "note: no --policy and no --server: written for policies with filters and scores");
+        return (BerthFact){.has_filters = true,
+            .has_scores = true,
+            .knows_cluster = true,
+            .answers_bind = settings->may_bind};
+    }
+    program = policy_files_load(&settings->policies, arena);
     if (!settings->may_bind)
         recommend_bind(program, NULL);
-    *ret = (BerthFact){
+    return (BerthFact){
         .has_filters = program->n_filters > 0,
         .has_scores = program->n_scores > 0,
         .knows_cluster = true,
         .max_score = (int)program_wire_max(program),
+        .answers_bind = settings->may_bind,
     };
-    return 0;
 }
 
-static int find_berth(const ConfigSettings *settings, Arena *arena, BerthFact *ret) {
-    int r = 0;
-
-    if (settings->source.access.server)
-        return fetch_features(&settings->source.access, arena, ret);
-    if (settings->policies.n > 0)
-        r = load_features(settings, arena, ret);
-    else {
-        (void)terminal_complain(
-            "note: no --policy and no --server: written for policies with filters and scores");
-        *ret = (BerthFact){.has_filters = true, .has_scores = true, .knows_cluster = true};
-    }
-    ret->answers_bind = settings->may_bind;
-    return r;
-}
-
-static int check_berth(
+static void check_berth(
     const ConfigSettings *settings, const BerthFact *berth, int64_t timeout_nsec) {
     if (!berth->knows_cluster)
-        return terminal_refuse(EXIT_USAGE,
+        terminal_exit(EXIT_USAGE,
             "that berth has no cluster, so kube-scheduler would have to send whole "
             "nodes with every call (and from 1.33 on score them as if they were "
             "empty). Start it with --kubeconfig or --in-cluster");
     if (berth->answers_bind && settings->is_ignorable)
-        return terminal_refuse(EXIT_USAGE,
+        terminal_exit(EXIT_USAGE,
             "--ignorable with a berth that binds: while it does not answer, "
             "kube-scheduler 1.30 and later binds pods itself, bypassing berth. "
             "Leave out one of the two");
     if (berth->deadline_sec > 0 && berth->deadline_sec < DEADLINE_MAX_SEC &&
         timeout_nsec <= (int64_t)(berth->deadline_sec * NSEC_PER_SEC))
-        return terminal_refuse(EXIT_USAGE,
+        terminal_exit(EXIT_USAGE,
             "--timeout is not longer than berth's own --deadline: kube-scheduler "
             "would time out first, and the pod would wait in vain");
     if (berth->n_client_names > 0 && !settings->client_cert)
-        (void)terminal_complain("note: that berth requires a client certificate: give "
-                                "--client-cert and --client-key (berth certs makes them)");
-    return 0;
+        terminal_warn("note: that berth requires a client certificate: give "
+                      "--client-cert and --client-key (berth certs makes them)");
 }
 
 /* --- the configuration ------------------------------------------------------------------- */
 
-/* The CA as base64. 0 or an exit code. */
-static int read_ca(const ConfigSettings *settings, Arena *arena, Str *ret) {
+/* The CA as base64; empty: none was given. */
+static Str read_ca(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(buf_done) Buf pem = BUF_INIT(PEM_MAX), text = BUF_INIT(2 * PEM_MAX);
-    char error[FILE_ERROR_MAX] = "";
 
     if (!settings->tls_ca)
-        return 0;
-    if (file_read(settings->tls_ca, &pem, error) < 0)
-        return terminal_complain("%s", error);
+        return STR_NULL;
+    terminal_read_file(settings->tls_ca, &pem);
     if (!pem.data || pem.len == 0 || !memmem(pem.data, pem.len, "-----BEGIN CERTIFICATE-----", 27))
-        return terminal_refuse(EXIT_FAILED, "%s holds no certificate (PEM)", settings->tls_ca);
+        terminal_exit(EXIT_FAILED, "%s holds no certificate (PEM)", settings->tls_ca);
     if (memmem(pem.data, pem.len, "PRIVATE KEY-----", 16))
-        return terminal_refuse(EXIT_FAILED,
+        terminal_exit(EXIT_FAILED,
             "%s holds a private key, which must not get into kube-scheduler's "
             "configuration; --tls-ca takes the CA's certificate (ca.crt)",
             settings->tls_ca);
     base64_encode(buf_str(&pem), &text);
-    *ret = arena_copy(arena, buf_str(&text));
-    return ret->ptr ? 0 : terminal_out_of_memory("the certificate of --tls-ca", arena);
+    return arena_copy(arena, buf_str(&text));
 }
 
-/* The settings of the running berth, with the reasons. */
-static int set_managed(
+/* Resources of --managed-resource, or those of the running berth: then the options can only add
+ * ":ignored" to them. */
+static void set_managed(
     const ConfigSettings *settings, const BerthFact *berth, Arena *arena, ExtenderEntry *entry) {
     size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
 
     entry->managed = ARENA_ARRAY(arena, ManagedResource, n);
-    if (!entry->managed)
-        return terminal_out_of_memory("the managed resources", arena);
     for (size_t i = 0; i < n; i++)
         entry->managed[i] = settings->source.access.server
                                 ? (ManagedResource){.name = berth->managed[i]}
@@ -414,14 +394,13 @@ static int set_managed(
         while (j < n && !str_eq(entry->managed[j].name, settings->managed[i].name))
             j++;
         if (j == n)
-            return terminal_refuse(EXIT_USAGE, "that berth runs without --managed-resource %.*s",
+            terminal_exit(EXIT_USAGE, "that berth runs without --managed-resource %.*s",
                 STR_FMT(settings->managed[i].name));
         entry->managed[j] = settings->managed[i];
     }
-    return 0;
 }
 
-/* Filter is always configured: by it berth knows which pods were placed, and which bypassed it. */
+/* filterVerb is always set: from filters berth knows which pods were placed or bypassed it. */
 static void set_verbs(
     const ConfigSettings *settings, const BerthFact *berth, ExtenderEntry *entry) {
     entry->filter_verb = STR("filter");
@@ -474,18 +453,19 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* Validates the output by kube-scheduler's rules. @is_old: the user asked for an old version, of
- * which the reader would warn. 0 or an exit code. */
-static int check_text(Str text, bool is_old, Arena *arena) {
+/* Validates the output by kube-scheduler's rules. @is_old: the user chose an old version, so the
+ * warnings about it are left out. */
+static void check_text(Str text, bool is_old, Arena *arena) {
     DiagList diags = DIAG_LIST_IN(arena);
     SchedulerConfig back;
     int r = scheduler_config_read(STR("kube-scheduler would say"), text, arena, &diags, &back);
 
     if (r == -ENOMEM)
-        return terminal_out_of_memory("kube-scheduler's configuration", arena);
-    if (r != 0 || !is_old)
+        terminal_out_of_memory("kube-scheduler's configuration", arena);
+    if (r != 0)
+        terminal_exit_for(EXIT_USAGE, &diags);
+    if (!is_old)
         terminal_print_diags(&diags);
-    return r == 0 ? 0 : EXIT_USAGE;
 }
 
 static void print_head(const SchedulerConfig *config, const BerthFact *berth, Buf *out) {
@@ -510,22 +490,7 @@ static void print_head(const SchedulerConfig *config, const BerthFact *berth, Bu
             STR_FMT(config->policy_map_namespace), STR_FMT(config->policy_map_name));
 }
 
-static int print(const SchedulerConfig *config, const BerthFact *berth, Arena *arena) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    int r;
-
-    if (config->format == WIRING_V1)
-        print_head(config, berth, &out);
-    scheduler_config_write(config, &out);
-    if (buf_error(&out) < 0)
-        return terminal_text_failed("kube-scheduler's configuration", &out);
-    r = check_text(buf_str(&out), config->api_version.len > 0, arena);
-    if (r != 0)
-        return r;
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
-}
-
-static int make_config(const ConfigSettings *settings, Arena *arena) {
+static void make_config(const ConfigSettings *settings, Arena *arena) {
     ExtenderEntry entry = {.url_prefix = str_from_c(settings->url),
         .is_node_cache_capable = true,
         .is_ignorable = settings->is_ignorable};
@@ -534,21 +499,17 @@ static int make_config(const ConfigSettings *settings, Arena *arena) {
         .extenders = &entry,
         .n_extenders = 1,
     };
-    BerthFact berth = {0};
-    Str ca = STR_NULL, name;
-    int r = find_berth(settings, arena, &berth);
+    BerthFact berth = settings->source.access.server
+                          ? fetch_features(&settings->source.access, arena)
+                          : load_features(settings, arena);
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    Str ca, name;
 
-    if (r != 0)
-        return r;
     entry.timeout_nsec = settings->timeout_nsec ? settings->timeout_nsec
                                                 : (berth.answers_bind ? 15 : 1) * NSEC_PER_SEC;
-    r = check_berth(settings, &berth, entry.timeout_nsec);
-    if (r == 0)
-        r = read_ca(settings, arena, &ca);
-    if (r == 0)
-        r = set_managed(settings, &berth, arena, &entry);
-    if (r != 0)
-        return r;
+    check_berth(settings, &berth, entry.timeout_nsec);
+    ca = read_ca(settings, arena);
+    set_managed(settings, &berth, arena, &entry);
     entry.is_https = !str_is_empty(ca);
     if (entry.is_https)
         entry.tls = (ExtenderTls){
@@ -560,48 +521,47 @@ static int make_config(const ConfigSettings *settings, Arena *arena) {
         };
     set_verbs(settings, &berth, &entry);
     set_scheduler(settings, &name, &config);
-    return print(&config, &berth, arena);
+    if (config.format == WIRING_V1)
+        print_head(&config, &berth, &out);
+    scheduler_config_write(&config, &out);
+    if (buf_error(&out) < 0)
+        terminal_text_failed("kube-scheduler's configuration", &out);
+    check_text(buf_str(&out), config.api_version.len > 0, arena);
+    terminal_output(buf_str(&out));
 }
 
 /* --- what is published besides -------------------------------------------------------------- */
 
-static int write_policy(const Policy *policy, AdmissionFormat format, Buf *out) {
+static void write_policy(const Policy *policy, AdmissionFormat format, Buf *out) {
     for (AdmissionKind kind = 0; kind < _ADMISSION_KINDS; kind++) {
         if (!admission_is_needed(policy, kind))
             continue;
         if (expression_is_given(&policy->match.expression))
-            return terminal_refuse(EXIT_FAILED,
+            terminal_exit(EXIT_FAILED,
                 "the policy %.*s has a match.expression: admission selects pods by labels and "
                 "namespaces only",
                 STR_FMT(policy->name));
         if (admission_write(policy, kind, format, out) < 0)
-            return terminal_out_of_memory("the admission policies", NULL);
+            terminal_out_of_memory("the admission policies", NULL);
     }
-    return 0;
 }
 
 /* For all policies of @program that publish something, and for namespaces that opt in to
- * @scheduler. Either may be missing. 0 or an exit code. */
-static int write_admission(
+ * @scheduler. Either may be missing. */
+static void write_admission(
     const Program *program, Str scheduler, AdmissionFormat format, Buf *out) {
-    for (size_t i = 0; program && i < program->n_policies; i++) {
-        int r = write_policy(&program->policies[i], format, out);
-
-        if (r != 0)
-            return r;
-    }
+    for (size_t i = 0; program && i < program->n_policies; i++)
+        write_policy(&program->policies[i], format, out);
     if (!str_is_empty(scheduler) && opt_in_write(scheduler, format, out) < 0)
-        return terminal_out_of_memory("the admission policies", NULL);
-    if (out->len > 0 || buf_error(out) < 0)
-        return 0;
-    return terminal_refuse(EXIT_FAILED,
-        "no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
-        "label` to one that reads only the node");
+        terminal_out_of_memory("the admission policies", NULL);
+    if (out->len == 0 && buf_error(out) == 0)
+        terminal_exit(EXIT_FAILED,
+            "no policy publishes anything: add `publish: slots` to a maxPods filter, or `publish: "
+            "label` to one that reads only the node");
 }
 
-/* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. The
- * same. */
-static int write_node_overlays(const Program *program, const char *pool, Buf *out) {
+/* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. */
+static void write_node_overlays(const Program *program, const char *pool, Buf *out) {
     assert(program);
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
@@ -622,33 +582,33 @@ static int write_node_overlays(const Program *program, const char *pool, Buf *ou
             "  capacity: {%.*s: \"%" PRId64 "\"}\n",
             pool, STR_FMT(policy->name), pool, pool, STR_FMT(slots->resource), slots->limit);
     }
-    if (out->len > 0 || buf_error(out) < 0)
-        return 0;
-    return terminal_refuse(EXIT_FAILED, "no policy publishes slots");
+    if (out->len == 0 && buf_error(out) == 0)
+        terminal_exit(EXIT_FAILED, "no policy publishes slots");
 }
 
-static int make_published(const ConfigSettings *settings, Arena *arena) {
+static void make_published(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    _cleanup_(program_unrefp) Program *program = NULL;
-    int r = settings->policies.n > 0 ? policy_files_load(&settings->policies, arena, &program) : 0;
+    _cleanup_(program_unrefp) Program *program =
+        settings->policies.n > 0 ? policy_files_load(&settings->policies, arena) : NULL;
 
-    if (r == 0)
-        r = settings->is_admission
-                ? write_admission(program, str_from_c(settings->scheduler_name),
-                      settings->is_kyverno ? ADMISSION_KYVERNO : settings->admission_version, &out)
-                : write_node_overlays(program, settings->node_overlay, &out);
-    if (r != 0)
-        return r;
+    if (settings->is_admission)
+        write_admission(program, str_from_c(settings->scheduler_name),
+            settings->is_kyverno ? ADMISSION_KYVERNO : settings->admission_version, &out);
+    else
+        write_node_overlays(program, settings->node_overlay, &out);
     if (buf_error(&out) < 0)
-        return terminal_text_failed("what is published", &out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+        terminal_text_failed("what is published", &out);
+    terminal_output(buf_str(&out));
 }
 
 static int run(void *settings, const Arguments *arguments) {
     const ConfigSettings *given = settings;
 
-    return given->is_admission || given->node_overlay ? make_published(given, arguments->arena)
-                                                      : make_config(given, arguments->arena);
+    if (given->is_admission || given->node_overlay)
+        make_published(given, arguments->arena);
+    else
+        make_config(given, arguments->arena);
+    return EXIT_FINE;
 }
 
 const Command config_command = {
@@ -662,6 +622,7 @@ const Command config_command = {
         "file for its --policy-config-file (1.16 to 1.22).",
     .options = config_options,
     .budget = (size_t)256 * 1024 * 1024,
+    .memory_for = "kube-scheduler's configuration",
     .settings_size = sizeof(ConfigSettings),
     .defaults =
         &(const ConfigSettings){.url = SERVER_SOURCE_DEFAULT, .weight = 5, .percentage = -1},

@@ -39,7 +39,7 @@ bool counting_rules_print_fact(
 
 void counting_rules_write(Exactness exactness, JsonWriter *writer) {
     if (exactness == EXACT_IF_SLOTS || exactness == EXACT_IF_BOUND)
-        json_member_null(writer, "exact");
+        json_write(writer, "exact: null");
     else
         json_member_bool(writer, "exact", exactness != EXACT_NOT);
     json_write_member(writer, STR("text"), str_from_c(exactness_text(exactness)));

@@ -9,7 +9,6 @@
 #include "commands/commands.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo.h"
-#include "demo/scenario.h"
 
 /* Without a terminal there is no Ctrl-C to end it. */
 #define PODS_PLAIN 60u
@@ -77,28 +76,35 @@ static const char *check(void *context, const Arguments *arguments) {
 
 static int run_scenario(const Settings *settings) {
     _cleanup_(buf_done) Buf list = BUF_INIT(LIST_MAX);
-    char error[SCENARIO_ERROR_MAX];
-    Str nearest = STR_NULL;
-    const Scenario *scenario;
+    char error[DEMO_ERROR_MAX];
     int r;
 
     if (strcmp(settings->scenario, "list") == 0) {
         scenario_print_list(&list);
-        (void)terminal_print(stdout, buf_str(&list));
+        terminal_finish(&list);
         return EXIT_FINE;
     }
-    scenario = scenario_find(settings->scenario, &nearest);
-    if (!scenario) {
-        (void)terminal_complain(str_is_empty(nearest)
-                                    ? "there is no scenario \"%s\""
-                                    : "there is no scenario \"%s\"; did you mean \"%.*s\"?",
-            settings->scenario, STR_FMT(nearest));
+    log_setup(LOG_NONE, LOG_LOGFMT); /* the log would give the cause away */
+    r = scenario_run(settings->scenario, &settings->demo, settings->solves, error);
+    if (r == SCENARIO_E_UNKNOWN) {
+        terminal_warn("%s", error);
         (void)fprintf(stderr, "Try: %s demo --scenario list\n", program_name);
         return EXIT_USAGE;
     }
-    log_setup(LOG_NONE, LOG_LOGFMT); /* the log would give the cause away */
-    r = scenario_run(scenario, &settings->demo, settings->solves, error);
-    return r == 0 ? EXIT_FINE : terminal_report(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
+    if (r != 0)
+        terminal_fail_with(r == SCENARIO_E_UNSOLVED ? -EINVAL : -EIO, error);
+    return EXIT_FINE;
+}
+
+static void dump(const Settings *settings) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_DUMP_MAX);
+
+    if (demo_dump(&settings->demo, &text) < 0)
+        terminal_out_of_memory("the demo's cluster", NULL);
+    if (strcmp(settings->dump_path, "-") == 0)
+        terminal_finish(&text);
+    else
+        terminal_write_file(settings->dump_path, buf_str(&text));
 }
 
 static void init(void *context) {
@@ -130,11 +136,15 @@ static int run(void *context, const Arguments *arguments) {
         return run_scenario(settings);
     /* On a terminal the log would overwrite the view, which shows the same. */
     log_setup(settings->demo.is_live ? LOG_NONE : LOG_WARN, LOG_LOGFMT);
-    r = settings->dump_path ? demo_dump(&settings->demo, settings->dump_path, error)
-                            : demo_run(&settings->demo, error);
+    if (settings->dump_path) {
+        dump(settings);
+        return EXIT_FINE;
+    }
+    r = demo_run(&settings->demo, error);
     /* A broken policy or failed calls are a failed check; a port or file may be unavailable. */
-    return r == 0 ? EXIT_FINE
-                  : terminal_report(r == DEMO_E_CALLS || r == -EPERM ? -EINVAL : r, error);
+    if (r != 0)
+        terminal_fail_with(r == DEMO_E_CALLS || r == -EPERM ? -EINVAL : r, error);
+    return EXIT_FINE;
 }
 
 const Command demo_command = {

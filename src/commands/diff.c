@@ -17,6 +17,7 @@
 #include "json/write.h"
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
+#define MISTAKES EXIT_USAGE /* of a policy: EXIT_FAILED means that there are differences */
 
 typedef struct Settings {
     RecordedSource source;
@@ -34,53 +35,32 @@ typedef struct Compared {
     WhatIfReport report;
 } Compared;
 
-/* The exit code of a policy with mistakes: 1 means that there are differences. */
-static int exit_code(int r) {
-    return r == EXIT_FAILED ? EXIT_USAGE : r;
-}
-
-static int read_files(const Settings *settings, const Arguments *arguments, const Bundle *bundle,
+static void read_files(const Settings *settings, const Arguments *arguments, const Bundle *bundle,
     Arena *arena, Compared *ret) {
     PolicyPaths paths = {.n = arguments->n};
-    int r;
 
     for (size_t i = 0; i < paths.n; i++)
         paths.items[i] = arguments->items[i];
-    r = policy_files_read(&paths, arena, &ret->sources, &ret->n_sources);
-    if (r != 0)
-        return exit_code(r);
+    policy_files_read(&paths, MISTAKES, arena, &ret->sources, &ret->n_sources);
     if (settings->keeps_others &&
         policy_diff_keep_others(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources,
             arena, &ret->sources, &ret->n_sources) < 0)
-        return terminal_out_of_memory("the policies", arena);
-    return 0;
+        terminal_out_of_memory("the policies", arena);
 }
 
-static int compare(const Recorded *recorded, Arena *arena, Compared *ret) {
+static void compare(const Recorded *recorded, Arena *arena, Compared *ret) {
     const Bundle *bundle = &recorded->bundles[0];
-    int r;
 
     if (policy_diff(bundle->policies, bundle->n_policies, ret->sources, ret->n_sources, arena,
             &ret->diff) < 0)
-        return terminal_out_of_memory("the policies", arena);
+        terminal_out_of_memory("the policies", arena);
     if (ret->diff.n == 0)
-        return 0;
-    r = exit_code(
-        policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, arena, &ret->program));
-    return r != 0 ? r : recorded_replay(recorded, ret->program, arena, &ret->report);
+        return;
+    ret->program = policy_texts_compile(ret->sources, ret->n_sources, NULL, 0, MISTAKES, arena);
+    recorded_replay(recorded, ret->program, arena, &ret->report);
 }
 
-static void print_change(const PolicyChange *change, Buf *out) {
-    buf_printf(out, "  %-8s ", policy_change_name(change->kind));
-    (void)visible_append(out, change->name);
-    for (size_t i = 0; i < change->n_parts; i++)
-        visible_print(out, i == 0 ? ": {} {}" : ", {} {}",
-            str_from_c(policy_change_name(change->parts[i].kind)), change->parts[i].path);
-    buf_append_char(out, '\n');
-}
-
-/* 0, or -ENOMEM. */
-static int print_lines(const PolicyChange *change, Arena *arena, Buf *out) {
+static void print_lines(const PolicyChange *change, Arena *arena, Buf *out) {
     LinediffText before = {
         .name = arena_printf(arena, "%.*s, in force", STR_FMT(change->name)),
         .text = change->before,
@@ -91,24 +71,31 @@ static int print_lines(const PolicyChange *change, Arena *arena, Buf *out) {
     };
 
     buf_append_char(out, '\n');
-    return linediff_write(&before, &after, LINEDIFF_CONTEXT, out, NULL);
+    if (linediff_write(&before, &after, LINEDIFF_CONTEXT, out, NULL) < 0)
+        terminal_out_of_memory("the policies", arena);
 }
 
-static int print_policies(
+static void print_policies(
     const Settings *settings, const PolicyDiff *diff, Arena *arena, Buf *out) {
     size_t n[POLICY_REMOVED + 1] = {0};
-    int r = 0;
 
     for (size_t i = 0; i < diff->n; i++)
         n[diff->items[i].kind]++;
     buf_printf(out, "policies: %zu changed, %zu added, %zu removed, %zu equal\n", n[POLICY_CHANGED],
         n[POLICY_ADDED], n[POLICY_REMOVED], diff->n_equal);
+    for (size_t i = 0; i < diff->n; i++) {
+        const PolicyChange *change = &diff->items[i];
+
+        buf_printf(out, "  %-8s ", policy_change_name(change->kind));
+        (void)visible_append(out, change->name);
+        for (size_t k = 0; k < change->n_parts; k++)
+            visible_print(out, k == 0 ? ": {} {}" : ", {} {}",
+                str_from_c(policy_change_name(change->parts[k].kind)), change->parts[k].path);
+        buf_append_char(out, '\n');
+    }
     for (size_t i = 0; i < diff->n; i++)
-        print_change(&diff->items[i], out);
-    for (size_t i = 0; r == 0 && i < diff->n; i++)
         if (settings->all || diff->items[i].kind == POLICY_CHANGED)
-            r = print_lines(&diff->items[i], arena, out);
-    return r;
+            print_lines(&diff->items[i], arena, out);
 }
 
 static void print_replay(const Settings *settings, const Recorded *recorded,
@@ -132,72 +119,53 @@ static void print_replay(const Settings *settings, const Recorded *recorded,
     });
 }
 
-static void write_change(JsonWriter *writer, const PolicyChange *change) {
-    json_write_object(writer);
-    json_write_member(writer, STR("policy"), change->name);
-    json_write_member(writer, STR("change"), str_from_c(policy_change_name(change->kind)));
-    json_member_array(writer, "parts");
-    for (size_t i = 0; i < change->n_parts; i++) {
-        json_write_object(writer);
-        json_write_member(writer, STR("path"), change->parts[i].path);
-        json_write_member(
-            writer, STR("change"), str_from_c(policy_change_name(change->parts[i].kind)));
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-    json_write_end_object(writer);
-}
-
 static void write_json(const Compared *compared, Buf *out) {
     _cleanup_(buf_done) Buf replay = BUF_INIT(TEXT_MAX);
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_member_array(&writer, "policies");
-    for (size_t i = 0; i < compared->diff.n; i++)
-        write_change(&writer, &compared->diff.items[i]);
-    json_write_end_array(&writer);
-    json_member_int(&writer, "equal", (int64_t)compared->diff.n_equal);
+    json_write(&writer, "{policies: [");
+    for (size_t i = 0; i < compared->diff.n; i++) {
+        const PolicyChange *change = &compared->diff.items[i];
+
+        json_write(&writer, "{policy: %.*s, change: %s, parts: [", STR_FMT(change->name),
+            policy_change_name(change->kind));
+        for (size_t k = 0; k < change->n_parts; k++)
+            json_write(&writer, "{path: %.*s, change: %s}", STR_FMT(change->parts[k].path),
+                policy_change_name(change->parts[k].kind));
+        json_write(&writer, "]}");
+    }
+    json_write(&writer, "], equal: %zu", compared->diff.n_equal);
     if (compared->program) {
         what_if_write(&compared->report, &replay);
         json_write_key(&writer, STR("replay"));
         json_write_raw(&writer, str_trim(buf_str(&replay)));
     }
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "}\n");
     if (buf_error(&replay) < 0)
         out->error = buf_error(&replay);
-}
-
-static int print(const Settings *settings, const Recorded *recorded, const Compared *compared,
-    const Arguments *arguments, Arena *arena) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-
-    if (settings->form != OUTPUT_TABLE)
-        write_json(compared, &out);
-    else if (print_policies(settings, &compared->diff, arena, &out) < 0)
-        return terminal_out_of_memory("the policies", arena);
-    else if (compared->program)
-        print_replay(settings, recorded, compared, arguments, &out);
-    return terminal_finish_as(&out, settings->form);
 }
 
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     _cleanup_(recorded_done) Recorded recorded = {0};
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     Arena *arena = arguments->arena;
     Compared compared = {0};
-    int r = recorded_load(&settings->source, arena, &recorded);
 
-    if (r == 0)
-        r = read_files(settings, arguments, &recorded.bundles[0], arena, &compared);
-    if (r == 0)
-        r = compare(&recorded, arena, &compared);
+    recorded_load(&settings->source, arena, &recorded);
+    read_files(settings, arguments, &recorded.bundles[0], arena, &compared);
+    compare(&recorded, arena, &compared);
     progress_end();
-    if (r == 0)
-        r = print(settings, &recorded, &compared, arguments, arena);
+    if (settings->form != OUTPUT_TABLE)
+        write_json(&compared, &out);
+    else {
+        print_policies(settings, &compared.diff, arena, &out);
+        if (compared.program)
+            print_replay(settings, &recorded, &compared, arguments, &out);
+    }
+    terminal_finish_as(&out, settings->form);
     program_unref(compared.program);
-    return r != 0 ? r : compared.diff.n > 0 ? EXIT_FAILED : EXIT_FINE;
+    return compared.diff.n > 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
 #define AT(member) OPTION_AT(Settings, member)
@@ -247,6 +215,7 @@ const Command diff_command = {
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
     .budget = RECORDED_BUDGET,
+    .memory_for = RECORDED_MEMORY_FOR,
     .settings_size = sizeof(Settings),
     .defaults = &(const Settings){.source.last = RECORDER_LAST_DEFAULT},
     .check = check,

@@ -40,29 +40,26 @@ static int compare(const Settings *settings, const Snapshot *there) {
     Difference difference;
 
     if (cluster_load(settings->compare, &here, error) < 0)
-        return terminal_complain("%s", error);
+        terminal_fail("%s", error);
     if (difference_find(here, there, settings->all ? SIZE_MAX : LINES_SHOWN, &out, &difference) < 0)
-        return terminal_out_of_memory("the comparison", NULL);
+        terminal_out_of_memory("the comparison", NULL);
     if (!settings->all && difference.n_lines > LINES_SHOWN)
         buf_printf(&out, "... and %zu more (--all)\n", difference.n_lines - LINES_SHOWN);
     print_summary(&difference, settings->compare, &out);
-    if (!terminal_print(stdout, buf_str(&out)))
-        return EXIT_UNREACHABLE;
+    terminal_output(buf_str(&out));
     return difference_is_none(&difference) ? EXIT_FINE : EXIT_FAILED;
 }
 
 static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot =
+        cluster_source_load(&settings->source, RELATED_ALL);
     char error[DUMP_FILE_ERROR_MAX];
-    int r = cluster_source_load(&settings->source, RELATED_ALL, &snapshot);
 
-    if (r != 0)
-        return r;
     if (settings->compare)
         return compare(settings, snapshot);
     if (dump_file_write(settings->output, snapshot, error) < 0)
-        return terminal_complain("%s", error);
+        terminal_fail("%s", error);
     return EXIT_FINE;
 }
 

@@ -224,10 +224,7 @@ static void answer_error(Str id, const char *text, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
     buf_reset(out);
-    json_write_object(&writer);
-    json_write_member(&writer, STR("id"), id);
-    json_write_member(&writer, STR("error"), str_from_c(text));
-    json_write_end_object(&writer);
+    json_write(&writer, "{id: %.*s, error: %s}", STR_FMT(id), text);
 }
 
 /* Prints one line for one; true unless it was no record. */
@@ -243,8 +240,7 @@ static bool eval_line(
         (void)snprintf(text, sizeof(text), "line %zu is no record: %s", number, error);
         answer_error(record.id, text, out);
     } else {
-        json_write_object(&writer);
-        json_write_member(&writer, STR("id"), record.id);
+        json_write(&writer, "{id: %.*s", STR_FMT(record.id));
         if (answer_record(context, &record, arena, &writer) < 0)
             answer_error(record.id, "out of memory for the answer", out);
         else
@@ -286,14 +282,14 @@ static int eval_lines(FILE *in, const EvalContext *context, Arena *arena) {
 }
 
 int eval_batch(const char *path, const EvalContext *context) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = terminal_need(arena_new(EVAL_BUDGET), "a record");
     const char *name = path ? path : "-";
     bool is_stdin = strcmp(name, "-") == 0;
     FILE *in = is_stdin ? stdin : fopen(name, "r");
-    int r = arena && in ? eval_lines(in, context, arena) : -errno;
+    int r = in ? eval_lines(in, context, arena) : -errno;
 
     if (r < 0)
-        (void)terminal_complain("%s: %s", name, strerror(-r));
+        terminal_warn("%s: %s", name, strerror(-r));
     if (in && !is_stdin)
         (void)fclose(in);
     return r < 0 ? EXIT_UNREACHABLE : r > 0 ? EXIT_FAILED : EXIT_FINE;

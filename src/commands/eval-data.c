@@ -14,8 +14,7 @@
 
 CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot) {
     while (values->n <= slot)
-        if (!VEC_PUSH(values, context->arena))
-            return NULL;
+        *VEC_PUSH(values, context->arena) = cel_absent();
     return &values->items[slot];
 }
 
@@ -40,13 +39,10 @@ const char *eval_data_check(const EvalData *data) {
                              : cluster_source_check_live(&data->cluster);
 }
 
-static int bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValue value) {
-    CelValue *place = value.kind == CEL_ABSENT ? NULL : eval_slot(context, values, slot);
-
-    if (!place)
-        return terminal_out_of_memory("the data", context->arena);
-    *place = value;
-    return 0;
+static void bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValue value) {
+    if (value.kind == CEL_ABSENT)
+        terminal_out_of_memory("the data", context->arena);
+    *eval_slot(context, values, slot) = value;
 }
 
 /* The names of some nodes, for a message. */
@@ -62,75 +58,69 @@ static Str list_nodes(const EvalData *data, Arena *arena) {
     return names->n_nodes > n ? arena_printf(arena, "%.*s, …", STR_FMT(list)) : list;
 }
 
-static int load_node(const EvalData *data, EvalContext *context, EvalValues *values) {
+static void load_node(const EvalData *data, EvalContext *context, EvalValues *values) {
     const NodeTable *table = snapshot_table(data->snapshot);
     uint32_t row = table_find(table, str_from_c(data->node));
     Str near;
 
-    if (row < table->n_rows)
-        return bind(
-            context, values, context->schema->node_slot, schema_node(table, row, context->arena));
+    if (row < table->n_rows) {
+        bind(context, values, context->schema->node_slot, schema_node(table, row, context->arena));
+        return;
+    }
     near = str_nearest(str_from_c(data->node), table->names->names, table->names->n_rows);
     if (near.len > 0)
-        return terminal_complain(
+        terminal_fail(
             "the cluster has no node \"%s\"; did you mean \"%.*s\"?", data->node, STR_FMT(near));
-    return terminal_complain("the cluster has no node \"%s\"; it has %.*s", data->node,
+    terminal_fail("the cluster has no node \"%s\"; it has %.*s", data->node,
         STR_FMT(list_nodes(data, context->arena)));
 }
 
 /* The one pod of a file, or the first of its one workload. */
-static int load_pod_file(const char *path, Arena *arena, Pod *ret) {
+static Pod load_pod_file(const char *path, Arena *arena) {
     char error[OBJECTS_ERROR_MAX];
     WorkloadList list;
     int r = workloads_load(path, arena, &list, error);
 
     if (r != 0)
-        return terminal_report(r, error);
+        terminal_fail_with(r, error);
     if (list.n != 1)
-        return terminal_refuse(
+        terminal_exit(
             EXIT_FAILED, "%s has %zu pods and pod templates; --pod takes one", path, list.n);
-    *ret = list.items[0].pod;
-    return 0;
+    return list.items[0].pod;
 }
 
-static int load_pod(const EvalData *data, EvalContext *context, EvalValues *values) {
+static void load_pod(const EvalData *data, EvalContext *context, EvalValues *values) {
     Pod *pod = ARENA_NEW(context->arena, Pod);
-    int r;
 
-    if (!pod)
-        return terminal_out_of_memory("the pod", context->arena);
-    r = is_pod_name(data->pod) ? cluster_source_pod(&data->cluster, data->pod, context->arena, pod)
-                               : load_pod_file(data->pod, context->arena, pod);
-    if (r != 0)
-        return r;
+    if (is_pod_name(data->pod))
+        cluster_source_pod(&data->cluster, data->pod, context->arena, pod);
+    else
+        *pod = load_pod_file(data->pod, context->arena);
     if (data->snapshot) {
         Related *related = ARENA_NEW(context->arena, Related);
 
-        if (!related || related_objects_find(
-                            snapshot_related(data->snapshot), pod, context->arena, related) < 0)
-            return terminal_out_of_memory("the pod", context->arena);
+        if (related_objects_find(snapshot_related(data->snapshot), pod, context->arena, related) <
+            0)
+            terminal_out_of_memory("the pod", context->arena);
         pod->related = related;
     }
-    r = bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
-    return r != 0 ? r
-                  : bind(context, values, context->schema->namespace_slot,
-                        schema_namespace(pod, context->arena));
+    bind(context, values, context->schema->pod_slot, schema_pod(pod, context->arena));
+    bind(context, values, context->schema->namespace_slot, schema_namespace(pod, context->arena));
 }
 
-int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values) {
+void eval_data_load(EvalData *data, EvalContext *context, EvalValues *values) {
     int64_t now_nsec = data->now_nsec ? data->now_nsec : clock_wall_nsec();
-    int r = bind(context, values, context->schema->now_slot, schema_now(now_nsec));
 
-    if (r == 0 && has_cluster(data))
-        r = cluster_source_load(&data->cluster, RELATED_ALL, &data->snapshot);
-    if (r == 0 && has_cluster(data))
-        r = bind(context, values, context->schema->cluster_slot,
+    bind(context, values, context->schema->now_slot, schema_now(now_nsec));
+    if (has_cluster(data)) {
+        data->snapshot = cluster_source_load(&data->cluster, RELATED_ALL);
+        bind(context, values, context->schema->cluster_slot,
             schema_cluster(snapshot_table(data->snapshot), context->arena));
-    if (r == 0 && data->node)
-        r = load_node(data, context, values);
-    if (r == 0 && data->pod)
-        r = load_pod(data, context, values);
-    return r;
+    }
+    if (data->node)
+        load_node(data, context, values);
+    if (data->pod)
+        load_pod(data, context, values);
 }
 
 /* The option that gives the variable of slot @slot; STR_NULL: it is given. */

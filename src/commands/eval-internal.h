@@ -42,15 +42,15 @@ typedef struct EvalData {
 const char *eval_data_check(const EvalData *data);
 
 /* Loads what is given, and adds the values of pod, node, cluster and now. The caller releases the
- * snapshot. 0; or an exit code, after a message. */
-int eval_data_load(EvalData *data, EvalContext *context, EvalValues *values);
+ * snapshot. If that fails, the process ends. */
+void eval_data_load(EvalData *data, EvalContext *context, EvalValues *values);
 
 /* Reports each of pod, node and cluster that @source reads and that is not given, with the option
  * that gives it. Expressions with errors are left to others. 0 or -ENOMEM. */
 int eval_data_report(const EvalData *data, const EvalContext *context, Str file, Str source,
     const CelOptions *options, DiagList *diags);
 
-/* Room for the value of slot @slot; NULL: out of memory. */
+/* Room for the value of slot @slot. */
 CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot);
 
 /* A run with the default limits. */

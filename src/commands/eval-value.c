@@ -72,22 +72,29 @@ static void decode_parts(JsonReader *reader, Arena *arena, void *target) {
         typed->parts = decode_items(reader, arena);
 }
 
-static const struct {
-    Str name;
-    CelKind kind;
-} types[] = {
-    {STR("null"), CEL_NULL}, {STR("bool"), CEL_BOOL}, {STR("int"), CEL_INT},
-    {STR("uint"), CEL_UINT}, {STR("double"), CEL_DOUBLE}, {STR("string"), CEL_STRING},
-    {STR("bytes"), CEL_BYTES}, {STR("type"), CEL_TYPE}, {STR("list"), CEL_LIST},
-    {STR("map"), CEL_MAP}, {STR("duration"), CEL_DURATION}, {STR("timestamp"), CEL_TIMESTAMP},
-    {STR("optional"), CEL_OPTIONAL}, /* only written */
+static const char *const types[CEL_N_KINDS] = {
+    [CEL_NULL] = "null",
+    [CEL_BOOL] = "bool",
+    [CEL_INT] = "int",
+    [CEL_UINT] = "uint",
+    [CEL_DOUBLE] = "double",
+    [CEL_STRING] = "string",
+    [CEL_BYTES] = "bytes",
+    [CEL_TYPE] = "type",
+    [CEL_LIST] = "list",
+    [CEL_MAP] = "map",
+    [CEL_DURATION] = "duration",
+    [CEL_TIMESTAMP] = "timestamp",
+    [CEL_OPTIONAL] = "optional", /* only written */
 };
 
+/* CEL_N_KINDS: there is none of this name. */
 static CelKind kind_of(Str name) {
-    for (size_t i = 0; i < ELEMENTS_OF(types); i++)
-        if (str_eq(types[i].name, name))
-            return types[i].kind;
-    return CEL_N_KINDS;
+    CelKind kind = 0;
+
+    while (kind < CEL_N_KINDS && !(types[kind] && str_is(name, types[kind])))
+        kind++;
+    return kind;
 }
 
 static CelValue want(
@@ -220,20 +227,12 @@ static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-static Str name_of(CelKind kind) {
-    for (size_t i = 0; i < ELEMENTS_OF(types); i++)
-        if (types[i].kind == kind)
-            return types[i].name;
-    return STR("opaque");
-}
-
 /* Recursion no deeper than values are: CEL_VALUE_DEPTH_MAX. Parts can be shared, so that a small
  * value is a huge text: the buffer's ceiling ends it. */
 void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     _cleanup_(buf_done) Buf text = BUF_INIT(2 * VALUE_BYTES_MAX);
 
-    json_write_object(writer);
-    json_write_member(writer, STR("type"), name_of(v.kind));
+    json_write(writer, "{type: %s", types[v.kind] ? types[v.kind] : "opaque");
     switch (v.kind) {
     case CEL_NULL:
         break;
@@ -259,8 +258,8 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     case CEL_DURATION:
     case CEL_TIMESTAMP:
         buf_append_int(&text, v.kind == CEL_DURATION ? v.i / NSEC_PER_SEC : v.i);
-        json_write_member(writer, STR("seconds"), buf_str(&text));
-        json_member_int(writer, "nanos", v.kind == CEL_DURATION ? v.i % NSEC_PER_SEC : v.len);
+        json_write(writer, "seconds: %.*s, nanos: %jd", STR_FMT(buf_str(&text)),
+            v.kind == CEL_DURATION ? v.i % NSEC_PER_SEC : v.len);
         break;
     case CEL_TYPE:
         json_write_member(writer, STR("value"), v.type->name);
@@ -283,8 +282,8 @@ void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     default:
         text.ceiling = VALUE_BYTES_MAX;
         cel_value_print(v, run, /* max= */ 0, &text);
-        json_write_member(writer, STR("name"), cel_type_of(v)->name);
-        json_write_member(writer, STR("value"), buf_str(&text));
+        json_write(writer, "name: %.*s, value: %.*s", STR_FMT(cel_type_of(v)->name),
+            STR_FMT(buf_str(&text)));
     }
     if (v.kind == CEL_INT || v.kind == CEL_UINT)
         json_write_member(writer, STR("value"), buf_str(&text));

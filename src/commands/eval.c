@@ -16,21 +16,15 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/eval-internal.h"
-#include "input/file.h"
 #include "input/values.h"
 #include "yaml/document.h"
 
-static int bind(EvalContext *context, EvalValues *values, Str name, CelValue v) {
+static void bind(EvalContext *context, EvalValues *values, Str name, CelValue v) {
     uint32_t slot;
-    CelValue *place;
 
     if (cel_env_add_variable(context->env, name, &cel_dyn_type, 0, 0, &slot) < 0)
-        return -ENOMEM;
-    place = eval_slot(context, values, slot);
-    if (!place)
-        return -ENOMEM;
-    *place = v;
-    return 0;
+        terminal_out_of_memory("the variables", context->arena);
+    *eval_slot(context, values, slot) = v;
 }
 
 /* A name that an expression can use: a, a1, a.b; not a reserved word. */
@@ -65,84 +59,62 @@ static bool decode(EvalContext *context, Str json, CelValue *ret, char *error) {
 }
 
 /* These declare variables of type dyn and add their values: of "NAME=JSON"; of each key of an
- * object in a JSON or YAML file, "-" is standard input. 0, or an exit code after a message. */
-static int eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
+ * object in a JSON or YAML file, "-" is standard input. */
+static void eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
     CelValue v;
     char error[JSON_TEXT_MAX];
 
     if (!strchr(option, '=') || option[0] == '=')
-        return terminal_refuse(
-            EXIT_USAGE, "--var %s: expected NAME=JSON, like x=3 or name='\"a\"'", option);
+        terminal_exit(EXIT_USAGE, "--var %s: expected NAME=JSON, like x=3 or name='\"a\"'", option);
     (void)str_split(&text, '=', &name);
     if (!is_name(name))
-        return terminal_refuse(
-            EXIT_USAGE, "--var %s: this name cannot be written in an expression", option);
+        terminal_exit(EXIT_USAGE, "--var %s: this name cannot be written in an expression", option);
     if (!decode(context, text, &v, error)) {
         (void)fprintf(stderr,
             "berth eval: --var %s: not JSON: %s\n"
             "A text needs its quotes: --var '%.*s=\"…\"'\n",
             option, error, STR_FMT(name));
-        return EXIT_USAGE;
+        terminal_end(EXIT_USAGE);
     }
-    return bind(context, values, name, v) < 0
-               ? terminal_out_of_memory("the variables", context->arena)
-               : 0;
+    bind(context, values, name, v);
 }
 
 /* YAML becomes JSON first: one reader knows data. The tree is freed before values are made. */
-static int data_as_json(const char *path, Str text, Buf *json) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(EVAL_BUDGET);
+static void data_as_json(const char *path, Str text, Buf *json) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena("the data", EVAL_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
     YamlStream stream;
-    int r = arena ? yaml_parse(str_from_c(path), text, arena, &diags, &stream) : -ENOMEM;
+    int r = yaml_parse(str_from_c(path), text, arena, &diags, &stream);
 
-    if (r == 0 && stream.n_documents == 1) {
-        yaml_to_json(stream.documents[0], json);
-        return 0;
-    }
     if (r == -ENOMEM)
-        return terminal_out_of_memory("the data", arena);
-    if (r == 0)
-        return terminal_refuse(EXIT_FAILED, "%s: one document is wanted", path);
-    terminal_print_diags(&diags);
-    return EXIT_FAILED;
-}
-
-static int bind_members(EvalContext *context, const char *path, Str json, EvalValues *values) {
-    CelValue data;
-    char error[JSON_TEXT_MAX];
-
-    if (!decode(context, json, &data, error))
-        return terminal_refuse(EXIT_FAILED, "%s: %s", path, error);
-    if (data.kind != CEL_MAP)
-        return terminal_refuse(
-            EXIT_FAILED, "%s: an object is wanted, its keys are variables", path);
-    for (uint32_t i = 0; i < data.map->n; i++)
-        if (bind(context, values, cel_str(data.map->entries[i].key), data.map->entries[i].value) <
-            0)
-            return terminal_out_of_memory("the data", context->arena);
-    return 0;
-}
-
-static int eval_bind_file(EvalContext *context, const char *path, EvalValues *values) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(EVAL_TEXT_MAX), json = BUF_INIT(EVAL_TEXT_MAX);
-    char error[FILE_ERROR_MAX];
-    Str text;
-    int r = file_read(path, &file, error);
-
+        terminal_out_of_memory("the data", arena);
     if (r < 0)
-        return terminal_complain("%s", error);
+        terminal_exit_for(EXIT_FAILED, &diags);
+    if (stream.n_documents != 1)
+        terminal_exit(EXIT_FAILED, "%s: one document is wanted", path);
+    yaml_to_json(stream.documents[0], json);
+}
+
+static void eval_bind_file(EvalContext *context, const char *path, EvalValues *values) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(EVAL_TEXT_MAX), json = BUF_INIT(EVAL_TEXT_MAX);
+    char error[JSON_TEXT_MAX];
+    CelValue data;
+    Str text;
+
+    terminal_read_file(path, &file);
     text = buf_str(&file);
     if (!str_has_prefix(str_trim(text), STR("{"))) {
-        r = data_as_json(path, text, &json);
-        if (r != 0)
-            return r;
+        data_as_json(path, text, &json);
         text = buf_str(&json);
     }
     text = arena_copy(context->arena, text); /* values point into it */
-    return text.ptr ? bind_members(context, path, text, values)
-                    : terminal_out_of_memory("the data", context->arena);
+    if (!decode(context, text, &data, error))
+        terminal_exit(EXIT_FAILED, "%s: %s", path, error);
+    if (data.kind != CEL_MAP)
+        terminal_exit(EXIT_FAILED, "%s: an object is wanted, its keys are variables", path);
+    for (uint32_t i = 0; i < data.map->n; i++)
+        bind(context, values, cel_str(data.map->entries[i].key), data.map->entries[i].value);
 }
 
 #define VARIABLES_MAX 64u
@@ -195,7 +167,7 @@ static void print_error(Str file, Str source, const CelError *error, Arena *aren
     (void)terminal_print(stderr, buf_str(&out));
 }
 
-static int print_value(const Settings *settings, CelValue v, CelRun *run) {
+static void print_value(const Settings *settings, CelValue v, CelRun *run) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&out);
 
@@ -205,21 +177,20 @@ static int print_value(const Settings *settings, CelValue v, CelRun *run) {
         cel_value_print(v, run, /* max= */ 0, &out);
     buf_append_char(&out, '\n');
     if (buf_error(&out))
-        return terminal_refuse(EXIT_FAILED, "the value is too large to print: over 64 MiB");
-    return terminal_finish_as(&out, settings->form);
+        terminal_exit(EXIT_FAILED, "the value is too large to print: over 64 MiB");
+    terminal_finish_as(&out, settings->form);
 }
 
 /* Stops after the step of --dump. */
 static int dump(const Settings *settings, const EvalContext *context, Str file, Str source,
     const CelOptions *options, DiagList *diags) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-    CelParseOptions parse = {.no_macros = options->no_macros};
     CelGraph *graph = cel_graph_new(context->arena, context->arena);
     CelChecked *checked = NULL;
     CelTree *tree = NULL;
     CelCode *code = NULL;
     uint32_t root = 0;
-    int r = graph ? cel_parse(file, source, &parse, context->arena, diags, &tree) : -ENOMEM;
+    int r = cel_parse(file, source, options, context->arena, diags, &tree);
 
     if (r == 0 && settings->dump != DUMP_TREE)
         r = cel_check(context->env, tree, options, context->arena, diags, &checked);
@@ -228,17 +199,18 @@ static int dump(const Settings *settings, const EvalContext *context, Str file, 
     if (r == 0 && settings->dump == DUMP_CODE)
         r = cel_emit(graph, root, &(CelEmitOptions){0}, context->arena, &code);
     if (r < 0)
-        return terminal_out_of_memory("the compiled expression", context->arena);
-    terminal_print_diags(diags);
+        terminal_out_of_memory("the compiled expression", context->arena);
     if (r > 0)
-        return EXIT_FAILED;
+        terminal_exit_for(EXIT_FAILED, diags);
+    terminal_print_diags(diags);
     if (settings->dump == DUMP_TREE)
         cel_tree_print(tree, &out);
     else if (settings->dump == DUMP_GRAPH)
         cel_graph_print(graph, root, &out);
     else
         cel_code_print(code, &out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    terminal_output(buf_str(&out));
+    return EXIT_FINE;
 }
 
 static int evaluate(const Settings *settings, const EvalContext *context, Str file, Str source,
@@ -250,7 +222,7 @@ static int evaluate(const Settings *settings, const EvalContext *context, Str fi
 
     terminal_print_diags(diags);
     if (r < 0)
-        return terminal_out_of_memory("the compiled expression", context->arena);
+        terminal_out_of_memory("the compiled expression", context->arena);
     if (r > 0)
         return EXIT_FAILED;
     if (settings->cost)
@@ -261,7 +233,8 @@ static int evaluate(const Settings *settings, const EvalContext *context, Str fi
         print_error(file, source, v.error, context->arena);
         return EXIT_FAILED;
     }
-    return print_value(settings, v, &run);
+    print_value(settings, v, &run);
+    return EXIT_FINE;
 }
 
 static int explain(const EvalContext *context, Str file, Str source, const CelOptions *options,
@@ -274,39 +247,22 @@ static int explain(const EvalContext *context, Str file, Str source, const CelOp
 
     terminal_print_diags(diags);
     if (r < 0)
-        return terminal_out_of_memory("the explanation", context->arena);
+        terminal_out_of_memory("the explanation", context->arena);
     if (r > 0)
         return EXIT_FAILED;
-    if (!terminal_print(stdout, buf_str(&out)))
-        return EXIT_UNREACHABLE;
+    terminal_output(buf_str(&out));
     if (v.kind == CEL_ERROR)
         print_error(file, source, v.error, context->arena);
     return v.kind == CEL_ERROR ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int read_expression(const Settings *settings, EvalContext *context, Str *ret) {
+static Str read_expression(const Settings *settings, EvalContext *context) {
     _cleanup_(buf_done) Buf text = BUF_INIT(EVAL_TEXT_MAX);
-    char error[FILE_ERROR_MAX];
 
-    if (settings->expression) {
-        *ret = str_from_c(settings->expression);
-        return 0;
-    }
-    if (file_read(settings->file, &text, error) < 0)
-        return terminal_complain("%s", error);
-    *ret = arena_copy(context->arena, buf_str(&text));
-    return ret->ptr ? 0 : terminal_out_of_memory("the expression", context->arena);
-}
-
-/* Everything but the expression. 0, or an exit code. */
-static int load_values(Settings *settings, EvalContext *context, EvalValues *values) {
-    int r = eval_data_load(&settings->objects, context, values);
-
-    if (r == 0 && settings->data)
-        r = eval_bind_file(context, settings->data, values);
-    for (size_t i = 0; r == 0 && i < settings->n_variables; i++)
-        r = eval_bind_option(context, settings->variables[i], values);
-    return r;
+    if (settings->expression)
+        return str_from_c(settings->expression);
+    terminal_read_file(settings->file, &text);
+    return arena_copy(context->arena, buf_str(&text));
 }
 
 static int eval_one(Settings *settings, EvalContext *context) {
@@ -316,21 +272,20 @@ static int eval_one(Settings *settings, EvalContext *context) {
     DiagList diags = DIAG_LIST_IN(context->arena);
     Str file = settings->file ? str_from_c(settings->file) : STR("expression");
     EvalValues values = {0};
-    Str source = STR_NULL;
-    int r = read_expression(settings, context, &source);
+    Str source = read_expression(settings, context);
 
-    if (r == 0)
-        r = load_values(settings, context, &values);
-    if (r != 0)
-        return r;
+    eval_data_load(&settings->objects, context, &values);
+    if (settings->data)
+        eval_bind_file(context, settings->data, &values);
+    for (size_t i = 0; i < settings->n_variables; i++)
+        eval_bind_option(context, settings->variables[i], &values);
+    arena_on_refusal(context->arena, terminal_out_of_memory, "the compiled expression");
     if (settings->dump != DUMP_NOTHING)
         return dump(settings, context, file, source, &options, &diags);
     if (eval_data_report(&settings->objects, context, file, source, &options, &diags) < 0)
-        return terminal_out_of_memory("the checked expression", context->arena);
-    if (diags.n_errors > 0) {
-        terminal_print_diags(&diags);
-        return EXIT_FAILED;
-    }
+        terminal_out_of_memory("the checked expression", context->arena);
+    if (diags.n_errors > 0)
+        terminal_exit_for(EXIT_FAILED, &diags);
     if (settings->explain)
         return explain(context, file, source, &options, values.items, &diags);
     return evaluate(settings, context, file, source, &options, values.items, &diags);
@@ -427,22 +382,23 @@ static const char *check(void *context, const Arguments *arguments) {
 
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(buf_done) Buf functions = BUF_INIT(EVAL_TEXT_MAX);
-    _cleanup_(context_done) EvalContext eval = {
-        .arena = arguments->arena, .made = arena_new(CEL_MEMORY_DEFAULT), .zones = zones_new()};
+    _cleanup_(context_done) EvalContext eval = {.arena = arguments->arena,
+        .made = terminal_need(arena_new(CEL_MEMORY_DEFAULT), "the language"),
+        .zones = terminal_need(zones_new(), "the language")};
     Settings *settings = context;
     int r;
 
     if (settings->functions) {
         print_functions(&functions);
-        return terminal_print(stdout, buf_str(&functions)) ? EXIT_FINE : EXIT_UNREACHABLE;
+        terminal_output(buf_str(&functions));
+        return EXIT_FINE;
     }
-    if (!settings->batch)
-        eval.schema = schema_new(eval.arena);
-    eval.env = settings->batch ? cel_env_new(eval.arena) : eval.schema ? eval.schema->env : NULL;
-    if (!eval.env || !eval.made || !eval.zones)
-        return terminal_out_of_memory("the language", NULL);
-    if (settings->batch)
+    if (settings->batch) {
+        eval.env = terminal_need(cel_env_new(eval.arena), "the language");
         return eval_batch(settings->file, &eval);
+    }
+    eval.schema = terminal_need(schema_new(eval.arena), "the language");
+    eval.env = eval.schema->env;
     r = eval_one(settings, &eval);
     snapshot_unref(settings->objects.snapshot);
     return r;
@@ -460,6 +416,7 @@ const Command eval_command = {
     .complete = COMPLETE_FILES,
     .max_completed = 1,
     .budget = EVAL_BUDGET,
+    .memory_for = "the data",
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
-#include "cli/server-source.h"
+#include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/counting-rules.h"
 #include "extender/explain.h"
@@ -20,6 +20,8 @@
  * (explain-node.c), or as JSON (explain-json.c). explain-print.c has what these share.
  */
 
+#define EXPLAIN_MEMORY_FOR "the details of a rejection"
+
 typedef struct ExplainPrinter {
     const Explanation *explanation;
     const Pod *pod;
@@ -29,13 +31,9 @@ typedef struct ExplainPrinter {
     bool all;        /* every node, not only examples */
     bool colour;
     Paint paint;
-    Arena *scratch; /* reset again and again */
+    Arena *scratch; /* reset again and again; without memory the process ends */
     Buf *out;
-    int error; /* -ENOMEM */
 } ExplainPrinter;
-
-/* The pod, and which policies are for it. */
-void explain_print_head(ExplainPrinter *printer);
 
 /* "  requests cpu 2, memory 1Gi"; the lines about policies. */
 void explain_print_asks(ExplainPrinter *printer);
@@ -79,26 +77,12 @@ const FailureDetails *explain_print_details(
 /* One line about the share of berth's scores in kube-scheduler's total. */
 void explain_print_share(ExplainPrinter *printer);
 
-/*
- * WorkloadReport: a file with several pod templates: a row for each. Which one is explained in
- * full, the user names.
- */
+#define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
+#define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 
-typedef struct WorkloadReport {
-    const View *view;
-    const WorkloadList *list;
-    int64_t now_nsec;
-    Arena *scratch; /* of one explanation */
-    Paint paint;
-    Buf *out;
-} WorkloadReport;
-
-/* Each returns 0, or -ENOMEM. */
-int workloads_print_table(WorkloadReport *report) MUST_CHECK;
-
-/* {"workloads": [{kind, namespace, name, pods, nodes, eligible, rejectedBy: [{policy, rule, reason,
- * nodes}]}], "otherObjects": 3}: the rules of the nodes that are closest to eligible come first. */
-int workloads_print_json(WorkloadReport *report) MUST_CHECK;
+/* Prints a row for each pod template of a file: the user names one that is explained in full. */
+void explain_workloads(
+    const View *view, const WorkloadList *list, int64_t now_nsec, OutputForm form);
 
 /*
  * BundleCase: a decision of the past in full, of a file (bundle/bundle.h). The newest filter about
@@ -111,8 +95,6 @@ typedef struct BundleCase {
     View *view; /* the data that the explanation points into */
     Pod pod;
     Explanation explanation;
-    int64_t now_nsec; /* when it was decided */
-    uint64_t id;
 } BundleCase;
 
 void bundle_case_done(BundleCase *found); /* takes a zeroed one */
@@ -121,11 +103,6 @@ void bundle_case_done(BundleCase *found); /* takes a zeroed one */
  * of the cluster (replay/replayed-decision.h). 0, or an error of replayed_decision_explain(). */
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
-
-/* @name is NAMESPACE/NAME; @policies are other ones, none: the bundle's. Everything else is in
- * @arena. 0; or an exit code, after complaining. */
-int explain_bundle(const char *bundle, const char *name, const PolicyPaths *policies,
-    const Zones *zones, Arena *arena, BundleCase *ret) MUST_CHECK;
 
 /*
  * berth explain --last: the last decisions of a running berth about a pod (/api/v1/decisions): the
@@ -142,18 +119,18 @@ typedef struct ExplainLastOptions {
     int64_t weight; /* kube-scheduler's for this extender */
 } ExplainLastOptions;
 
-/* Asks and prints; the exit code. */
-int explain_last(const ExplainLastOptions *options);
+/* Asks and prints. If that fails, the process ends. */
+void explain_last(ExplainLastOptions *options);
 
-/* Asks, and appends the explanation to @out. 0, or an exit code after complaining or with the
- * reason in @error (BERTH_CLIENT_ERROR_MAX). @has_colour: of the table. */
-int explain_last_write(const ExplainLastOptions *options, bool has_colour, Buf *out, char *error)
-    MUST_CHECK;
+/* Asks @replicas, and appends the explanation to @out. False, with the reason in @error
+ * (BERTH_CLIENT_ERROR_MAX). @has_colour: of the table. */
+bool explain_last_write(const ExplainLastOptions *options, const Replicas *replicas,
+    bool has_colour, Buf *out, char *error) MUST_CHECK;
 
 /*
  * ApiDecision: a decision as /api/v1/decisions shows it, read back.
  *
- * docs/api.md has the fields. Those that are not known here are passed over.
+ * docs/api.md has the fields. Those that are not known here are skipped.
  */
 
 /* A rule that spoke, and against how many nodes. */
@@ -223,10 +200,9 @@ typedef struct PodDecisions {
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
     Map scores;                            /* name of a node to its place in prioritize.nodes */
     ExplainPrinter *printer;               /* the filter in full; NULL: not available, ... */
-    const char *obstacle;                  /* ... for this reason; NULL: there is no more to tell */
+    const char *obstacle;                  /* ... for this reason; NULL: no reason is known */
     const char *const *replicas;           /* by ApiDecision.replica; NULL: there is only one */
     Arena *arena;
 } PodDecisions;
 
-/* 0 or -ENOMEM. */
-int pod_decisions_print(const PodDecisions *decisions, Buf *out) MUST_CHECK;
+void pod_decisions_print(const PodDecisions *decisions, Buf *out);

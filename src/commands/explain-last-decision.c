@@ -22,12 +22,8 @@ static void decode_rule(JsonReader *reader, Arena *arena, void *target) {
         ApiRule rule;
     } Entry;
     static const JsonField fields[] = {RULE_FIELDS(Entry, rule)};
-    ApiRule *rule = VEC_PUSH(&((ApiDecision *)target)->rules, arena);
 
-    if (rule)
-        JSON_READ_FIELDS(reader, arena, fields, rule);
-    else
-        json_fail(reader, JSON_E_MEMORY, "too many rules");
+    JSON_READ_FIELDS(reader, arena, fields, VEC_PUSH(&((ApiDecision *)target)->rules, arena));
 }
 
 static void decode_node(JsonReader *reader, Arena *arena, void *target) {
@@ -41,10 +37,6 @@ static void decode_node(JsonReader *reader, Arena *arena, void *target) {
     ApiNode *node = VEC_PUSH(&((ApiDecision *)target)->nodes, arena);
     size_t begin;
 
-    if (!node) {
-        json_fail(reader, JSON_E_MEMORY, "too many nodes");
-        return;
-    }
     (void)json_peek(reader);
     begin = reader->at;
     node->score = -1;

@@ -1,8 +1,7 @@
-/* Prints the last decisions about a pod for people. */
+/* Prints the last decisions about a pod for users. */
 
 #include "commands/explain-internal.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +143,6 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     }
 }
 
-/* --- nodes ---------------------------------------------------------------------------- */
-
 typedef struct Shown {
     const ApiNode *node;
     int64_t score;
@@ -173,12 +170,12 @@ static Shown *sorted_nodes(const PodDecisions *decisions) {
     size_t n = decisions->filter.nodes.n;
     Shown *shown = ARENA_RAW(decisions->arena, Shown, n);
 
-    for (size_t i = 0; shown && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const ApiNode *node = &decisions->filter.nodes.items[i];
 
         shown[i] = (Shown){node, class_of(node) < 2 ? score_of(decisions, node) : -1};
     }
-    if (shown && n > 0)
+    if (n > 0)
         qsort(shown, n, sizeof(*shown), compare_shown);
     return shown;
 }
@@ -192,7 +189,7 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     } else if (str_is(node->outcome, "unknown")) {
         buf_append(out, STR("berth did not know this node"));
     } else if (str_is(node->outcome, "late")) {
-        buf_append(out, STR("it was not judged in time"));
+        buf_append(out, STR("it was not evaluated in time"));
     } else if (node->rank > 0) {
         buf_printf(out, "rank %s of %s", COUNT(node->rank),
             COUNT(decisions->filter.passed + decisions->filter.narrowed));
@@ -237,17 +234,15 @@ static void print_table(const PodDecisions *decisions, const Shown *shown, size_
 }
 
 /* The best passing nodes, or with --all every node. */
-static int print_some_nodes(const PodDecisions *decisions, Buf *out) {
+static void print_some_nodes(const PodDecisions *decisions, Buf *out) {
     size_t n = 0, n_shown;
     Shown *shown;
 
     if (!decisions->filter.has_nodes) {
         buf_append(out, STR("\nWhat became of each node is not remembered any more.\n"));
-        return 0;
+        return;
     }
     shown = sorted_nodes(decisions);
-    if (!shown)
-        return -ENOMEM;
     while (n < decisions->filter.nodes.n && (decisions->all || class_of(shown[n].node) == 0))
         n++;
     n_shown = decisions->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
@@ -255,7 +250,6 @@ static int print_some_nodes(const PodDecisions *decisions, Buf *out) {
         print_table(decisions, shown, n_shown, out);
     if (n_shown < n)
         buf_printf(out, "… %zu more passed; --all shows them\n", n - n_shown);
-    return 0;
 }
 
 /* --all: names of nodes that berth did not know. */
@@ -358,15 +352,14 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
     buf_append_char(out, '\n');
 }
 
-int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
+void pod_decisions_print(const PodDecisions *decisions, Buf *out) {
     const NodeExplanation *only = NULL;
-    int r = 0;
 
     if (decisions->printer && decisions->node)
         only = explain_print_find(decisions->printer, str_from_c(decisions->node));
     print_head(decisions, out);
     if (decisions->filter.id == 0)
-        return 0;
+        return;
     if (!str_is_empty(decisions->filter.error)) {
         visible_print(out, "berth replied with an error: {}\n", decisions->filter.error);
     } else if (only) {
@@ -379,11 +372,10 @@ int pod_decisions_print(const PodDecisions *decisions, Buf *out) {
             explain_print_nodes(decisions->printer);
             print_unknown(decisions, out);
         } else
-            r = print_some_nodes(decisions, out);
+            print_some_nodes(decisions, out);
         print_followers(decisions, out);
     }
     if (decisions->obstacle)
         visible_print(out, "\nValues and parts of scores are not available: {}\n",
             str_from_c(decisions->obstacle));
-    return r;
 }

@@ -33,13 +33,11 @@ static void print_tree(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
     _cleanup_(buf_done) Buf tree = BUF_INIT((size_t)1024 * 1024);
     Str rest, line;
-    int r;
 
     arena_reset(printer->scratch);
-    r = explain_expression(
-        printer->explanation, node, expression, printer->colour, printer->scratch, &tree);
-    if (r < 0)
-        printer->error = r;
+    (void)terminal_check(explain_expression(printer->explanation, node, expression, printer->colour,
+                             printer->scratch, &tree),
+        EXPLAIN_MEMORY_FOR, printer->scratch);
     rest = buf_str(&tree);
     while (rest.len > 0 && str_split(&rest, '\n', &line))
         buf_printf(printer->out, INDENT "%.*s\n", STR_FMT(line));
@@ -87,7 +85,7 @@ static void print_rules(ExplainPrinter *printer, const NodeExplanation *node, bo
     }
 }
 
-/* One sentence for the filters of which the same is true. */
+/* One sentence for all filters with the same exactness. */
 static void print_exactness(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
 
@@ -155,12 +153,11 @@ static void print_read(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
     CelLeaf values[PROBE_VALUES_MAX];
     size_t n = 0;
-    int r;
 
     arena_reset(printer->scratch);
-    r = explain_values(printer->explanation, node, expression, printer->scratch, values, &n);
-    if (r < 0)
-        printer->error = r;
+    (void)terminal_check(
+        explain_values(printer->explanation, node, expression, printer->scratch, values, &n),
+        EXPLAIN_MEMORY_FOR, printer->scratch);
     if (n == 0)
         return;
     buf_append(printer->out, STR(INDENT));
@@ -224,13 +221,11 @@ static void print_annotation(ExplainPrinter *printer, const BindValue *value, si
 static void print_annotations(ExplainPrinter *printer, const NodeExplanation *node) {
     size_t n = 0, width = 0;
     BindValue *values = NULL;
-    int r;
 
     arena_reset(printer->scratch);
-    r = explain_bind(printer->explanation, node, printer->scratch, &values, &n);
-    if (r < 0)
-        printer->error = r;
-    if (r < 0 || n == 0)
+    (void)terminal_check(explain_bind(printer->explanation, node, printer->scratch, &values, &n),
+        EXPLAIN_MEMORY_FOR, printer->scratch);
+    if (n == 0)
         return;
     for (size_t i = 0; i < n; i++)
         width = values[i].annotation->key.len > width ? values[i].annotation->key.len : width;

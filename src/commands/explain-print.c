@@ -5,8 +5,6 @@
 
 #include "commands/explain-internal.h"
 
-#include <errno.h>
-
 #include "base/visible.h"
 #include "extender/score.h"
 
@@ -38,17 +36,14 @@ void explain_print_needs(
 
 const FailureDetails *explain_print_details(
     ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed) {
-    static const FailureDetails none;
     FailureDetails *details;
-    int r;
 
     arena_reset(printer->scratch);
     details = ARENA_NEW(printer->scratch, FailureDetails);
-    r = details ? explain_failure(printer->explanation, node, failed, printer->scratch, details)
-                : -ENOMEM;
-    if (r < 0)
-        printer->error = r;
-    return r < 0 ? &none : details;
+    (void)terminal_check(
+        explain_failure(printer->explanation, node, failed, printer->scratch, details),
+        EXPLAIN_MEMORY_FOR, printer->scratch);
+    return details;
 }
 
 const FailedRule *explain_failed_rule(const NodeExplanation *node, const Filter *filter) {
@@ -136,12 +131,4 @@ void explain_print_policies(ExplainPrinter *printer) {
     buf_append_char(printer->out, '\n');
     for (PolicyFit fit = FIT_OTHER_NAMESPACE; fit <= FIT_EXPRESSION_FAILED; fit++)
         print_others(printer, fit);
-}
-
-void explain_print_head(ExplainPrinter *printer) {
-    visible_print(printer->out, "pod       {}/{}", printer->pod->namespace, printer->pod->name);
-    explain_print_asks(printer);
-    buf_append_char(printer->out, '\n');
-    explain_print_policies(printer);
-    buf_append_char(printer->out, '\n');
 }

@@ -1,7 +1,5 @@
-/*
- * The table: the best nodes with the parts of their scores, then who was rejected by what, counted,
- * with one node of each group as an example. --all shows every node in its place.
- */
+/* Prints an explanation as a table: the best nodes with the parts of their scores, then rejected
+ * nodes, counted by reason, with one node of each group as an example. --all shows every node. */
 
 #include "base/visible.h"
 #include "commands/explain-internal.h"

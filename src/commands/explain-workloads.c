@@ -2,14 +2,23 @@
 
 #include "commands/explain-internal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/visible.h"
+#include "cli/progress.h"
 #include "extender/explain.h"
 #include "json/write.h"
 
 #define NAME_COLUMNS_MAX 60u
+
+typedef struct WorkloadReport {
+    const View *view;
+    const WorkloadList *list;
+    int64_t now_nsec;
+    Arena *scratch; /* of one explanation */
+    Paint paint;
+    Buf *out;
+} WorkloadReport;
 
 /* Nodes whose verdict is one filter. */
 typedef struct Rejected {
@@ -34,12 +43,10 @@ static int compare_rejected(const void *a, const void *b) {
 }
 
 /* Those of the nodes that are closest to eligible first: their rule is the main reason. */
-static int find_rejections(const Explanation *explanation, Arena *arena, Rejections *ret) {
+static Rejections find_rejections(const Explanation *explanation, Arena *arena) {
     size_t n = 0;
     Rejected *items = ARENA_ARRAY(arena, Rejected, PROGRAM_FILTERS_MAX);
 
-    if (!items)
-        return -ENOMEM;
     for (size_t i = 0; i < explanation->n_nodes; i++) {
         const NodeExplanation *node = &explanation->nodes[i];
         size_t at = 0;
@@ -55,17 +62,15 @@ static int find_rejections(const Explanation *explanation, Arena *arena, Rejecti
     }
     if (n > 0)
         qsort(items, n, sizeof(*items), compare_rejected);
-    *ret = (Rejections){.items = items, .n = n};
-    return 0;
+    return (Rejections){.items = items, .n = n};
 }
 
-static int explain(
-    WorkloadReport *report, const WorkloadPod *pod, Explanation *ret, Rejections *ret_rejections) {
-    int r;
-
+static Rejections explain(WorkloadReport *report, const WorkloadPod *pod, Explanation *ret) {
     arena_reset(report->scratch);
-    r = extender_explain(report->view, report->now_nsec, &pod->pod, report->scratch, ret);
-    return r < 0 ? r : find_rejections(ret, report->scratch, ret_rejections);
+    (void)terminal_check(
+        extender_explain(report->view, report->now_nsec, &pod->pod, report->scratch, ret),
+        "the explanations", report->scratch);
+    return find_rejections(ret, report->scratch);
 }
 
 static size_t print_name(const WorkloadObject *workload, Buf *out) {
@@ -88,20 +93,15 @@ static size_t name_width(const WorkloadList *list) {
     return widest;
 }
 
-static int print_row(WorkloadReport *report, const WorkloadPod *pod, size_t width) {
+static void print_row(WorkloadReport *report, const WorkloadPod *pod, size_t width) {
     Explanation explanation;
-    Rejections rejections;
-    int r = explain(report, pod, &explanation, &rejections), room;
-    const char *pods, *passed, *nodes;
-    size_t used;
+    Rejections rejections = explain(report, pod, &explanation);
+    size_t used = print_name(&pod->workload, report->out);
+    const char *pods =
+        pod->workload.is_per_node ? "per node" : GROUPED((uint64_t)pod->workload.n_pods);
+    const char *passed = GROUPED(explanation.n_passed), *nodes = GROUPED(explanation.n_nodes);
+    int room = 15 - (int)(strlen(passed) + strlen(" of ") + strlen(nodes));
 
-    if (r < 0)
-        return r;
-    used = print_name(&pod->workload, report->out);
-    pods = pod->workload.is_per_node ? "per node" : GROUPED((uint64_t)pod->workload.n_pods);
-    passed = GROUPED(explanation.n_passed);
-    nodes = GROUPED(explanation.n_nodes);
-    room = 15 - (int)(strlen(passed) + strlen(" of ") + strlen(nodes));
     buf_printf(report->out, "%*s %9s%*s%s%s of %s%s", (int)(width - used), "", pods,
         room > 0 ? room : 0, "", explanation.n_passed == 0 ? report->paint.bad : report->paint.good,
         passed, nodes, report->paint.off);
@@ -114,18 +114,16 @@ static int print_row(WorkloadReport *report, const WorkloadPod *pod, size_t widt
             PLURAL(main->n), report->paint.off);
     }
     buf_append_char(report->out, '\n');
-    return 0;
 }
 
-int workloads_print_table(WorkloadReport *report) {
+static void print_table(WorkloadReport *report) {
     const WorkloadList *list = report->list;
     size_t width = name_width(list);
-    int r = 0;
 
     visible_append_padded(report->out, STR("WORKLOAD"), width);
     buf_append(report->out, STR("      PODS ELIGIBLE NODES  MAIN REASON OF REJECTIONS\n"));
-    for (size_t i = 0; r == 0 && i < list->n; i++)
-        r = print_row(report, &list->items[i], width);
+    for (size_t i = 0; i < list->n; i++)
+        print_row(report, &list->items[i], width);
     buf_append_char(report->out, '\n');
     if (list->n_others > 0)
         buf_printf(report->out, "%zu other object%s skipped: no pods\n", list->n_others,
@@ -133,7 +131,6 @@ int workloads_print_table(WorkloadReport *report) {
     visible_print(report->out,
         "for the nodes, scores and suggestions of one, add its name: {}/{}\n",
         list->items[0].workload.kind, list->items[0].workload.name);
-    return r;
 }
 
 static void write_rejections(const Rejections *rejections, JsonWriter *writer) {
@@ -141,50 +138,57 @@ static void write_rejections(const Rejections *rejections, JsonWriter *writer) {
     for (size_t i = 0; i < rejections->n; i++) {
         const Filter *filter = rejections->items[i].filter;
 
-        json_write_object(writer);
-        json_write_member(writer, STR("policy"), filter->policy->name);
-        json_write_member(writer, STR("rule"), filter->name);
-        json_write_member(writer, STR("reason"), filter->reason);
-        json_member_int(writer, "nodes", (int64_t)rejections->items[i].n);
-        json_write_end_object(writer);
+        json_write(writer, "{policy: %.*s, rule: %.*s, reason: %.*s, nodes: %zu}",
+            STR_FMT(filter->policy->name), STR_FMT(filter->name), STR_FMT(filter->reason),
+            rejections->items[i].n);
     }
     json_write_end_array(writer);
 }
 
-static int write_row(WorkloadReport *report, const WorkloadPod *pod, JsonWriter *writer) {
+static void write_row(WorkloadReport *report, const WorkloadPod *pod, JsonWriter *writer) {
     const WorkloadObject *workload = &pod->workload;
     Explanation explanation;
-    Rejections rejections;
-    int r = explain(report, pod, &explanation, &rejections);
+    Rejections rejections = explain(report, pod, &explanation);
 
-    if (r < 0)
-        return r;
-    json_write_object(writer);
-    json_write_member(writer, STR("kind"), workload->kind);
-    json_write_member(writer, STR("namespace"), workload->namespace);
-    json_write_member(writer, STR("name"), workload->name);
+    json_write(writer, "{kind: %.*s, namespace: %.*s, name: %.*s", STR_FMT(workload->kind),
+        STR_FMT(workload->namespace), STR_FMT(workload->name));
     if (workload->is_per_node)
-        json_member_null(writer, "pods");
+        json_write(writer, "pods: null");
     else
         json_member_int(writer, "pods", workload->n_pods);
-    json_member_int(writer, "nodes", (int64_t)explanation.n_nodes);
-    json_member_int(writer, "eligible", (int64_t)explanation.n_passed);
+    json_write(writer, "nodes: %zu, eligible: %zu", explanation.n_nodes, explanation.n_passed);
     write_rejections(&rejections, writer);
     json_write_end_object(writer);
-    return 0;
 }
 
-int workloads_print_json(WorkloadReport *report) {
+/* {"workloads": [{kind, namespace, name, pods, nodes, eligible, rejectedBy: [{policy, rule, reason,
+ * nodes}]}], "otherObjects": 3}: the rules of the nodes that are closest to eligible come first. */
+static void print_json(WorkloadReport *report) {
     JsonWriter writer = {.out = report->out, .indent = 2};
-    int r = 0;
 
-    json_write_object(&writer);
-    json_member_array(&writer, "workloads");
-    for (size_t i = 0; r == 0 && i < report->list->n; i++)
-        r = write_row(report, &report->list->items[i], &writer);
-    json_write_end_array(&writer);
-    json_member_int(&writer, "otherObjects", (int64_t)report->list->n_others);
-    json_write_end_object(&writer);
-    buf_append_char(report->out, '\n');
-    return r;
+    json_write(&writer, "{workloads: [");
+    for (size_t i = 0; i < report->list->n; i++)
+        write_row(report, &report->list->items[i], &writer);
+    json_write(&writer, "], otherObjects: %zu}\n", report->list->n_others);
+}
+
+void explain_workloads(
+    const View *view, const WorkloadList *list, int64_t now_nsec, OutputForm form) {
+    _cleanup_(arena_freep) Arena *scratch = terminal_arena("the explanations", EXPLAIN_BUDGET);
+    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
+    WorkloadReport report = {
+        .view = view,
+        .list = list,
+        .now_nsec = now_nsec,
+        .scratch = scratch,
+        .paint = paint_for(terminal_has_colour(stdout)),
+        .out = &out,
+    };
+
+    if (form == OUTPUT_TABLE)
+        print_table(&report);
+    else
+        print_json(&report);
+    progress_end();
+    terminal_finish_as(&out, form);
 }

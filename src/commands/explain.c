@@ -4,12 +4,12 @@
  * Options and sources are here; explain-internal.h has the rest.
  */
 
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/visible.h"
+#include "cli/bundle-source.h"
 #include "cli/cluster-source.h"
 #include "cli/policy-files.h"
 #include "cli/progress.h"
@@ -19,9 +19,8 @@
 #include "extender/explain.h"
 #include "input/zones.h"
 #include "model/time.h"
+#include "replay/replayed-decision.h"
 
-#define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
-#define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 #define WEIGHT_MAX 1000000000
 
@@ -36,36 +35,34 @@ typedef struct Settings {
     const char *bundle;      /* a file: none of them either */
 } Settings;
 
-/* --- the command -------------------------------------------------------------------------- */
+static View *load_view(
+    const Settings *settings, const Zones *zones, int64_t now_nsec, Arena *arena) {
+    _cleanup_(program_unrefp) Program *program = policy_files_load(&settings->policies, arena);
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot =
+        cluster_source_load(&settings->source, program->related);
+    int64_t uptime_nsec = clock_monotonic_nsec();
+    _cleanup_(measurements_unrefp) Measurements *measurements = metrics_source_load(
+        &settings->metrics, &settings->source, program, snapshot, now_nsec, uptime_nsec,
+        /* ret_statuses= */ NULL);
+    const ViewParts parts = {
+        .snapshot = snapshot,
+        .program = program,
+        .measurements = measurements,
+        .zones = zones_finder(zones),
+        .now_nsec = now_nsec,
+        .uptime_nsec = uptime_nsec,
+    };
+    View *view = NULL;
 
-static int load_view(
-    const Settings *settings, const Zones *zones, int64_t now_nsec, Arena *arena, View **ret) {
-    _cleanup_(program_unrefp) Program *program = NULL;
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
-    ViewParts parts = {.zones = zones_finder(zones), .now_nsec = now_nsec};
-    int r = policy_files_load(&settings->policies, arena, &program);
-
-    if (r == 0)
-        r = cluster_source_load(&settings->source, program->related, &snapshot);
-    parts.uptime_nsec = clock_monotonic_nsec();
-    if (r == 0)
-        r = metrics_source_load(&settings->metrics, &settings->source, program, snapshot, now_nsec,
-            parts.uptime_nsec, &measurements,
-            /* ret_statuses= */ NULL);
-    if (r != 0)
-        return r;
-    parts.snapshot = snapshot;
-    parts.program = program;
-    parts.measurements = measurements;
     progress_begin("evaluating the policies");
-    r = view_new(&parts, /* before= */ NULL, ret);
-    return r < 0 ? terminal_failed("the facts about the nodes", r, NULL) : 0;
+    (void)terminal_check(
+        view_new(&parts, /* before= */ NULL, &view), "the facts about the nodes", NULL);
+    return view;
 }
 
-static int print(
+static void print(
     const Settings *settings, const Explanation *explanation, const Pod *pod, int64_t now) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
+    _cleanup_(arena_freep) Arena *scratch = terminal_arena(EXPLAIN_MEMORY_FOR, SCRATCH_BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
     JsonWriter writer = {.out = &out, .indent = 2};
     bool colour = terminal_has_colour(stdout);
@@ -82,16 +79,18 @@ static int print(
         .out = &out,
     };
 
-    if (!scratch)
-        return terminal_out_of_memory("the explanation", NULL);
     if (settings->last.node &&
         !(only = explain_print_find(&printer, str_from_c(settings->last.node))))
-        return terminal_complain("the cluster has no node \"%s\"", settings->last.node);
+        terminal_fail("the cluster has no node \"%s\"", settings->last.node);
     if (settings->last.form != OUTPUT_TABLE) {
         explain_print_json(&printer, only, &writer);
         buf_append_char(&out, '\n');
     } else {
-        explain_print_head(&printer);
+        visible_print(&out, "pod       {}/{}", pod->namespace, pod->name);
+        explain_print_asks(&printer);
+        buf_append_char(&out, '\n');
+        explain_print_policies(&printer);
+        buf_append_char(&out, '\n');
         if (only)
             explain_print_one(&printer, only);
         else {
@@ -99,49 +98,21 @@ static int print(
             explain_print_nodes(&printer);
         }
     }
-    if (printer.error < 0)
-        return terminal_failed("the details of a rejection", printer.error, scratch);
-    return terminal_finish_as(&out, settings->last.form);
+    terminal_finish_as(&out, settings->last.form);
 }
 
-static int explain_pod(
+static void explain_pod(
     const Settings *settings, const View *view, const Pod *pod, int64_t now_nsec, Arena *arena) {
     Explanation explanation;
     int r = extender_explain(view, now_nsec, pod, arena, &explanation);
 
     progress_end();
-    if (r < 0)
-        return terminal_failed("the explanation", r, arena);
-    return print(settings, &explanation, pod, now_nsec);
-}
-
-static int explain_all(
-    const Settings *settings, const View *view, const WorkloadList *list, int64_t now_nsec) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(EXPLAIN_BUDGET);
-    _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
-    WorkloadReport report = {
-        .view = view,
-        .list = list,
-        .now_nsec = now_nsec,
-        .scratch = scratch,
-        .paint = paint_for(terminal_has_colour(stdout)),
-        .out = &out,
-    };
-    int r = -ENOMEM;
-
-    if (settings->last.node)
-        return terminal_refuse(EXIT_USAGE, "--node needs one pod: name one of those in the file");
-    if (scratch)
-        r = settings->last.form == OUTPUT_TABLE ? workloads_print_table(&report)
-                                                : workloads_print_json(&report);
-    progress_end();
-    if (r < 0)
-        return terminal_failed("the explanations", r, scratch);
-    return terminal_finish_as(&out, settings->last.form);
+    (void)terminal_check(r, "the explanation", arena);
+    print(settings, &explanation, pod, now_nsec);
 }
 
 /* The only pod or template of the file, or the one that was named, is explained in full. */
-static int explain_file(
+static void explain_file(
     const Settings *settings, const View *view, int64_t now_nsec, Arena *arena) {
     char error[OBJECTS_ERROR_MAX + WORKLOAD_NAME_ERROR_MAX];
     const WorkloadPod *one;
@@ -151,47 +122,89 @@ static int explain_file(
     progress_begin("reading the pods");
     r = workloads_load(settings->file, arena, &list, error);
     if (r < 0)
-        return terminal_report(r, error);
+        terminal_fail_with(r, error);
     one = settings->name ? workloads_find(&list, settings->name, error) : list.items;
     if (!one)
-        return terminal_refuse(EXIT_USAGE, "%s", error);
-    return settings->name || list.n == 1 ? explain_pod(settings, view, &one->pod, now_nsec, arena)
-                                         : explain_all(settings, view, &list, now_nsec);
+        terminal_exit(EXIT_USAGE, "%s", error);
+    if (settings->name || list.n == 1) {
+        explain_pod(settings, view, &one->pod, now_nsec, arena);
+        return;
+    }
+    if (settings->last.node)
+        terminal_exit(EXIT_USAGE, "--node needs one pod: name one of those in the file");
+    explain_workloads(view, &list, now_nsec, settings->last.form);
 }
 
-static int explain(const Settings *settings, const Zones *zones, Arena *arena) {
-    _cleanup_(view_unrefp) View *view = NULL;
+static void explain(const Settings *settings, const Zones *zones, Arena *arena) {
     int64_t now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec();
+    _cleanup_(view_unrefp) View *view = load_view(settings, zones, now_nsec, arena);
     Pod pod;
-    int r = load_view(settings, zones, now_nsec, arena, &view);
 
-    if (r == 0 && settings->file)
-        return explain_file(settings, view, now_nsec, arena);
-    if (r == 0)
-        r = cluster_source_pod(&settings->source, settings->name, arena, &pod);
-    return r == 0 ? explain_pod(settings, view, &pod, now_nsec, arena) : r;
+    if (settings->file) {
+        explain_file(settings, view, now_nsec, arena);
+        return;
+    }
+    cluster_source_pod(&settings->source, settings->name, arena, &pod);
+    explain_pod(settings, view, &pod, now_nsec, arena);
 }
 
-/* The cluster, the policies, the pod and the time are those of the recorded decision. */
-static int explain_of_bundle(const Settings *settings, const Zones *zones, Arena *arena) {
+/* The newest filter for @name, NAMESPACE/NAME; NULL: none. */
+static const RecordedDecision *find_decision(const Recording *recording, const char *name) {
+    Str rest = str_from_c(name), namespace;
+
+    if (!str_split(&rest, '/', &namespace))
+        return NULL;
+    for (size_t i = recording->n; i-- > 0;) {
+        const RecordedDecision *decision = &recording->decisions[i];
+
+        if (decision->verb == VERB_FILTER && str_eq(decision->pod_namespace, namespace) &&
+            str_eq(decision->pod_name, rest))
+            return decision;
+    }
+    return NULL;
+}
+
+static const RecordedDecision *choose_decision(
+    const Settings *settings, const Recording *recording) {
+    const RecordedDecision *decision = find_decision(recording, settings->name), *newest;
+
+    if (!decision && recording->n == 0)
+        terminal_fail("%s: it has no decisions", settings->bundle);
+    if (decision)
+        return decision;
+    newest = &recording->decisions[recording->n - 1];
+    /* names may be hashed, so the message names a pod that exists */
+    terminal_fail("%s: it has no filter for %s; the newest decision is about %.*s/%.*s",
+        settings->bundle, settings->name, STR_FMT(str_take(newest->pod_namespace, 64)),
+        STR_FMT(str_take(newest->pod_name, 64)));
+}
+
+/* The cluster, the pod and the time are those of the recorded decision, the policies are unless
+ * others were given. */
+static void explain_of_bundle(const Settings *settings, const Zones *zones, Arena *arena) {
     _cleanup_(bundle_case_done) BundleCase found = {0};
     _cleanup_(buf_done) Buf out = BUF_INIT(EXPLAIN_TEXT_MAX);
-    int r =
-        explain_bundle(settings->bundle, settings->name, &settings->policies, zones, arena, &found);
+    _cleanup_(program_unrefp) Program *program = NULL;
+    const RecordedDecision *decision;
+    int r;
 
-    if (r != 0)
-        return r;
+    bundle_source_load(settings->bundle, &found.bundle);
+    program = settings->policies.n > 0 ? policy_files_load(&settings->policies, arena)
+                                       : policy_texts_compile(found.bundle.policies,
+                                             found.bundle.n_policies, NULL, 0, EXIT_FAILED, arena);
+    decision = choose_decision(settings, &found.bundle.recording);
+    r = bundle_case_explain(&found, decision, program, /* nodes= */ NULL, 0, zones, arena);
+    if (terminal_check(r, "the explanation", arena) > 0)
+        terminal_fail("%s: %s", settings->bundle, replayed_decision_error(r));
     if (settings->last.form == OUTPUT_TABLE) {
         buf_append(&out, STR("as of "));
-        time_print(found.now_nsec / NSEC_PER_SEC, &out);
-        buf_printf(&out, ", decision %llu of ", (unsigned long long)found.id);
+        time_print(decision->now_nsec / NSEC_PER_SEC, &out);
+        buf_printf(&out, ", decision %llu of ", (unsigned long long)decision->id);
         visible_print(&out, "{}\n\n", str_from_c(settings->bundle));
         (void)terminal_print(stdout, buf_str(&out));
     }
-    return print(settings, &found.explanation, &found.pod, found.now_nsec);
+    print(settings, &found.explanation, &found.pod, decision->now_nsec);
 }
-
-/* --- options ------------------------------------------------------------------------------ */
 
 #define AT(member) OPTION_AT(Settings, member)
 
@@ -300,16 +313,16 @@ static const char *check(void *context, const Arguments *arguments) {
 }
 
 static int run(void *context, const Arguments *arguments) {
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), "the explanation");
     Settings *settings = context;
 
-    if (!zones)
-        return terminal_out_of_memory("the explanation", NULL);
     if (settings->bundle)
-        return explain_of_bundle(settings, zones, arguments->arena);
-    if (!settings->last.pod)
-        return explain(settings, zones, arguments->arena);
-    return explain_last(&settings->last);
+        explain_of_bundle(settings, zones, arguments->arena);
+    else if (settings->last.pod)
+        explain_last(&settings->last);
+    else
+        explain(settings, zones, arguments->arena);
+    return EXIT_FINE;
 }
 
 const Command explain_command = {
@@ -328,6 +341,7 @@ const Command explain_command = {
     .complete = COMPLETE_PODS,
     .max_completed = 1,
     .budget = EXPLAIN_BUDGET,
+    .memory_for = "the explanation",
     .settings_size = sizeof(Settings),
     .defaults = &(const Settings){.last.weight = 1},
     .check = check,

@@ -1,12 +1,11 @@
 /* berth install plan: prints the steps to install berth in a cluster, and to remove it. */
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 
 #include "base/shell.h"
 #include "base/visible.h"
-#include "checkup/berths.h"
+#include "checkup/verdict.h"
 #include "cli/cluster-source.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -22,7 +21,6 @@ typedef enum InstallMode {
     INSTALL_SECOND_SCHEDULER,
     INSTALL_DEFAULT_SCHEDULER,
     INSTALL_STANDALONE,
-    _INSTALL_MODES,
 } InstallMode;
 
 typedef struct InstallSettings {
@@ -93,37 +91,25 @@ static void read_node(JsonReader *reader, Arena *arena, void *target) {
     list->facts->n_tainted += is_tainted;
 }
 
-/* Reads a NodeList; its nodes are counted, and kept as control planes if @facts is given. */
-static bool read_nodes(Str body, Arena *arena, InstallFacts *facts, size_t *ret_n) {
+/* --- subjects ------------------------------------------------------------------------------ */
+
+/* Counts nodes, and keeps control planes; false: they cannot be read, which is noted. */
+static bool list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
     static const JsonField fields[] = {
         {"metadata.remainingItemCount", JSON_FIELD_COUNT, offsetof(NodeList, n_remaining)},
         {"items", JSON_FIELD_ARRAY, .read = read_node},
     };
-    NodeList list = {.facts = facts};
-    JsonReader reader;
-
-    json_reader_init(&reader, body);
-    JSON_READ_FIELDS(&reader, arena, fields, &list);
-    json_end(&reader);
-    *ret_n = list.n + list.n_remaining;
-    return json_error(&reader) == JSON_OK;
-}
-
-/* --- subjects ------------------------------------------------------------------------------ */
-
-/* False: they cannot be read, which is noted. */
-static bool list_nodes(FactReader *reader, const char *path, bool is_control_plane, size_t *ret_n) {
-    char error[BLOCKING_CLIENT_ERROR_MAX];
+    NodeList list = {.facts = is_control_plane ? reader->facts : NULL};
+    char error[BLOCKING_CLIENT_ERROR_MAX] = "the answer is no list of nodes";
     BlockingReply reply;
-    InstallFacts *facts = is_control_plane ? reader->facts : NULL;
 
-    if (!collect_get(&reader->collector, path, &reply, error))
+    if (!collect_get(&reader->collector, path, &reply, error) ||
+        !JSON_READ_DOCUMENT(reply.body, reader->collector.arena, fields, &list)) {
         collect_note(&reader->collector, "cannot read nodes: %s\n", error);
-    else if (!read_nodes(reply.body, reader->collector.arena, facts, ret_n))
-        collect_note(&reader->collector, "cannot read nodes: the answer is no list of nodes\n");
-    else
-        return true;
-    return false;
+        return false;
+    }
+    *ret_n = list.n + list.n_remaining;
+    return true;
 }
 
 /* A page of one node has the number of all (remainingItemCount). Control planes are selected by
@@ -178,29 +164,16 @@ static void find_object(
     FactReader *reader, const char *path, const char *what, bool *ret_is_known, bool *ret_has) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
-    int r = blocking_client_request_with(reader->collector.client, &(BlockingRequest){.path = path},
-        reader->collector.arena, &reply, error);
+    bool is_there =
+        collect_ask(&reader->collector, &(BlockingRequest){.path = path}, &reply, error);
 
-    reader->collector.is_out_of_memory |= r < 0;
-    *ret_has = r == 0 && reply.status == 200;
-    *ret_is_known = r == 0 && (reply.status == 200 || reply.status == 404);
-    if (*ret_is_known || r < 0)
+    *ret_has = is_there && reply.status == 200;
+    *ret_is_known = is_there && (reply.status == 200 || reply.status == 404);
+    if (*ret_is_known)
         return;
-    if (r == 0)
+    if (is_there)
         blocking_client_explain(&reply, reader->collector.arena, error);
     collect_note(&reader->collector, "cannot read %s: %s\n", what, error);
-}
-
-static void find_objects(FactReader *reader, const char *namespace) {
-    InstallFacts *facts = reader->facts;
-    Str path = arena_printf(reader->collector.arena, "/api/v1/namespaces/%s", namespace);
-
-    if (path.ptr)
-        find_object(
-            reader, path.ptr, "the namespace", &facts->is_namespace_known, &facts->has_namespace);
-    reader->collector.is_out_of_memory |= !path.ptr;
-    find_object(reader, "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
-        "ClusterRoles", &facts->is_role_known, &facts->has_role);
 }
 
 /* --- all of it --------------------------------------------------------------------------- */
@@ -216,12 +189,16 @@ static void find_all(FactReader *reader, const char *namespace) {
     find_nodes(reader);
     find_schedulers(reader);
     find_berths(reader);
-    find_objects(reader, namespace);
+    find_object(reader,
+        arena_printf(reader->collector.arena, "/api/v1/namespaces/%s", namespace).ptr,
+        "the namespace", &reader->facts->is_namespace_known, &reader->facts->has_namespace);
+    find_object(reader, "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth-decide",
+        "ClusterRoles", &reader->facts->is_role_known, &reader->facts->has_role);
 }
 
 /* Reads the cluster of @source, if it names one. Facts that cannot be read are added to @notes, a
- * line each. 0; or an exit code, after an error message. Strings live in @arena. */
-static int collect_facts(const ClusterSource *source, const char *namespace, Arena *arena,
+ * line each. Strings live in @arena. */
+static void collect_facts(const ClusterSource *source, const char *namespace, Arena *arena,
     Buf *notes, InstallFacts *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
@@ -231,29 +208,23 @@ static int collect_facts(const ClusterSource *source, const char *namespace, Are
         .collector = {.options = &options, .arena = arena, .facts = &facts, .notes = notes},
         .facts = ret,
     };
-    int r;
 
     *ret = (InstallFacts){.minor = -1};
     if (!cluster_source_is_live(source))
-        return 0;
-    r = cluster_source_access(source, &access);
-    if (r != 0)
-        return r;
-    client = client_new(access);
+        return;
+    access = cluster_source_access(source);
+    client = terminal_need(client_new(access), "the facts about the cluster");
     reader.collector.client = client;
     ret->was_read = true;
     ret->server = arena_copy(arena, str_from_c(access_server(access)));
     ret->origin = arena_copy(arena, str_from_c(access_origin(access)));
     progress_begin("reading the cluster");
-    if (client)
-        find_all(&reader, namespace);
+    find_all(&reader, namespace);
     progress_end();
-    if (!client || collect_has_failed(&reader.collector))
-        return terminal_out_of_memory("the facts about the cluster", arena);
     if (str_is_empty(facts.cluster_error))
-        return 0;
-    (void)terminal_complain("%s cannot be reached", access_server(access));
-    return terminal_complain("%s", arena_copy(arena, facts.cluster_error).ptr);
+        return;
+    terminal_warn("%s cannot be reached", access_server(access));
+    terminal_fail("%s", arena_copy(arena, facts.cluster_error).ptr);
 }
 
 /* A managed control plane: kube-scheduler's pods are not there, though we may list pods. */
@@ -293,17 +264,6 @@ typedef struct Plan {
     size_t n_values;
     unsigned n_steps;
 } Plan;
-
-/* "second-scheduler": a value of --mode. */
-static const char *install_mode_name(InstallMode mode) {
-    static const char *const names[] = {
-        [INSTALL_SECOND_SCHEDULER] = "second-scheduler",
-        [INSTALL_DEFAULT_SCHEDULER] = "default-scheduler",
-        [INSTALL_STANDALONE] = "standalone",
-    };
-
-    return names[mode];
-}
 
 /* --- values --------------------------------------------------------------------------------- */
 
@@ -362,6 +322,11 @@ static void set_policy(Plan *plan) {
 }
 
 static void set_values(Plan *plan) {
+    static const Str modes[] = {
+        [INSTALL_SECOND_SCHEDULER] = STR("second-scheduler"),
+        [INSTALL_DEFAULT_SCHEDULER] = STR("default-scheduler"),
+        [INSTALL_STANDALONE] = STR("standalone"),
+    };
     _cleanup_(buf_done) Buf names = BUF_INIT(WORDS_MAX);
     const InstallFacts *facts = plan->facts;
     bool is_in_cluster = plan->settings->source.is_in_cluster;
@@ -375,7 +340,7 @@ static void set_values(Plan *plan) {
     set_value(plan, "control-planes",
         facts->n_control_planes > 0 ? buf_str(&names) : STR("none to be seen"));
     set_value(plan, "namespace", str_from_c(plan->settings->namespace));
-    set_value(plan, "mode", str_from_c(install_mode_name(plan->settings->mode)));
+    set_value(plan, "mode", modes[plan->settings->mode]);
     set_value(plan, "tool", plan->settings->is_kustomize ? STR("kustomize") : STR("helm"));
     set_value(plan, "pair", plan->settings->is_kustomize ? STR("client") : STR("tls"));
     set_value(plan, "berth-version", STR(BERTH_VERSION));
@@ -492,8 +457,8 @@ static bool has_config(const InstallFacts *facts) {
     return false;
 }
 
-/* @notes are lines about facts that could not be found out. 0, or -ENOMEM. */
-static int install_plan_print(
+/* @notes are lines about facts that could not be found out. */
+static void install_plan_print(
     const InstallSettings *settings, const InstallFacts *facts, Str notes, Arena *arena, Buf *out) {
     bool is_default = settings->mode == INSTALL_DEFAULT_SCHEDULER,
          is_cluster_read = facts->was_read;
@@ -542,10 +507,9 @@ static int install_plan_print(
     };
 
     set_values(&plan);
-    if (arena_has_failed(arena))
-        return -ENOMEM;
     put_all(&plan, notes);
-    return buf_error(out) < 0 ? -ENOMEM : 0;
+    if (buf_error(out) < 0)
+        terminal_out_of_memory("the plan", arena);
 }
 
 #define NAMESPACE "berth-system"
@@ -592,10 +556,8 @@ static int run(void *context, const Arguments *arguments) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX), notes = BUF_INIT(NOTES_MAX);
     Arena *arena = arguments->arena;
     InstallFacts facts;
-    int r = collect_facts(&settings->source, settings->namespace, arena, &notes, &facts);
 
-    if (r != 0)
-        return r;
+    collect_facts(&settings->source, settings->namespace, arena, &notes, &facts);
     if (settings->mode == INSTALL_DEFAULT_SCHEDULER && are_managed(&facts)) {
         (void)fprintf(stderr,
             "berth install: kube-scheduler does not run in pods here, so the default scheduler "
@@ -605,9 +567,9 @@ static int run(void *context, const Arguments *arguments) {
             program_name);
         return EXIT_FAILED;
     }
-    if (install_plan_print(settings, &facts, buf_str(&notes), arena, &out) < 0)
-        return terminal_out_of_memory("the plan", arena);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+    install_plan_print(settings, &facts, buf_str(&notes), arena, &out);
+    terminal_output(buf_str(&out));
+    return EXIT_FINE;
 }
 
 const Command install_command = {
@@ -625,6 +587,7 @@ const Command install_command = {
     .values = "plan",
     .max_completed = 1,
     .budget = (size_t)64 * 1024 * 1024,
+    .memory_for = "the facts about the cluster",
     .settings_size = sizeof(InstallSettings),
     .defaults = &(const InstallSettings){.namespace = NAMESPACE},
     .check = check,

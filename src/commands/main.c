@@ -1,6 +1,7 @@
 /* berth: finds the command and runs it. */
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <gnutls/gnutls.h>
 #include <libfyaml.h>
 #include <malloc.h>
@@ -100,13 +101,6 @@ static int help(int argc, char *argv[]) {
     return command ? command_run(command, 1, words) : unknown_command(argv[0]);
 }
 
-/* The part after the last slash. */
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* Allocations from here on are mappings of their own and go back to the system when
  * they are freed. Left alone, glibc raises the limit to the largest block it ever
  * freed, and one 80 MB request would stay in the process for good. */
@@ -121,8 +115,9 @@ int main(int argc, char *argv[]) {
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 #endif
     if (argc > 0) /* kubectl runs plugins under such names */
-        program_name = strcmp(base_name(argv[0]), "kubectl-berth") == 0 ? PROGRAM_PLUGIN : argv[0];
-    if (argc > 0 && strcmp(base_name(argv[0]), "kubectl_complete-berth") == 0)
+        program_name =
+            strcmp(program_invocation_short_name, "kubectl-berth") == 0 ? PROGRAM_PLUGIN : argv[0];
+    if (strcmp(program_invocation_short_name, "kubectl_complete-berth") == 0)
         return complete(argc - 1, argv + 1);
     if (strcmp(word, "__complete") == 0)
         return complete(argc - 2, argv + 2);

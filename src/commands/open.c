@@ -400,63 +400,6 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     client_wake(proxy->access->proxy.client);
 }
 
-/* --- begin and end ---------------------------------------------------------------------------- */
-
-static PageProxy *page_proxy_free(PageProxy *proxy) {
-    if (!proxy)
-        return NULL;
-    server_free(proxy->server);
-    while (proxy->first) {
-        call_cancel(proxy->first->call);
-        answer(proxy->first);
-    }
-    (void)pthread_mutex_destroy(&proxy->lock);
-    explicit_bzero(proxy->key, sizeof(proxy->key));
-    explicit_bzero(proxy->cookie, sizeof(proxy->cookie));
-    free(proxy);
-    return NULL;
-}
-
-DEFINE_CLEANUP(PageProxy *, page_proxy_free)
-
-static int make_key(PageProxy *proxy) {
-    unsigned char bytes[KEY_BYTES];
-
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-        return -EIO;
-    for (size_t i = 0; i < KEY_BYTES; i++)
-        (void)snprintf(proxy->key + 2 * i, 3, "%02x", bytes[i]);
-    (void)snprintf(proxy->cookie, sizeof(proxy->cookie),
-        COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict", proxy->key);
-    return 0;
-}
-
-/* Listens on 127.0.0.1:@port; 0: the system picks one. @access is borrowed, and has a proxy. 0, or
- * a negative errno. */
-static int page_proxy_new(const BerthAccess *access, uint16_t port, PageProxy **ret) {
-    _cleanup_(page_proxy_freep) PageProxy *proxy = calloc(1, sizeof(*proxy));
-    ServerOptions options = server_default_options();
-    int r;
-
-    if (!proxy)
-        return -ENOMEM;
-    proxy->access = access;
-    (void)pthread_mutex_init(&proxy->lock, NULL);
-    r = make_key(proxy);
-    if (r < 0)
-        return r;
-    options.address = ADDRESS;
-    options.port = port;
-    options.n_workers = WORKERS;
-    options.body_max = BODY_MAX;
-    r = server_new(&options, &(ServerCallbacks){.context = proxy, .admit = admit, .handle = handle},
-        &proxy->server);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(proxy);
-    return 0;
-}
-
 /* --- the command ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t is_over;
@@ -472,7 +415,7 @@ static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     Str page = STR_NULL;
     JsonReader reader;
 
-    if (berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error) != 0)
+    if (!berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error))
         return 0;
     json_reader_init(&reader, page);
     api_decision_decode_page(&reader, arena, &newest, &(ApiNomination){0});
@@ -494,20 +437,17 @@ static size_t find_busiest(const Replicas *replicas, Arena *arena) {
     return at;
 }
 
-/* 0; or an exit code, after complaining. */
-static int choose(const Settings *settings, const Replicas *replicas, Arena *arena, size_t *ret) {
+static size_t choose(const Settings *settings, const Replicas *replicas, Arena *arena) {
     if (!replicas->is_cluster)
-        return terminal_complain(
+        terminal_fail(
             "this command is for a berth in a cluster; this server has its dashboard at %s",
             replicas->names[0]);
-    if (!settings->replica) {
-        *ret = find_busiest(replicas, arena);
-        return 0;
-    }
-    for (*ret = 0; *ret < replicas->n; ++*ret)
-        if (strcmp(replicas->names[*ret], settings->replica) == 0)
-            return 0;
-    return terminal_complain(
+    if (!settings->replica)
+        return find_busiest(replicas, arena);
+    for (size_t i = 0; i < replicas->n; i++)
+        if (strcmp(replicas->names[i], settings->replica) == 0)
+            return i;
+    terminal_fail(
         "there is no replica %s; `%s status` lists them", settings->replica, program_name);
 }
 
@@ -523,31 +463,53 @@ static void print_address(const Replicas *replicas, size_t chosen, const PagePro
     (void)fflush(stdout);
 }
 
-static int serve(const Settings *settings, const Replicas *replicas, size_t chosen) {
-    _cleanup_(page_proxy_freep) PageProxy *proxy = NULL;
-    const struct sigaction action = {.sa_handler = stop};
-    int r = page_proxy_new(&replicas->items[chosen], (uint16_t)settings->port, &proxy);
+static void make_key(PageProxy *proxy) {
+    unsigned char bytes[KEY_BYTES];
 
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        terminal_fail("the system gives no random bytes: %s", strerror(errno));
+    for (size_t i = 0; i < KEY_BYTES; i++)
+        (void)snprintf(proxy->key + 2 * i, 3, "%02x", bytes[i]);
+    (void)snprintf(proxy->cookie, sizeof(proxy->cookie),
+        COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict", proxy->key);
+}
+
+static void serve(const Settings *settings, const Replicas *replicas, size_t chosen) {
+    PageProxy proxy = {.access = &replicas->items[chosen], .lock = PTHREAD_MUTEX_INITIALIZER};
+    const struct sigaction action = {.sa_handler = stop};
+    ServerOptions options = server_default_options();
+    int r;
+
+    make_key(&proxy);
+    options.address = ADDRESS;
+    options.port = (uint16_t)settings->port;
+    options.n_workers = WORKERS;
+    options.body_max = BODY_MAX;
+    r = server_new(&options,
+        &(ServerCallbacks){.context = &proxy, .admit = admit, .handle = handle}, &proxy.server);
     if (r < 0)
-        return terminal_complain(
-            "cannot listen on 127.0.0.1, port %d: %s", (int)settings->port, strerror(-r));
+        terminal_fail("cannot listen on 127.0.0.1, port %d: %s", (int)settings->port, strerror(-r));
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    print_address(replicas, chosen, proxy);
+    print_address(replicas, chosen, &proxy);
     while (!is_over && r == 0)
-        r = page_proxy_step(proxy);
-    return r == 0 ? EXIT_FINE : terminal_failed("the requests", r, NULL);
+        r = page_proxy_step(&proxy);
+    (void)terminal_check(r, "the requests", NULL);
+    server_free(proxy.server);
+    while (proxy.first) {
+        call_cancel(proxy.first->call);
+        answer(proxy.first);
+    }
+    explicit_bzero(&proxy, sizeof(proxy));
 }
 
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(replicas_done) Replicas replicas = {0};
     Settings *settings = context;
-    size_t chosen = 0;
-    int r = replicas_open(&settings->source, &replicas);
 
-    if (r == 0)
-        r = choose(settings, &replicas, arguments->arena, &chosen);
-    return r == 0 ? serve(settings, &replicas, chosen) : r;
+    replicas_open(&settings->source, &replicas);
+    serve(settings, &replicas, choose(settings, &replicas, arguments->arena));
+    return EXIT_FINE;
 }
 
 #define AT(member) OPTION_AT(Settings, member)

@@ -1,6 +1,5 @@
 /* berth publish: lists or removes the resources and labels that policies publish on nodes. */
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -32,17 +31,13 @@ typedef VEC(Published) PublishedList;
 
 static void add(PublishedList *list, PublishTarget target, const Node *node, Str name,
     int64_t offered, int64_t requested, Arena *arena) {
-    Published *place = VEC_PUSH(list, arena);
-
-    if (place)
-        *place = (Published){
-            .removal = {.target = target, .node = node->name, .name = name, .n = PUBLISH_REMOVED},
-            .offered = offered,
-            .requested = requested,
-        };
+    *VEC_PUSH(list, arena) = (Published){
+        .removal = {.target = target, .node = node->name, .name = name, .n = PUBLISH_REMOVED},
+        .offered = offered,
+        .requested = requested,
+    };
 }
 
-/* Without memory it is cut, and the arena has failed. */
 static PublishedList find_published(const NodeTable *table, Arena *arena) {
     PublishedList list = {0};
 
@@ -65,7 +60,7 @@ static PublishedList find_published(const NodeTable *table, Arena *arena) {
     return list;
 }
 
-static int show(const PublishedList *list) {
+static void show(const PublishedList *list) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     int node = 4, name = 9; /* widths */
 
@@ -88,66 +83,53 @@ static int show(const PublishedList *list) {
             buf_append(&out, STR("  label          -\n"));
     }
     if (buf_error(&out) < 0)
-        return terminal_text_failed("the list", &out);
-    return terminal_print(stdout, buf_str(&out)) ? EXIT_FINE : EXIT_UNREACHABLE;
+        terminal_text_failed("the list", &out);
+    terminal_output(buf_str(&out));
 }
 
-/* 0 or an exit code. */
-static int remove_one(Client *client, const PublishChange *removal) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
+/* False, after a message: it is still there. */
+static bool remove_one(Client *client, const PublishChange *removal) {
+    _cleanup_(arena_freep) Arena *arena = terminal_arena("the request", BUDGET);
     _cleanup_(buf_done) Buf path = BUF_INIT(WRITE_MAX), body = BUF_INIT(WRITE_MAX);
     char error[BLOCKING_CLIENT_ERROR_MAX] = "";
+    BlockingRequest request = {.method = "PATCH", .content_type = PUBLISH_CONTENT_TYPE};
     BlockingReply reply = {0};
-    int r = -ENOMEM;
+    int r;
 
     publish_path(removal, &path);
     publish_body(removal, &body);
-    if (arena)
-        r = blocking_client_request_with(client,
-            &(BlockingRequest){.method = "PATCH",
-                .path = url_text(&path),
-                .content_type = PUBLISH_CONTENT_TYPE,
-                .body = buf_str(&body)},
-            arena, &reply, error);
-    if (r < 0)
-        return terminal_out_of_memory("the request", arena);
-    if (r == 0 && reply.status == 200)
-        return 0;
+    request.path = url_text(&path);
+    request.body = buf_str(&body);
+    r = blocking_client_request_with(client, &request, arena, &reply, error);
+    if (terminal_check(r, "the request", arena) == 0 && reply.status == 200)
+        return true;
     if (r == 0)
         blocking_client_explain(&reply, arena, error);
-    return terminal_complain(
-        "node %.*s, %.*s: %s", STR_FMT(removal->node), STR_FMT(removal->name), error);
+    terminal_warn("node %.*s, %.*s: %s", STR_FMT(removal->node), STR_FMT(removal->name), error);
+    return false;
 }
 
 static int clear(const Settings *settings, const PublishedList *list) {
-    _cleanup_(client_freep) Client *client = NULL;
-    _cleanup_(access_freep) Access *access = NULL;
+    _cleanup_(access_freep) Access *access = cluster_source_access(&settings->source);
+    _cleanup_(client_freep) Client *client = terminal_need(client_new(access), "the client");
     size_t n_removed = 0;
-    int r = cluster_source_access(&settings->source, &access);
 
-    if (r != 0)
-        return r;
-    client = client_new(access);
-    if (!client)
-        return terminal_out_of_memory("the client", NULL);
-    for (; r == 0 && n_removed < list->n; n_removed += r == 0)
-        r = remove_one(client, &list->items[n_removed].removal);
+    while (n_removed < list->n && remove_one(client, &list->items[n_removed].removal))
+        n_removed++;
     (void)printf("removed %zu\n", n_removed);
-    return r;
+    return n_removed == list->n ? EXIT_FINE : EXIT_UNREACHABLE;
 }
 
 static int run(void *context, const Arguments *arguments) {
     const Settings *settings = context;
-    _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    PublishedList list;
-    int r = cluster_source_load(&settings->source, /* related= */ 0, &snapshot);
+    _cleanup_(snapshot_unrefp) Snapshot *snapshot =
+        cluster_source_load(&settings->source, /* related= */ 0);
+    PublishedList list = find_published(snapshot_table(snapshot), arguments->arena);
 
-    if (r != 0)
-        return r;
-    list = find_published(snapshot_table(snapshot), arguments->arena);
-    if (arena_has_failed(arguments->arena))
-        return terminal_out_of_memory("the list", arguments->arena);
-    return settings->clears ? clear(settings, &list) : show(&list);
+    if (settings->clears)
+        return clear(settings, &list);
+    show(&list);
+    return EXIT_FINE;
 }
 
 /* clang-format off */
@@ -177,6 +159,7 @@ const Command publish_command = {
              "nodes/status, and nodes for labels.",
     .options = options,
     .budget = TEXT_MAX,
+    .memory_for = "the list",
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

@@ -21,55 +21,26 @@ void recorded_done(Recorded *recorded) {
 }
 
 /* A replica that has none to give is reported; if none has one, the first. */
-static int fetch_bundles(
-    const RecordedSource *source, const Replicas *replicas, Arena *arena, Recorded *ret) {
+static void fetch_bundles(RecordedSource *source, Arena *arena, Recorded *ret) {
+    _cleanup_(replicas_done) Replicas replicas = {0};
     const BundleRequest request = {.last = source->last};
     char errors[REPLICAS_MAX][BERTH_CLIENT_ERROR_MAX];
     size_t n_errors = 0;
 
-    for (size_t i = 0; i < replicas->n; i++) {
-        const BerthAccess *access = &replicas->items[i];
+    replicas_open(&source->server, &replicas);
+    for (size_t i = 0; i < replicas.n; i++) {
+        const BerthAccess *access = &replicas.items[i];
         Str file = STR_NULL;
-        int r = bundle_source_fetch(access, &request, arena, &file, errors[n_errors]);
 
-        if (r < 0)
-            return terminal_out_of_memory("berth's reply", arena);
-        if (r == 0)
-            r = bundle_source_unpack(file, access->server, &ret->bundles[ret->n++]);
-        else {
+        if (bundle_source_fetch(access, &request, arena, &file, errors[n_errors]))
+            bundle_source_unpack(file, access->server, &ret->bundles[ret->n++]);
+        else
             n_errors++;
-            r = 0;
-        }
-        if (r != 0)
-            return r;
     }
     if (ret->n == 0)
-        return terminal_complain("%s", errors[0]);
+        terminal_fail("%s", errors[0]);
     for (size_t i = 0; i < n_errors; i++)
-        replicas_complain(replicas, errors[i]);
-    return 0;
-}
-
-static int load_bundles(RecordedSource *source, Arena *arena, Recorded *ret) {
-    Recording parts[REPLICAS_MAX];
-    Replicas replicas = {0};
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < source->n_bundles; i++)
-        r = bundle_source_load(source->bundles[i], &ret->bundles[ret->n++]);
-    if (source->n_bundles == 0) {
-        r = replicas_open(&source->server, &replicas);
-        if (r == 0)
-            r = fetch_bundles(source, &replicas, arena, ret);
-        replicas_done(&replicas);
-    }
-    if (r != 0)
-        return r;
-    for (size_t i = 0; i < ret->n; i++)
-        parts[i] = ret->bundles[i].recording;
-    return recording_merge(parts, ret->n, arena, &ret->recording) == 0
-               ? 0
-               : terminal_out_of_memory("the recorded decisions", arena);
+        replicas_complain(&replicas, errors[i]);
 }
 
 /* The last so many, where a bundle has more. */
@@ -98,40 +69,42 @@ static void warn_about_policies(const Recorded *recorded) {
     for (size_t i = 1; i < recorded->n; i++)
         if (!digest_equal(recorded_policy_digest(&recorded->bundles[i]),
                 recorded_policy_digest(&recorded->bundles[0]))) {
-            (void)terminal_complain(
+            terminal_warn(
                 "the recordings have different policies; those of the first count as in force");
             return;
         }
 }
 
-int recorded_load(RecordedSource *source, Arena *arena, Recorded *ret) {
-    int r;
+void recorded_load(RecordedSource *source, Arena *arena, Recorded *ret) {
+    Recording parts[REPLICAS_MAX];
 
     progress_begin("reading decisions");
-    r = load_bundles(source, arena, ret);
-    if (r != 0)
-        return r;
+    for (size_t i = 0; i < source->n_bundles; i++)
+        bundle_source_load(source->bundles[i], &ret->bundles[ret->n++]);
+    if (source->n_bundles == 0)
+        fetch_bundles(source, arena, ret);
+    for (size_t i = 0; i < ret->n; i++)
+        parts[i] = ret->bundles[i].recording;
+    if (recording_merge(parts, ret->n, arena, &ret->recording) < 0)
+        terminal_out_of_memory(RECORDED_MEMORY_FOR, arena);
     warn_about_policies(ret);
     keep_last(&ret->recording, source->last);
-    return 0;
 }
 
 static void note_progress(void *context, size_t done, size_t of) {
     progress_count(done, of);
 }
 
-int recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret) {
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+void recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret) {
+    _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), "the replayed decisions");
     WhatIfOptions options = {
         .setting = {.zones = zones_finder(zones), .exemptions = &recorded->bundles[0].exemptions},
         .progress = note_progress,
     };
-    int r;
 
-    if (!zones)
-        return terminal_out_of_memory("the replayed decisions", NULL);
+    arena_on_refusal(arena, terminal_out_of_memory, "the replayed decisions");
     progress_begin("replaying decisions");
-    r = what_if_run(&recorded->recording, program, &options, arena, ret);
+    (void)terminal_check(what_if_run(&recorded->recording, program, &options, arena, ret),
+        "the replayed decisions", arena);
     progress_end();
-    return r < 0 ? terminal_failed("the replayed decisions", r, arena) : 0;
 }

@@ -14,6 +14,7 @@
 #include "replay/what-if.h"
 
 #define RECORDED_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
+#define RECORDED_MEMORY_FOR "the recorded decisions"
 
 /* Where they come from, as options of a command. */
 typedef struct RecordedSource {
@@ -47,22 +48,21 @@ typedef struct Recorded {
 
 void recorded_done(Recorded *recorded);
 
-/* Each returns 0; or an exit code, after complaining. Strings are in @arena. */
+/* If these fail, the process ends (cli/terminal.h). Strings are in @arena. */
 
 /* Warns if replicas have different policies: those of the first count as in force. */
-int recorded_load(RecordedSource *source, Arena *arena, Recorded *ret) MUST_CHECK;
+void recorded_load(RecordedSource *source, Arena *arena, Recorded *ret);
 
-int recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret)
-    MUST_CHECK;
+void recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret);
 
 /* Of the policies in force. */
 Digest recorded_policy_digest(const Bundle *bundle);
 
-/* WhatIfPrinter: what decisions would have been, for people. */
+/* WhatIfPrinter: what decisions would have been, for users. */
 typedef struct WhatIfPrinter {
     const WhatIfReport *report;
     const Recorded *recorded;
-    const Program *program; /* that decided anew */
+    const Program *program; /* of the new decisions */
     Str with;               /* which policies: "policy.yaml" */
     bool is_check;          /* the policies as they were: all should be equal */
     int64_t weight;         /* kube-scheduler's for this extender */

@@ -89,7 +89,7 @@ static const char *add_exempt(void *context, const char *value) {
     return NULL;
 }
 
-/* [NAMESPACE/]NAME; place_lease() splits it, as the default namespace depends on other options. */
+/* [NAMESPACE/]NAME; place_leases() splits it, as the default namespace depends on other options. */
 static const char *check_lease(const char *value) {
     Str name = str_from_c(value), namespace = STR("default");
 
@@ -174,10 +174,10 @@ static const Option serve_options[] = {
         .help = "file that SIGUSR2 writes"},
 
     OPTION_GROUP("Metrics of policies (metrics:)"),
-    {"prometheus", OPTION_TEXT, .argument = "URL", AT(daemon.prometheus_url),
+    {"prometheus", OPTION_TEXT, .argument = "URL", AT(daemon.measuring.prometheus_url),
         .help = "server to query for metrics that name no other source: Prometheus, Thanos, "
                 "VictoriaMetrics, Mimir ..."},
-    {"sources", OPTION_FILE, .argument = "FILE", AT(daemon.sources_path),
+    {"sources", OPTION_FILE, .argument = "FILE", AT(daemon.measuring.sources_path),
         .help = "such servers by name, with credentials and certificates"},
 
     OPTION_GROUP("Security"),
@@ -463,10 +463,8 @@ typedef struct FileList {
 } FileList;
 
 static void add(FileList *list, const char *path, bool is_written) {
-    SandboxPath *place = path ? VEC_PUSH(&list->paths, list->arena) : NULL;
-
-    if (place)
-        *place = (SandboxPath){
+    if (path)
+        *VEC_PUSH(&list->paths, list->arena) = (SandboxPath){
             .path = arena_copy(list->arena, str_from_c(path)).ptr, .is_written = is_written};
 }
 
@@ -528,15 +526,12 @@ static int enter_sandbox(ServeSettings *settings, Arena *arena, char *error) {
     FileList list = {.arena = arena};
     int r;
 
-    (void)snprintf(error, DAEMON_ERROR_MAX, "out of memory for the files that the sandbox allows");
     add_options(&list, settings);
     add(&list, daemon->state_dir, true);
-    add_sources(&list, daemon->sources_path);
+    add_sources(&list, daemon->measuring.sources_path);
     r = add_access(&list, &daemon->live, error);
     if (r < 0)
         return r;
-    if (arena_has_failed(list.arena))
-        return -ENOMEM;
     sandbox_enter(list.paths.items, list.paths.n, &settings->sandbox);
     for (size_t i = 0; i < list.paths.n; i++)
         if (list.paths.items[i].is_refused && !list.paths.items[i].is_written)
@@ -561,7 +556,7 @@ static void log_sandbox(const Sandbox *sandbox) {
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(daemon_freep) Daemon *daemon = NULL;
     ServeSettings *settings = context;
-    char error[DAEMON_ERROR_MAX], url[SERVER_URL_MAX];
+    char error[DAEMON_ERROR_MAX];
     int r;
 
     serve_settings_finish(settings);
@@ -585,12 +580,12 @@ static int run(void *context, const Arguments *arguments) {
         _exit(EXIT_FINE);
     }
     if (r < 0) /* a broken policy or certificate is the user's to fix */
-        return terminal_report(r == -EPERM ? -EINVAL : r, error);
+        terminal_fail_with(r == -EPERM ? -EINVAL : r, error);
     (void)printf("listening on %s\n", daemon_url(daemon));
     if (daemon_pages_url(daemon))
         (void)printf("pages on %s\n", daemon_pages_url(daemon));
-    if (daemon_admission_url(daemon, url))
-        (void)printf("admission on %s\n", url);
+    if (daemon_admission_url(daemon))
+        (void)printf("admission on %s\n", daemon_admission_url(daemon));
     if (daemon_dashboard_url(daemon))
         (void)printf("dashboard at %s/\n", daemon_dashboard_url(daemon));
     (void)fflush(stdout);
@@ -613,6 +608,7 @@ const Command serve_command = {
         "the cluster as berth sees it to --dump-file; SIGTERM shuts down gracefully.",
     .options = serve_options,
     .budget = (size_t)4 * 1024 * 1024,
+    .memory_for = "the files that the sandbox allows",
     .settings_size = sizeof(ServeSettings),
     .init = serve_settings_init,
     .check = serve_settings_check,

@@ -3,25 +3,11 @@
 #include "commands/simulate-report.h"
 #include "json/write.h"
 
-static void write_string(JsonWriter *writer, const char *key, Str value) {
-    json_write_member(writer, str_from_c(key), value);
-}
-
 void shape_print(const Resources *shape, Buf *out) {
     for (size_t i = 0; i < shape->n; i++) {
         buf_printf(out, "%s%.*s=", i > 0 ? "," : "", STR_FMT(shape->items[i].name));
         resource_amount_print(shape->items[i].name, shape->items[i].amount, out);
     }
-}
-
-static void write_nodes(JsonWriter *writer, const SimulationResult *result) {
-    json_member_object(writer, "nodesInUse");
-    json_member_int(writer, "start", (int64_t)result->n_used_at_start);
-    json_member_int(writer, "end", (int64_t)result->n_used);
-    json_member_int(writer, "most", (int64_t)result->n_used_most);
-    json_member_double(writer, "mean", result->n_used_mean);
-    json_write_end_object(writer);
-    json_member_int(writer, "nodesEmptied", (int64_t)result->n_emptied);
 }
 
 static void write_scaling(
@@ -31,29 +17,21 @@ static void write_scaling(
 
     if (input->autoscale_pool.n == 0)
         return;
-    json_member_object(writer, "autoscale");
-    json_member_int(writer, "nodesAdded", (int64_t)result->n_added);
-    json_member_int(writer, "nodesAtEnd", (int64_t)result->n_added_left);
-    if (input->is_timed) {
-        json_member_double(writer, "nodeHours", hours);
-        json_member_double(writer, "cost", hours * input->autoscale_pool.price);
-    }
-    json_member_double(
-        writer, "costPerHour", (double)result->n_added_left * input->autoscale_pool.price);
-    json_member_int(writer, "pendingWithoutNode", (int64_t)result->n_not_scaled);
-    json_write_end_object(writer);
+    json_write(writer, "autoscale: {nodesAdded: %zu, nodesAtEnd: %zu", result->n_added,
+        result->n_added_left);
+    if (input->is_timed)
+        json_write(writer, "nodeHours: %g, cost: %g", hours, hours * input->autoscale_pool.price);
+    json_write(writer, "costPerHour: %g, pendingWithoutNode: %zu}",
+        (double)result->n_added_left * input->autoscale_pool.price, result->n_not_scaled);
 }
 
 static void write_balance(const SimulateReport *report, JsonWriter *writer, const char *key,
     const BalanceFigures *figures) {
-    json_member_object(writer, key);
-    json_member_double(writer, "mean", figures->mean);
-    json_member_double(writer, "deviation", figures->deviation);
-    json_member_double(
-        writer, "variation", figures->mean > 0 ? figures->deviation / figures->mean : 0);
-    json_member_double(writer, "highest", figures->highest);
-    write_string(writer, "highestNode", node_of_row(report->input, figures->highest_row));
-    json_write_end_object(writer);
+    json_write(writer,
+        "%s: {mean: %g, deviation: %g, variation: %g, highest: %g, highestNode: %.*s}", key,
+        figures->mean, figures->deviation,
+        figures->mean > 0 ? figures->deviation / figures->mean : 0, figures->highest,
+        STR_FMT(node_of_row(report->input, figures->highest_row)));
 }
 
 static void write_fits(
@@ -63,12 +41,9 @@ static void write_fits(
         _cleanup_(buf_done) Buf shape = BUF_INIT(4096);
 
         shape_print(&report->shapes[i], &shape);
-        json_write_object(writer);
-        write_string(writer, "shape", buf_str(&shape));
-        json_member_int(writer, "pods", (int64_t)result->shapes[i].n_fit);
-        json_member_double(writer, "freeCpuOfNoUse", result->shapes[i].cpu_left);
-        json_member_double(writer, "freeMemoryOfNoUse", result->shapes[i].memory_left);
-        json_write_end_object(writer);
+        json_write(writer, "{shape: %.*s, pods: %zu, freeCpuOfNoUse: %g, freeMemoryOfNoUse: %g}",
+            STR_FMT(buf_str(&shape)), result->shapes[i].n_fit, result->shapes[i].cpu_left,
+            result->shapes[i].memory_left);
     }
     json_write_end_array(writer);
 }
@@ -77,31 +52,24 @@ static void write_miss(
     const SimulateReport *report, JsonWriter *writer, const FollowMismatch *miss) {
     const Arrival *arrival = &report->input->arrivals[miss->arrival];
 
-    json_write_object(writer);
-    write_string(writer, "namespace", arrival->request->pod.namespace);
-    write_string(writer, "name", arrival->name);
-    write_string(writer, "node", node_of_row(report->input, arrival->current_row));
-    json_member_bool(writer, "feasible", miss->choice.is_feasible);
-    write_string(writer, "bestNode", node_of_row(report->input, miss->choice.any_best));
-    json_member_int(writer, "points", (int64_t)miss->choice.inspected_score);
-    json_member_int(writer, "bestPoints", (int64_t)miss->choice.score);
-    json_write_end_object(writer);
+    json_write(writer,
+        "{namespace: %.*s, name: %.*s, node: %.*s, feasible: %i, bestNode: %.*s, points: %zu, "
+        "bestPoints: %zu}",
+        STR_FMT(arrival->request->pod.namespace), STR_FMT(arrival->name),
+        STR_FMT(node_of_row(report->input, arrival->current_row)), miss->choice.is_feasible,
+        STR_FMT(node_of_row(report->input, miss->choice.any_best)), miss->choice.inspected_score,
+        miss->choice.score);
 }
 
 static void write_follow(
     const SimulateReport *report, JsonWriter *writer, const SimulationResult *result) {
-    if (!report->follows)
+    if (!report->settings->follows)
         return;
-    json_member_object(writer, "follow");
-    json_member_int(writer, "pods", (int64_t)result->n_followed);
-    json_member_int(writer, "best", (int64_t)result->n_best);
-    json_member_int(writer, "feasible", (int64_t)result->n_feasible);
-    json_member_int(writer, "notModelled", (int64_t)result->n_unmodelled);
-    json_member_array(writer, "misses");
+    json_write(writer, "follow: {pods: %zu, best: %zu, feasible: %zu, notModelled: %zu, misses: [",
+        result->n_followed, result->n_best, result->n_feasible, result->n_unmodelled);
     for (size_t i = 0; i < result->n_mismatches; i++)
         write_miss(report, writer, &result->mismatches[i]);
-    json_write_end_array(writer);
-    json_write_end_object(writer);
+    json_write(writer, "]}");
 }
 
 static void write_pods(
@@ -118,14 +86,13 @@ static void write_pods(
         const Arrival *arrival = &report->input->arrivals[i];
         const PodResult *pod_result = &result->pods[i];
 
-        json_write_object(writer);
-        write_string(writer, "namespace", arrival->request->pod.namespace);
-        write_string(writer, "name", arrival->name);
-        write_string(writer, "fate", str_from_c(pods[pod_result->kind]));
+        json_write(writer, "{namespace: %.*s, name: %.*s, fate: %s",
+            STR_FMT(arrival->request->pod.namespace), STR_FMT(arrival->name),
+            pods[pod_result->kind]);
         if (pod_result->row != NO_ROW)
-            write_string(writer, "node", node_of_row(report->input, pod_result->row));
+            json_write_member(writer, STR("node"), node_of_row(report->input, pod_result->row));
         if (report->input->is_timed && pod_result->row != NO_ROW)
-            json_member_double(writer, "waited", (double)pod_result->waited);
+            json_write(writer, "waited: %g", (double)pod_result->waited);
         json_write_end_object(writer);
     }
     json_write_end_array(writer);
@@ -135,41 +102,31 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
     const PolicyRun *run = &report->runs[number];
     const SimulationResult *result = run->result;
 
-    json_write_object(writer);
-    write_string(writer, "name", run->name);
-    json_member_bool(writer, "complete", !result->is_broken_off);
-    json_member_int(writer, "reached", (int64_t)result->n_reached);
-    json_member_int(writer, "placed", (int64_t)result->n_placed);
-    json_member_int(writer, "ended", (int64_t)result->n_ended);
-    json_member_int(writer, "pending", (int64_t)result->n_pending);
-    json_member_array(writer, "pendingReasons");
-    for (size_t i = 0; i < result->n_reasons; i++) {
-        json_write_object(writer);
-        write_string(writer, "reason", result->reasons[i].text);
-        json_member_int(writer, "pods", (int64_t)result->reasons[i].n_pods);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-    json_member_int(writer, "attempts", (int64_t)result->n_attempts);
-    if (report->nominates)
+    json_write(writer,
+        "{name: %.*s, complete: %i, reached: %zu, placed: %zu, ended: %zu, pending: %zu, "
+        "pendingReasons: [",
+        STR_FMT(run->name), !result->is_broken_off, result->n_reached, result->n_placed,
+        result->n_ended, result->n_pending);
+    for (size_t i = 0; i < result->n_reasons; i++)
+        json_write(writer, "{reason: %.*s, pods: %zu}", STR_FMT(result->reasons[i].text),
+            result->reasons[i].n_pods);
+    json_write(writer, "], attempts: %zu", result->n_attempts);
+    if (report->settings->nominates)
         json_member_int(writer, "nominated", (int64_t)result->n_nominated);
     if (result->n_scored > 0)
-        json_member_double(writer, "scoreMean", result->score_sum / (double)result->n_scored);
-    write_nodes(writer, result);
+        json_write(writer, "scoreMean: %g", result->score_sum / (double)result->n_scored);
+    json_write(writer, "nodesInUse: {start: %zu, end: %zu, most: %zu, mean: %g}, nodesEmptied: %zu",
+        result->n_used_at_start, result->n_used, result->n_used_most, result->n_used_mean,
+        result->n_emptied);
     write_scaling(report, writer, result);
     write_balance(report, writer, "cpu", &result->cpu);
     write_balance(report, writer, "memory", &result->memory);
     write_fits(report, writer, result);
-    json_member_int(
-        writer, "moves", (int64_t)simulation_result_moves(result, report->runs[0].result));
-    json_member_object(writer, "waiting");
-    json_member_int(writer, "pods", (int64_t)result->n_waited);
-    json_member_double(writer, "mean", result->wait_mean);
-    json_member_double(writer, "most", result->wait_most);
-    json_write_end_object(writer);
-    json_member_int(writer, "metricsAbsent", (int64_t)run->n_unfed);
+    json_write(writer, "moves: %zu, waiting: {pods: %zu, mean: %g, most: %g}, metricsAbsent: %zu",
+        simulation_result_moves(result, report->runs[0].result), result->n_waited,
+        result->wait_mean, result->wait_most, run->n_unfed);
     write_follow(report, writer, result);
-    if (report->all)
+    if (report->settings->all)
         write_pods(report, writer, result);
     json_write_end_object(writer);
 }
@@ -177,34 +134,25 @@ static void write_contender(const SimulateReport *report, JsonWriter *writer, si
 static void write_scenario(const SimulateReport *report, JsonWriter *writer) {
     const SimulationInput *input = report->input;
 
-    json_member_int(
-        writer, "nodes", (int64_t)(input->table->names->n_nodes - input->autoscale_pool.n));
-    json_member_int(writer, "podsRunning", (int64_t)input->n_existing - input->n_rescheduled);
-    json_member_int(writer, "podsToPlace", (int64_t)input->n_arrivals);
-    json_member_int(writer, "podsPlacedAnew", (int64_t)input->n_rescheduled);
-    json_member_double(writer, "lastArrival", input->last_at);
-    json_member_int(writer, "seed", (int64_t)report->seed);
-    json_member_int(writer, "weight", (int64_t)report->weight);
-    json_member_object(writer, "notModelled");
-    json_member_int(writer, "pods", (int64_t)input->n_any_unmodelled);
+    json_write(writer,
+        "{nodes: %zu, podsRunning: %zu, podsToPlace: %zu, podsPlacedAnew: %zu, lastArrival: %g, "
+        "seed: %zu, weight: %zu, notModelled: {pods: %zu",
+        input->table->names->n_nodes - input->autoscale_pool.n,
+        input->n_existing - input->n_rescheduled, input->n_arrivals, input->n_rescheduled,
+        input->last_at, report->settings->seed, report->settings->weight, input->n_any_unmodelled);
     for (unsigned i = 0; i < UNMODELLED_MAX; i++)
-        if (input->n_unmodelled[i] > 0)
-            json_member_int(writer, unmodelled_name((UnmodelledFeature)i), input->n_unmodelled[i]);
-    json_write_end_object(writer);
+        json_write(
+            writer, "%s?: %zu", unmodelled_name((UnmodelledFeature)i), input->n_unmodelled[i]);
 }
 
 void simulate_json(const SimulateReport *report, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
+    JsonWriter writer = {.out = out, .indent = 2};
 
-    writer.indent = 2;
-    json_write_object(&writer);
     write_scenario(report, &writer);
-    json_member_array(&writer, "policies");
+    json_write(&writer, "}, policies: [");
     for (size_t i = 0; i < report->n; i++)
         write_contender(report, &writer, i);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "]}\n");
 }
 
 void simulate_placements(const SimulateReport *report, Buf *out) {

@@ -2,11 +2,32 @@
 
 /* SimulateReport: what `berth simulate` has found out, and the ways to show it. */
 
+#include "cli/terminal.h"
 #include "model/resources.h"
 #include "simulate/simulation-input.h"
 #include "simulate/simulation-result.h"
 
 #define SIMULATE_RUNS_MAX 16u
+
+enum {
+    OUTPUT_PLACEMENTS = OUTPUT_YAML + 1, /* after those of all commands */
+};
+
+typedef struct SimulateSettings {
+    SimulationFiles files;
+    const char *policies[SIMULATE_RUNS_MAX - 1];
+    size_t n_policies;
+    const char *metrics; /* a file; NULL: none */
+    const char *chart;   /* a file; NULL: none is wanted */
+    const char *shapes[SIMULATION_SHAPES_MAX];
+    size_t n_shapes;
+    bool has_no_baseline, all, follows;
+    unsigned form; /* OutputForm, or the above */
+    int64_t weight, percentage, seed;
+    bool nominates;
+    int64_t now_nsec; /* 0: the clock's */
+    double until;     /* below 0: to its end */
+} SimulateSettings;
 
 typedef struct PolicyRun {
     Str name;                 /* "none": no policy */
@@ -15,20 +36,16 @@ typedef struct PolicyRun {
 } PolicyRun;
 
 typedef struct SimulateReport {
+    const SimulateSettings *settings;
     SimulationInput *input;
     PolicyRun runs[SIMULATE_RUNS_MAX];
     size_t n; /* those that have an outcome */
     Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
-    uint64_t seed;
-    int64_t weight;
-    bool nominates;
-    bool follows;
-    bool all; /* with every pod */
     Arena *scratch;
 } SimulateReport;
 
-/* Both take memory from the report's arena, which has failed if there was not enough. */
+/* Both take memory from the report's arena. */
 void simulate_table(const SimulateReport *report, Buf *out);
 void simulate_json(const SimulateReport *report, Buf *out);
 

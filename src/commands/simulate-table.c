@@ -27,14 +27,9 @@ typedef struct Table {
     VEC(Line) lines;
 } Table;
 
-/* --- lines ------------------------------------------------------------------------------------ */
-
-/* Without memory it goes nowhere; who owns the arena sees that it has failed. */
 static Line *add_line(Table *table, unsigned indent, Str label) {
-    static Line nowhere;
     Line *line = VEC_PUSH(&table->lines, table->report->scratch);
 
-    line = line ? line : &nowhere;
     line->label = label;
     line->indent = indent;
     return line;
@@ -85,8 +80,6 @@ static void add_numbers(Table *table, unsigned indent, const char *label, size_t
 
 #define AT(member) offsetof(SimulationResult, member)
 
-/* --- contents --------------------------------------------------------------------------------- */
-
 /* The pods that are pending under any policy, by reason. */
 static void add_reasons(Table *table) {
     size_t from = table->lines.n;
@@ -111,7 +104,7 @@ static void add_pods(Table *table) {
     add_counts(table, 0, "pods placed", AT(n_placed));
     if (table->report->input->has_lifetimes)
         add_counts(table, 1, "of these ended", AT(n_ended));
-    if (table->report->nominates)
+    if (table->report->settings->nominates)
         add_counts(table, 1, "on nominated nodes", AT(n_nominated));
     add_counts(table, 0, "pods pending", AT(n_pending));
     add_reasons(table);
@@ -197,7 +190,7 @@ static void add_moves(Table *table) {
                 simulation_result_moves(
                     simulation_result_of(table, i), simulation_result_of(table, 0)));
     }
-    if (report->input->n_rescheduled == 0 || report->follows)
+    if (report->input->n_rescheduled == 0 || report->settings->follows)
         return;
     line = add_line(table, 0, STR("pods on another node than they run on"));
     for (size_t i = 0; i < report->n; i++) {
@@ -216,7 +209,7 @@ static void add_moves(Table *table) {
 static void add_follow(Table *table) {
     Line *line;
 
-    if (!table->report->follows)
+    if (!table->report->settings->follows)
         return;
     add_counts(table, 0, "pods followed to their nodes", AT(n_followed));
     line = add_line(table, 1, STR("their node is among the best"));
@@ -231,14 +224,13 @@ static void add_follow(Table *table) {
     add_counts(table, 1, "left out: they request features that are not modelled", AT(n_unmodelled));
 }
 
-/* --- printing --------------------------------------------------------------------------------- */
-
 static void print_head(const SimulateReport *report, Buf *out) {
     const SimulationInput *input = report->input;
 
-    buf_printf(out, "%s nodes, %s pods on them; %s pods to place",
+    buf_printf(out, "%s nodes, %s pods on them; %s pod%s to place",
         GROUPED(input->table->names->n_nodes - input->autoscale_pool.n),
-        GROUPED(input->n_existing - input->n_rescheduled), GROUPED(input->n_arrivals));
+        GROUPED(input->n_existing - input->n_rescheduled), GROUPED(input->n_arrivals),
+        PLURAL(input->n_arrivals));
     if (input->is_timed)
         buf_printf(out, ", the last after %.0f s", input->last_at);
     if (input->n_rescheduled > 0)
@@ -299,7 +291,7 @@ static void print_miss(const SimulateReport *report, const FollowMismatch *miss,
 }
 
 static void print_follow(const SimulateReport *report, Buf *out) {
-    for (size_t i = 0; report->follows && i < report->n; i++) {
+    for (size_t i = 0; report->settings->follows && i < report->n; i++) {
         const PolicyRun *run = &report->runs[i];
         const SimulationResult *result = run->result;
 

@@ -4,7 +4,6 @@
  * simulate-table.c, simulate-json.c and simulate-chart.c print.
  */
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 
@@ -19,30 +18,6 @@
 #include "simulate/run.h"
 #include "simulate/simulation-input.h"
 #include "simulate/simulation-result.h"
-
-/* In the order of the help. */
-typedef enum SimulateForm {
-    SIMULATE_TABLE,
-    SIMULATE_JSON,
-    SIMULATE_YAML,
-    SIMULATE_PLACEMENTS,
-} SimulateForm;
-
-typedef struct SimulateSettings {
-    SimulationFiles files;
-    const char *policies[SIMULATE_RUNS_MAX - 1];
-    size_t n_policies;
-    const char *metrics; /* a file; NULL: none */
-    const char *chart;   /* a file; NULL: none is wanted */
-    const char *shapes[SIMULATION_SHAPES_MAX];
-    size_t n_shapes;
-    bool has_no_baseline, all, follows;
-    SimulateForm form;
-    int64_t weight, percentage, seed;
-    bool nominates;
-    int64_t now_nsec; /* 0: the clock's */
-    double until;     /* below 0: to its end */
-} SimulateSettings;
 
 #define WEIGHT_MAX 1000000
 
@@ -126,8 +101,6 @@ typedef struct Simulation {
     char running[RUN_TEXT_MAX]; /* for the progress */
 } Simulation;
 
-/* --- interruption and progress ---------------------------------------------------------------- */
-
 static volatile sig_atomic_t is_interrupted;
 
 static void interrupt(int signal) {
@@ -144,7 +117,7 @@ static void note_progress(void *context, size_t n_done) {
     progress_count(n_done, simulation->report.input->n_arrivals);
 }
 
-/* --- shapes: sizes of pods, of which it is counted how many more would fit ------------------ */
+/* Shapes: sizes of pods, of which it is counted how many more would fit. */
 
 #define WANTED "--shape takes amounts like cpu=2,memory=8Gi"
 
@@ -153,7 +126,7 @@ static const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
     Str rest = str_from_c(text), part;
 
     *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, RESOURCES_MAX)};
-    while (ret->items && str_split(&rest, ',', &part)) {
+    while (str_split(&rest, ',', &part)) {
         size_t equals = str_find(part, '=');
         Resource *resource;
 
@@ -169,60 +142,41 @@ static const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
 }
 
 /* The request that this fraction of all pods does not exceed. */
-static int find_quantile(
-    const SimulationInput *input, double quantile, Arena *arena, Resources *ret) {
+static Resources find_quantile(const SimulationInput *input, double quantile, Arena *arena) {
     static const Str names[] = {STR("cpu"), STR("memory")};
+    Resources shape = {.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};
 
-    *ret = (Resources){.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};
-    if (!ret->items)
-        return -ENOMEM;
     for (size_t i = 0; i < ELEMENTS_OF(names); i++) {
         int64_t amount = simulation_input_quantile(input, names[i], quantile, arena);
 
         if (amount > 0)
-            ret->items[ret->n++] = (Resource){.name = names[i], .amount = amount};
+            shape.items[shape.n++] = (Resource){.name = names[i], .amount = amount};
     }
-    return 0;
+    return shape;
 }
 
-/* Half of the pods, nine of ten, all of them are no larger. */
-static int shapes_find_typical(
-    const SimulationInput *input, Arena *arena, Resources *ret, size_t *ret_n) {
+/* Those of the options; or typical ones: half of the pods, nine of ten, all of them are no larger.
+ */
+static void find_shapes(Simulation *simulation) {
     static const double quantiles[] = {0.5, 0.9, 1};
-
-    *ret_n = 0;
-    for (size_t i = 0; i < ELEMENTS_OF(quantiles); i++) {
-        Resources *shape = &ret[*ret_n];
-        int r = find_quantile(input, quantiles[i], arena, shape);
-
-        if (r < 0)
-            return r;
-        if (shape->n > 0 && (*ret_n == 0 || !resources_equal(shape, shape - 1)))
-            ++*ret_n;
-    }
-    return 0;
-}
-
-static int find_shapes(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
+    SimulateReport *report = &simulation->report;
 
-    if (settings->n_shapes == 0)
-        return shapes_find_typical(simulation->report.input, simulation->report.scratch,
-                   simulation->report.shapes, &simulation->report.n_shapes) < 0
-                   ? terminal_out_of_memory("the typical pods", simulation->report.scratch)
-                   : 0;
+    for (size_t i = 0; settings->n_shapes == 0 && i < ELEMENTS_OF(quantiles); i++) {
+        Resources *shape = &report->shapes[report->n_shapes];
+
+        *shape = find_quantile(report->input, quantiles[i], report->scratch);
+        if (shape->n > 0 && (report->n_shapes == 0 || !resources_equal(shape, shape - 1)))
+            report->n_shapes++;
+    }
     for (size_t i = 0; i < settings->n_shapes; i++) {
-        const char *wrong = shape_parse(
-            settings->shapes[i], simulation->report.scratch, &simulation->report.shapes[i]);
+        const char *wrong =
+            shape_parse(settings->shapes[i], report->scratch, &report->shapes[report->n_shapes++]);
 
         if (wrong)
-            return terminal_refuse(EXIT_USAGE, "%s", wrong);
+            terminal_exit(EXIT_USAGE, "%s", wrong);
     }
-    simulation->report.n_shapes = settings->n_shapes;
-    return 0;
 }
-
-/* --- running ---------------------------------------------------------------------------------- */
 
 /* "density" of policies/density.yaml. */
 static Str name_of(const char *path) {
@@ -259,7 +213,7 @@ static void name_runs(Simulation *simulation) {
         simulation->report.runs[0].name = STR("none");
 }
 
-static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
+static void run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
     const SimulateSettings *settings = simulation->settings;
     const RunOptions options = {
         .scheduler =
@@ -278,7 +232,6 @@ static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
         .progress = note_progress,
         .context = simulation,
     };
-    int r;
 
     (void)snprintf(simulation->running, sizeof(simulation->running),
         "placing pods, policy \"%.*s\" (%zu of %zu)",
@@ -286,15 +239,13 @@ static int run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
         simulation->report.n + 1,
         simulation->settings->n_policies + !simulation->settings->has_no_baseline);
     progress_begin(simulation->running);
-    r = run_simulation(simulation->report.input, parts, &options,
-        &simulation->report.runs[simulation->report.n].result);
-    if (r < 0)
-        return terminal_failed("the simulation", r, NULL);
+    (void)terminal_check(run_simulation(simulation->report.input, parts, &options,
+                             &simulation->report.runs[simulation->report.n].result),
+        "the simulation", NULL);
     simulation->report.n++;
-    return 0;
 }
 
-static int run_policy(Simulation *simulation, Program *program) {
+static void run_policy(Simulation *simulation, Program *program) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     MetricsSource metrics = {.file = simulation->settings->metrics};
     ClusterSource cluster = {.file = simulation->settings->files.cluster};
@@ -304,73 +255,52 @@ static int run_policy(Simulation *simulation, Program *program) {
         .now_nsec = simulation->now_nsec,
         .uptime_nsec = clock_monotonic_nsec(),
     };
-    int r = metrics_source_load(&metrics, &cluster, program, simulation->report.input->snapshot,
-        parts.now_nsec, parts.uptime_nsec, &measurements,
-        /* ret_statuses= */ NULL);
 
-    if (r != 0)
-        return r;
+    measurements = metrics_source_load(&metrics, &cluster, program,
+        simulation->report.input->snapshot, parts.now_nsec, parts.uptime_nsec,
+        /* ret_statuses= */ NULL);
     parts.measurements = measurements;
     if (!metrics.file)
         simulation->report.runs[simulation->report.n].n_unfed = program->n_gauges;
-    return run_one(simulation, &parts);
+    run_one(simulation, &parts);
 }
 
 /* Policies are read before anything is run, so that a mistake is reported at once. */
-static int run_all(Simulation *simulation) {
+static void run_all(Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     Program *programs[SIMULATE_RUNS_MAX] = {0};
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < settings->n_policies; i++)
-        r = policy_files_load(&(PolicyPaths){.items = {settings->policies[i]}, .n = 1},
-            simulation->report.scratch, &programs[i]);
-    if (r == 0 && !settings->has_no_baseline)
-        r = run_one(simulation, /* parts= */ NULL);
-    for (size_t i = 0; r == 0 && i < settings->n_policies && !is_interrupted; i++)
-        r = run_policy(simulation, programs[i]);
+    for (size_t i = 0; i < settings->n_policies; i++)
+        programs[i] = policy_files_load(
+            &(PolicyPaths){.items = {settings->policies[i]}, .n = 1}, simulation->report.scratch);
+    if (!settings->has_no_baseline)
+        run_one(simulation, /* parts= */ NULL);
+    for (size_t i = 0; i < settings->n_policies && !is_interrupted; i++)
+        run_policy(simulation, programs[i]);
     for (size_t i = 0; i < settings->n_policies; i++)
         program_unref(programs[i]);
-    return r;
 }
 
-/* --- printing --------------------------------------------------------------------------------- */
-
-static int write_chart(const SimulateReport *report, const char *path) {
-    _cleanup_(buf_done) Buf svg = BUF_INIT(TEXT_MAX);
-    FILE *file;
-    bool is_fine;
-
-    simulate_chart(report, &svg);
-    if (buf_error(&svg))
-        return terminal_text_failed("the chart", &svg);
-    file = fopen(path, "we");
-    is_fine = file && terminal_print(file, buf_str(&svg));
-    is_fine = file && fclose(file) == 0 && is_fine;
-    return is_fine ? 0 : terminal_complain("cannot write %s: %s", path, strerror(errno));
-}
-
-static int print(const Simulation *simulation) {
+static void print(const Simulation *simulation) {
     const SimulateSettings *settings = simulation->settings;
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const SimulateReport *report = &simulation->report;
-    int r = settings->chart ? write_chart(report, settings->chart) : 0;
 
-    if (r != 0)
-        return r;
-    if (settings->form == SIMULATE_JSON || settings->form == SIMULATE_YAML)
-        simulate_json(report, &out);
-    else if (settings->form == SIMULATE_PLACEMENTS)
+    if (settings->chart) {
+        simulate_chart(report, &out);
+        if (buf_error(&out))
+            terminal_text_failed("the chart", &out);
+        terminal_write_file(settings->chart, buf_str(&out));
+        buf_reset(&out);
+    }
+    if (settings->form == OUTPUT_TABLE)
+        simulate_table(report, &out);
+    else if (settings->form == OUTPUT_PLACEMENTS)
         simulate_placements(report, &out);
     else
-        simulate_table(report, &out);
-    if (arena_has_failed(simulation->report.scratch))
-        return terminal_out_of_memory("the report", simulation->report.scratch);
-    r = terminal_finish_as(&out, settings->form == SIMULATE_YAML ? OUTPUT_YAML : OUTPUT_TABLE);
-    return r == EXIT_FINE && is_interrupted ? EXIT_FAILED : r;
+        simulate_json(report, &out);
+    terminal_finish_as(&out, (OutputForm)settings->form);
 }
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 static void simulation_done(Simulation *simulation) {
     for (size_t i = 0; i < SIMULATE_RUNS_MAX; i++)
@@ -385,33 +315,25 @@ static int run(void *context, const Arguments *arguments) {
         .sa_handler = interrupt, .sa_flags = SA_RESETHAND | SA_RESTART};
     _cleanup_(simulation_done) Simulation simulation = {
         .settings = settings,
-        .report = {.seed = (uint64_t)settings->seed,
-            .weight = settings->weight,
-            .nominates = settings->nominates,
-            .follows = settings->follows,
-            .all = settings->all,
-            .scratch = arguments->arena},
-        .zones = zones_new(),
+        .report = {.settings = settings, .scratch = arguments->arena},
+        .zones = terminal_need(zones_new(), "the simulation"),
         .now_nsec = settings->now_nsec ? settings->now_nsec : clock_wall_nsec(),
     };
     char error[SIMULATION_ERROR_MAX];
     int r;
 
-    if (!simulation.zones)
-        return terminal_out_of_memory("the simulation", NULL);
     settings->files.by_schedule = settings->follows;
     progress_begin("reading the cluster and the pods");
     r = simulation_input_load(&settings->files, &simulation.report.input, error);
     if (r < 0)
-        return terminal_report(r, error);
+        terminal_fail_with(r, error);
     name_runs(&simulation);
-    r = find_shapes(&simulation);
-    if (r != 0)
-        return r;
+    find_shapes(&simulation);
     (void)sigaction(SIGINT, &second_ends, NULL);
-    r = run_all(&simulation);
+    run_all(&simulation);
     progress_end();
-    return r == 0 ? print(&simulation) : r;
+    print(&simulation);
+    return is_interrupted ? EXIT_FAILED : EXIT_FINE;
 }
 
 const Command simulate_command = {
@@ -425,6 +347,7 @@ const Command simulate_command = {
         "more pods.",
     .options = simulate_options,
     .budget = (size_t)2 * 1024 * 1024 * 1024,
+    .memory_for = "the report",
     .settings_size = sizeof(SimulateSettings),
     .defaults = &(const SimulateSettings){.weight = 1, .seed = 1, .until = -1},
     .check = simulate_settings_check,

@@ -20,10 +20,10 @@ typedef struct Settings {
     bool json;
 } Settings;
 
-/* What one replica says of itself (docs/api.md). */
+/* What one replica reports (docs/api.md). */
 typedef struct ReplicaStatus {
     const char *name;
-    Str error; /* why there is none; empty: there is */
+    Str error; /* why there is no status; else empty */
     Str raw;   /* /api/v1/status, as it came */
     bool is_ready;
     Str readiness; /* lines of the checks that failed */
@@ -69,17 +69,11 @@ static bool read_status(Arena *arena, ReplicaStatus *status) {
         {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
         {"schedulers", JSON_FIELD_ARRAY, .read = read_scheduler},
     };
-    JsonReader reader;
 
-    json_reader_init(&reader, status->raw);
-    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return false;
-    JSON_READ_FIELDS(&reader, arena, fields, status);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK && !str_is_empty(status->version);
+    return JSON_READ_DOCUMENT(status->raw, arena, fields, status) && !str_is_empty(status->version);
 }
 
-/* Lines that start with [-]. */
+/* The checks that failed: lines of @page that start with [-]. */
 static Str failed_checks(Str page, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     Str line;
@@ -90,28 +84,22 @@ static Str failed_checks(Str page, Arena *arena) {
     return arena_copy(arena, buf_str(&text));
 }
 
-/* False: out of memory. */
-static bool fetch(const BerthAccess *access, Arena *arena, ReplicaStatus *ret) {
+static void fetch(const BerthAccess *access, Arena *arena, ReplicaStatus *ret) {
     char error[BERTH_CLIENT_ERROR_MAX];
     BlockingReply health;
-    int r = berth_client_request(access, STR("/readyz?verbose"), STR_NULL, arena, &health, error);
 
-    if (r == 0)
-        r = berth_client_get(access, STR("/api/v1/status"), arena, &ret->raw, error);
-    if (r < 0)
-        return false;
-    if (r == 0 && !read_status(arena, ret)) {
-        (void)snprintf(error, sizeof(error), "%s does not reply like a berth", access->server);
-        r = 1;
-    }
-    if (r > 0) {
+    if (!berth_client_request(access, STR("/readyz?verbose"), STR_NULL, arena, &health, error) ||
+        !berth_client_get(access, STR("/api/v1/status"), arena, &ret->raw, error)) {
         ret->error = arena_copy(arena, str_from_c(error));
-        return ret->error.ptr != NULL;
+        return;
+    }
+    if (!read_status(arena, ret)) {
+        ret->error = arena_printf(arena, "%s does not reply like a berth", access->server);
+        return;
     }
     ret->is_ready = health.status == 200;
     if (!ret->is_ready)
         ret->readiness = failed_checks(health.body, arena);
-    return true;
 }
 
 /* "3d4h", "5h12m", "7m3s", "12s". */
@@ -211,20 +199,14 @@ static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
 static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
-    json_write_object(&writer);
-    json_member_array(&writer, "replicas");
+    json_write(&writer, "{replicas: [");
     for (size_t i = 0; i < n; i++) {
-        json_write_object(&writer);
-        json_write_member(&writer, STR("name"), str_from_c(list[i].name));
-        json_member_bool(&writer, "ready", list[i].is_ready);
-        json_write_member(&writer, STR("error"), list[i].error);
-        json_write_key(&writer, STR("status"));
+        json_write(&writer, "{name: %s, ready: %i, error: %.*s, status: ", list[i].name,
+            list[i].is_ready, STR_FMT(list[i].error));
         json_write_raw(&writer, str_is_empty(list[i].error) ? str_trim(list[i].raw) : STR("null"));
         json_write_end_object(&writer);
     }
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "]}\n");
 }
 
 static int judge(const ReplicaStatus *list, size_t n) {
@@ -239,36 +221,29 @@ static int judge(const ReplicaStatus *list, size_t n) {
     return n_ready == n ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int show(const Settings *settings, const Replicas *replicas, Arena *arena) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    ReplicaStatus list[REPLICAS_MAX];
-    int r;
-
-    progress_begin("asking the replicas");
-    for (size_t i = 0; i < replicas->n; i++) {
-        progress_count(i, replicas->n);
-        list[i] = (ReplicaStatus){.name = replicas->names[i]};
-        if (!fetch(&replicas->items[i], arena, &list[i]))
-            return terminal_out_of_memory("berth's reply", arena);
-    }
-    if (settings->json)
-        print_json(list, replicas->n, &out);
-    else {
-        if (replicas->is_cluster)
-            buf_printf(&out, "%s\n\n", replicas_describe(replicas));
-        print_table(list, replicas->n, arena, &out);
-        print_notes(list, replicas->n, &out);
-    }
-    r = terminal_finish(&out);
-    return r == EXIT_FINE ? judge(list, replicas->n) : r;
-}
-
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(replicas_done) Replicas replicas = {0};
+    _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
+    ReplicaStatus list[REPLICAS_MAX];
     Settings *settings = context;
-    int r = replicas_open(&settings->source, &replicas);
 
-    return r == 0 ? show(settings, &replicas, arguments->arena) : r;
+    replicas_open(&settings->source, &replicas);
+    progress_begin("asking the replicas");
+    for (size_t i = 0; i < replicas.n; i++) {
+        progress_count(i, replicas.n);
+        list[i] = (ReplicaStatus){.name = replicas.names[i]};
+        fetch(&replicas.items[i], arguments->arena, &list[i]);
+    }
+    if (settings->json)
+        print_json(list, replicas.n, &out);
+    else {
+        if (replicas.is_cluster)
+            buf_printf(&out, "%s\n\n", replicas_describe(&replicas));
+        print_table(list, replicas.n, arguments->arena, &out);
+        print_notes(list, replicas.n, &out);
+    }
+    terminal_finish(&out);
+    return judge(list, replicas.n);
 }
 
 /* clang-format off */
@@ -296,6 +271,7 @@ const Command status_command = {
         "replica is not ready, and 3 when none replies.",
     .options = options,
     .budget = (size_t)256 * 1024 * 1024,
+    .memory_for = "berth's reply",
     .settings_size = sizeof(Settings),
     .check = check,
     .run = run,

@@ -49,47 +49,44 @@ typedef struct SuiteReport {
 
 /* --- one file -------------------------------------------------------------------------------- */
 
-static int run_file(SuiteReport *report, const char *path, SuiteResult *ret) {
+static void run_file(SuiteReport *report, const char *path, SuiteResult *ret) {
     int r;
 
     *ret = (SuiteResult){.diags = DIAG_LIST_IN(report->arena)};
     r = suite_run(path, report->zones, coverage_note, &report->coverage, report->arena, &ret->diags,
         &ret->suite);
-    ret->is_unreadable = r == SUITE_E_UNREADABLE;
-    return r < 0 ? terminal_failed(path, r, report->arena) : 0;
+    ret->is_unreadable = terminal_check(r, path, report->arena) == SUITE_E_UNREADABLE;
 }
 
 /* In place, so that links and permissions stay. */
-static int write_file(const char *path, Str text) {
+static void write_file(const char *path, Str text) {
     int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     int r = fd < 0 ? -errno : fd_write(fd, text);
 
     if (fd >= 0 && close(fd) < 0 && r == 0)
         r = -errno;
-    return r < 0 ? terminal_failed(path, r, NULL) : 0;
+    (void)terminal_check(r, path, NULL);
 }
 
 /* Accepts what berth answers, and runs the file again. */
-static int update_file(SuiteReport *report, const char *path, SuiteResult *result) {
+static void update_file(SuiteReport *report, const char *path, SuiteResult *result) {
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     size_t n = 0;
     int r;
 
     if (result->suite.n_failed == 0)
-        return 0;
+        return;
     r = suite_update(&result->suite, report->arena, &text, &n);
     if (r != 0)
-        return terminal_failed(path, r < 0 ? r : -EINVAL, report->arena);
+        terminal_failed(path, r < 0 ? r : -EINVAL, report->arena);
     if (n == 0)
-        return 0;
-    r = write_file(path, buf_str(&text));
-    if (r != 0)
-        return r;
-    (void)terminal_complain("updated %zu value%s of %s", n, PLURAL(n), path);
-    return run_file(report, path, result);
+        return;
+    write_file(path, buf_str(&text));
+    terminal_warn("updated %zu value%s of %s", n, PLURAL(n), path);
+    run_file(report, path, result);
 }
 
-/* --- for people ------------------------------------------------------------------------------ */
+/* --- for users ------------------------------------------------------------------------------ */
 
 typedef struct Totals {
     size_t n_cases, n_failed, n_errors; /* errors: files */
@@ -183,13 +180,9 @@ static void write_failures(JsonWriter *writer, const SuiteCase *test) {
     for (size_t i = 0; i < test->failures.n; i++) {
         const SuiteFailure *failure = &test->failures.items[i];
 
-        json_write_object(writer);
-        json_member_int(writer, "line", (int64_t)failure->place.line);
-        json_member_int(writer, "column", (int64_t)failure->place.column);
-        json_write_member(writer, STR("subject"), failure->subject);
-        json_write_member(writer, STR("expected"), failure->expected);
-        json_write_member(writer, STR("got"), failure->got);
-        json_write_end_object(writer);
+        json_write(writer, "{line: %zu, column: %zu, subject: %.*s, expected: %.*s, got: %.*s}",
+            failure->place.line, failure->place.column, STR_FMT(failure->subject),
+            STR_FMT(failure->expected), STR_FMT(failure->got));
     }
     json_write_end_array(writer);
 }
@@ -208,22 +201,18 @@ static void write_errors(JsonWriter *writer, const DiagList *diags) {
 }
 
 static void write_result(JsonWriter *writer, const SuiteResult *result) {
-    json_write_object(writer);
-    json_write_member(writer, STR("file"), result->suite.file);
+    json_write(writer, "{file: %.*s", STR_FMT(result->suite.file));
     write_errors(writer, &result->diags);
     json_member_array(writer, "cases");
     for (size_t i = 0; i < result->suite.n_cases; i++) {
         const SuiteCase *test = &result->suite.cases[i];
 
-        json_write_object(writer);
-        json_write_member(writer, STR("name"), test->name);
-        json_member_int(writer, "line", (int64_t)test->place.line);
-        json_member_bool(writer, "passed", test->failures.n == 0);
+        json_write(writer, "{name: %.*s, line: %zu, passed: %i", STR_FMT(test->name),
+            test->place.line, test->failures.n == 0);
         write_failures(writer, test);
         json_write_end_object(writer);
     }
-    json_write_end_array(writer);
-    json_write_end_object(writer);
+    json_write(writer, "]}");
 }
 
 static void write_rules(JsonWriter *writer, const Coverage *coverage) {
@@ -232,12 +221,8 @@ static void write_rules(JsonWriter *writer, const Coverage *coverage) {
         const CoveredRule *rule = &coverage->rules.items[i];
         const char *gap = coverage_gap(rule);
 
-        json_write_object(writer);
-        json_write_member(writer, STR("file"), rule->file);
-        json_write_member(writer, STR("policy"), rule->policy);
-        json_write_member(writer, STR("rule"), rule->rule);
-        json_write_member(writer, STR("type"), str_from_c(type_of(rule)));
-        json_member_bool(writer, "exercised", !gap);
+        json_write(writer, "{file: %.*s, policy: %.*s, rule: %.*s, type: %s, exercised: %i",
+            STR_FMT(rule->file), STR_FMT(rule->policy), STR_FMT(rule->rule), type_of(rule), !gap);
         if (gap)
             json_write_member(writer, STR("gap"), str_from_c(gap));
         json_write_end_object(writer);
@@ -249,17 +234,13 @@ static void print_json(SuiteReport *report) {
     JsonWriter writer = {.out = report->out, .indent = 2};
     Totals totals = totals_of(report);
 
-    json_write_object(&writer);
-    json_member_array(&writer, "files");
+    json_write(&writer, "{files: [");
     for (size_t i = 0; i < report->n; i++)
         write_result(&writer, &report->items[i]);
-    json_write_end_array(&writer);
-    json_member_int(&writer, "cases", (int64_t)totals.n_cases);
-    json_member_int(&writer, "failed", (int64_t)totals.n_failed);
-    json_member_int(&writer, "errors", (int64_t)totals.n_errors);
+    json_write(&writer, "], cases: %zu, failed: %zu, errors: %zu", totals.n_cases, totals.n_failed,
+        totals.n_errors);
     write_rules(&writer, &report->coverage);
-    json_write_end_object(&writer);
-    buf_append_char(report->out, '\n');
+    json_write(&writer, "}\n");
 }
 
 /* --- JUnit ----------------------------------------------------------------------------------- */
@@ -351,9 +332,8 @@ static void print_junit(SuiteReport *report) {
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static int print(const Settings *settings, SuiteReport *report) {
+static void print(const Settings *settings, SuiteReport *report) {
     _cleanup_(buf_done) Buf out = BUF_INIT(OUTPUT_MAX);
-    int r;
 
     report->out = &out;
     report->colour = settings->form == OUTPUT_TABLE && terminal_has_colour(stdout);
@@ -364,10 +344,8 @@ static int print(const Settings *settings, SuiteReport *report) {
         print_table(report);
     else
         print_json(report);
-    r = terminal_finish_as(
-        &out, settings->form == OUTPUT_JUNIT ? OUTPUT_TABLE : (OutputForm)settings->form);
+    terminal_finish_as(&out, (OutputForm)settings->form);
     report->out = NULL;
-    return r;
 }
 
 static int judge(const Settings *settings, const SuiteReport *report) {
@@ -381,41 +359,31 @@ static int judge(const Settings *settings, const SuiteReport *report) {
     return is_unreadable ? EXIT_UNREACHABLE : has_failed ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int run_files(const Settings *settings, SuiteReport *report, const SuiteFiles *files) {
-    int r = 0;
-
-    report->items = ARENA_ARRAY(report->arena, SuiteResult, files->paths.n);
-    if (!report->items)
-        return terminal_out_of_memory("the results", report->arena);
-    progress_begin("running the tests");
-    for (; r == 0 && report->n < files->paths.n; report->n++) {
-        const char *path = files->paths.items[report->n];
-        SuiteResult *result = &report->items[report->n];
-
-        r = run_file(report, path, result);
-        if (r == 0 && settings->is_update)
-            r = update_file(report, path, result);
-    }
-    progress_end();
-    if (r == 0)
-        r = print(settings, report);
-    return r == 0 ? judge(settings, report) : r;
-}
-
 static int run(void *context, const Arguments *arguments) {
     static const char *const here[] = {"."};
-    _cleanup_(zones_freep) Zones *zones = zones_new();
+    _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), "the tests");
+    const Settings *settings = context;
     Arena *arena = arguments->arena;
     SuiteReport report = {.zones = zones, .arena = arena, .coverage.arena = arena};
     char error[SUITE_FILES_ERROR_MAX];
     SuiteFiles files;
 
-    if (!zones)
-        return terminal_out_of_memory("the tests", NULL);
     if (suite_files_find(arguments->n > 0 ? arguments->items : here,
             arguments->n > 0 ? arguments->n : 1, arena, &files, error) < 0)
-        return terminal_complain("%s", error);
-    return run_files(context, &report, &files);
+        terminal_fail("%s", error);
+    report.items = ARENA_ARRAY(arena, SuiteResult, files.paths.n);
+    progress_begin("running the tests");
+    for (; report.n < files.paths.n; report.n++) {
+        const char *path = files.paths.items[report.n];
+        SuiteResult *result = &report.items[report.n];
+
+        run_file(&report, path, result);
+        if (settings->is_update)
+            update_file(&report, path, result);
+    }
+    progress_end();
+    print(settings, &report);
+    return judge(settings, &report);
 }
 
 #define AT(member) OPTION_AT(Settings, member)
@@ -448,6 +416,7 @@ const Command test_command = {
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,
     .budget = (size_t)2 * 1024 * 1024 * 1024,
+    .memory_for = "the results",
     .settings_size = sizeof(Settings),
     .run = run,
 };

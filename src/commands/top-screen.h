@@ -99,7 +99,7 @@ typedef struct TopScreen {
     size_t text_offset; /* lines scrolled past */
 } TopScreen;
 
-/* At most @height lines, each of at most @width columns, with "\n" between them. */
+/* At most screen->height lines of at most screen->width columns, with "\n" between them. */
 void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out);
 
 /* Whether the filter and "only those without a node" let it be shown. */

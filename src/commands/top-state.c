@@ -223,24 +223,16 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
     };
     Update update = {.error_rate = NAN, .p99_sec = NAN};
     TopState *next;
-    JsonReader reader;
 
     arena_reset(scratch);
     next = update.state = ARENA_RAW(scratch, TopState, 1);
-    json_reader_init(&reader, json);
-    if (!next || json_peek(&reader) != JSON_OBJECT_BEGIN)
-        return false;
     *next = *state;
-    JSON_READ_FIELDS(&reader, scratch, fields, &update);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK)
+    if (!JSON_READ_DOCUMENT(json, scratch, fields, &update))
         return false;
     apply_update(next, &update);
     *state = *next;
     return true;
 }
-
-/* --- several replicas ------------------------------------------------------------------------ */
 
 /* The value @back samples before the newest. */
 static int64_t sample(const TopCounter *counter, size_t back) {

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -61,6 +62,12 @@ static void say(const char *text) {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
 
+/* Gives it back. */
+static void keyboard_close(void) {
+    say(LEAVE);
+    (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
+}
+
 /* Takes over the terminal; false: standard input or output is not one. Standard input can be read
  * when a key was typed. */
 static bool keyboard_open(void) {
@@ -79,13 +86,8 @@ static bool keyboard_open(void) {
     on_signal(SIGHUP, note_stop);
     on_signal(SIGWINCH, note_size);
     say(ENTER);
+    (void)at_quick_exit(keyboard_close);
     return true;
-}
-
-/* Gives it back. */
-static void keyboard_close(void) {
-    say(LEAVE);
-    (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
 }
 
 /* The next byte; 0: none waits. */
@@ -144,7 +146,6 @@ typedef struct TopReplica {
 
 struct Top {
     ServerSource source;
-    ServerSource given; /* the same before it was opened, for explanations */
     bool is_once;
     TopScreen screen;
     Replicas replicas;
@@ -169,18 +170,14 @@ static void take_line(void *context, Str line) {
 }
 
 /* Connects when it is time to. */
-static bool connect_again(Top *top, int64_t now) {
+static void connect_again(Top *top, int64_t now) {
     for (size_t i = 0; i < top->replicas.n; i++) {
         TopReplica *replica = &top->items[i];
 
-        if (replica->stream || now < replica->again_at_nsec)
-            continue;
-        replica->stream =
-            berth_stream_new(&top->replicas.items[i], EVENTS_PATH, take_line, replica);
-        if (!replica->stream)
-            return false;
+        if (!replica->stream && now >= replica->again_at_nsec)
+            replica->stream =
+                berth_stream_new(&top->replicas.items[i], EVENTS_PATH, take_line, replica);
     }
-    return true;
 }
 
 /* Waits for an update, or for a key on @fd (-1: none). All streams of a cluster are on one client:
@@ -263,7 +260,7 @@ static void show_text(Top *top, const char *title, Str text) {
  * reports that. False: the terminal is gone. */
 static bool explain_selected(Top *top) {
     const TopDecision *decision = top_state_decision(top->state, 0);
-    ExplainLastOptions options = {.source = top->given, .weight = 1};
+    ExplainLastOptions options = {.weight = 1};
     char error[BERTH_CLIENT_ERROR_MAX], title[TOP_TEXT_MAX], pod[TOP_NAME_MAX];
 
     top->screen.wants_explanation = false;
@@ -279,17 +276,14 @@ static bool explain_selected(Top *top) {
         return false;
     buf_reset(&top->explanation);
     terminal_command = "explain";
-    if (explain_last_write(&options, /* has_colour= */ false, &top->explanation, error) != 0) {
+    if (!explain_last_write(
+            &options, &top->replicas, /* has_colour= */ false, &top->explanation, error)) {
         buf_reset(&top->explanation);
-        buf_printf(&top->explanation, "%s", error[0] ? error : "the server cannot be used");
+        buf_printf(&top->explanation, "%s", error);
     }
     terminal_command = "top";
     show_text(top, title, buf_str(&top->explanation));
     return true;
-}
-
-static int out_of_memory(void) {
-    return terminal_refuse(EXIT_FAILED, "out of memory for the updates of the screen");
 }
 
 static int watch(Top *top) {
@@ -298,8 +292,7 @@ static int watch(Top *top) {
 
     top->is_stale = true;
     while (!is_over) {
-        if (!connect_again(top, clock_monotonic_nsec()))
-            return out_of_memory();
+        connect_again(top, clock_monotonic_nsec());
         if (!redraw(top))
             return EXIT_FAILED;
         step(top, STDIN_FILENO);
@@ -319,8 +312,7 @@ static int show_once(Top *top) {
     top->screen.is_once = true;
     top->screen.width = ONCE_WIDTH;
     top->screen.height = ONCE_LINES;
-    if (!connect_again(top, clock_monotonic_nsec()))
-        return out_of_memory();
+    connect_again(top, clock_monotonic_nsec());
     do {
         n_awaited = n_lost = 0;
         for (size_t i = 0; i < top->replicas.n; i++) {
@@ -331,7 +323,7 @@ static int show_once(Top *top) {
             step(top, /* fd= */ -1);
     } while (n_awaited > 0);
     if (n_lost == top->replicas.n)
-        return terminal_complain("%s", top->items[0].problem);
+        terminal_fail("%s", top->items[0].problem);
     return print_screen(top, "", "") && printf("\n") > 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
@@ -365,19 +357,15 @@ static int run(void *context, const Arguments *arguments) {
     Top *top = context;
     int r;
 
-    top->given = top->source;
-    r = replicas_open(&top->source, &top->replicas);
+    replicas_open(&top->source, &top->replicas);
     top->explanation = (Buf)BUF_INIT(EXPLANATION_MAX);
-    top->scratch = arena_new(TOP_BUDGET);
+    top->scratch = terminal_arena("the updates of the screen", TOP_BUDGET);
     top->state = ARENA_NEW(arguments->arena, TopState);
     top->items = ARENA_ARRAY(arguments->arena, TopReplica, top->replicas.n + 1);
-    if (!top->scratch || !top->state || !top->items)
-        r = out_of_memory();
-    for (size_t i = 0; r == EXIT_FINE && i < top->replicas.n; i++)
+    for (size_t i = 0; i < top->replicas.n; i++)
         top->items[i].top = top;
-    if (r == EXIT_FINE)
-        r = show(top);
-    for (size_t i = 0; top->items && i < top->replicas.n; i++)
+    r = show(top);
+    for (size_t i = 0; i < top->replicas.n; i++)
         berth_stream_free(top->items[i].stream);
     buf_done(&top->explanation);
     arena_free(top->scratch);
@@ -396,6 +384,7 @@ const Command top_command = {
         "Without a terminal it prints once and ends.",
     .options = options,
     .budget = (size_t)64 * 1024 * 1024,
+    .memory_for = "the updates of the screen",
     .settings_size = sizeof(Top),
     .check = check,
     .run = run,

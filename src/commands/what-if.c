@@ -32,27 +32,21 @@ typedef struct Settings {
     OutputForm form;
 } Settings;
 
-static int load_program(
-    const Settings *settings, const Bundle *bundle, Arena *arena, Program **ret) {
+static Program *load_program(const Settings *settings, const Bundle *bundle, Arena *arena) {
     const PolicySource *sources = bundle->policies;
     size_t n = bundle->n_policies;
     char error[POLICY_SET_ERROR_MAX];
     PolicySource *changed;
-    int r = 0;
+    int r;
 
     if (settings->policies.n > 0)
-        r = policy_files_read(&settings->policies, arena, &sources, &n);
-    if (r != 0)
-        return r;
+        policy_files_read(&settings->policies, EXIT_FAILED, arena, &sources, &n);
     changed = ARENA_ARRAY(arena, PolicySource, n);
-    if (!changed)
-        return terminal_out_of_memory("the changed policies", arena);
     r = policy_set(sources, n, settings->settings, settings->n_settings, arena, changed, error);
-    if (r < 0)
-        return terminal_failed("the changed policies", r, arena);
-    if (r > 0)
-        return terminal_refuse(EXIT_USAGE, "--set %s", error);
-    return policy_texts_compile(changed, n, settings->settings, settings->n_settings, arena, ret);
+    if (terminal_check(r, "the changed policies", arena) > 0)
+        terminal_exit(EXIT_USAGE, "--set %s", error);
+    return policy_texts_compile(
+        changed, n, settings->settings, settings->n_settings, EXIT_FAILED, arena);
 }
 
 static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena) {
@@ -69,7 +63,7 @@ static Str describe(const Settings *settings, const Bundle *bundle, Arena *arena
     return arena_copy(arena, buf_str(&text));
 }
 
-static int print(const Settings *settings, const Recorded *recorded, const Program *program,
+static void print(const Settings *settings, const Recorded *recorded, const Program *program,
     const WhatIfReport *report, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     WhatIfPrinter printer = {
@@ -88,7 +82,7 @@ static int print(const Settings *settings, const Recorded *recorded, const Progr
         what_if_write(report, &out);
     else
         what_if_print(&printer);
-    return terminal_finish_as(&out, settings->form);
+    terminal_finish_as(&out, settings->form);
 }
 
 static int run(void *context, const Arguments *arguments) {
@@ -97,21 +91,16 @@ static int run(void *context, const Arguments *arguments) {
     _cleanup_(recorded_done) Recorded recorded = {0};
     Arena *arena = arguments->arena;
     WhatIfReport report;
-    size_t n_changed;
-    int r = recorded_load(&settings->source, arena, &recorded);
+    size_t n_changed = 0;
 
-    if (r == 0)
-        r = load_program(settings, &recorded.bundles[0], arena, &program);
-    if (r == 0)
-        r = recorded_replay(&recorded, program, arena, &report);
-    if (r == 0)
-        r = print(settings, &recorded, program, &report, arena);
-    if (r != 0 || settings->fail_on == FAIL_ON_NOTHING)
-        return r;
-    n_changed =
-        settings->fail_on == FAIL_ON_NEWLY_REJECTED
-            ? report.n_changes[WHAT_IF_NEWLY_REJECTED]
-            : report.n - report.n_changes[WHAT_IF_EQUAL] - report.n_changes[WHAT_IF_SKIPPED];
+    recorded_load(&settings->source, arena, &recorded);
+    program = load_program(settings, &recorded.bundles[0], arena);
+    recorded_replay(&recorded, program, arena, &report);
+    print(settings, &recorded, program, &report, arena);
+    if (settings->fail_on == FAIL_ON_NEWLY_REJECTED)
+        n_changed = report.n_changes[WHAT_IF_NEWLY_REJECTED];
+    else if (settings->fail_on == FAIL_ON_ANY)
+        n_changed = report.n - report.n_changes[WHAT_IF_EQUAL] - report.n_changes[WHAT_IF_SKIPPED];
     return n_changed > 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
@@ -167,6 +156,7 @@ const Command what_if_command = {
         "--set it is a self-check: with the same policies every decision should be equal.",
     .options = options,
     .budget = RECORDED_BUDGET,
+    .memory_for = RECORDED_MEMORY_FOR,
     .settings_size = sizeof(Settings),
     .defaults = &(const Settings){.source.last = RECORDER_LAST_DEFAULT, .weight = 1},
     .check = check,

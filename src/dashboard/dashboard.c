@@ -29,7 +29,7 @@ const DashboardPage dashboard_pages[] = {
         page_latency, {STR("window")}},
     {"/changes", "Changes", "Changes", "What changed?", "/api/v1/changes", page_changes},
     {"/what-if", "What if", "What if", "What would a policy change do?", NULL, page_what_if},
-    {"/search", NULL, "Search", NULL, NULL, page_search, {STR("q")}, page_search_target},
+    {"/search", NULL, "Search", NULL, NULL, page_search, {STR("q")}},
 };
 const size_t dashboard_n_pages = ELEMENTS_OF(dashboard_pages);
 
@@ -59,8 +59,6 @@ static bool dashboard_has(Str path) {
     return find_page(path) || str_has_prefix(path, STR(ASSETS));
 }
 
-/* --- parameters ----------------------------------------------------------------------------- */
-
 /* A form sends its empty fields, too: "q=&state=pending" has a state only. */
 static Str drop_empty(Str text, Arena *arena) {
     char *kept = arena_alloc(arena, text.len + 1);
@@ -80,37 +78,20 @@ static Str drop_empty(Str text, Arena *arena) {
     return str_of(kept, n);
 }
 
-/* The parameters of @page, and the time. NULL when out of memory. */
-static const Str *parameters_of(const DashboardPage *page, Arena *arena, size_t *ret_n) {
-    Str *names = ARENA_ARRAY(arena, Str, DASHBOARD_PARAMETERS_MAX + 1);
-    size_t n = 0;
-
-    for (; names && page && n < DASHBOARD_PARAMETERS_MAX && page->parameters[n].len > 0; n++)
-        names[n] = page->parameters[n];
-    if (names)
-        names[n++] = STR("at");
-    *ret_n = n;
-    return names;
-}
-
-static bool read_at(const Query *query, int64_t *ret_nsec, char *error) {
+/* ?at=…, of which all of the second is meant. */
+static void read_at(const Query *query, int64_t *ret_nsec, char *error) {
     Str text = query_get(query, STR("at"));
     uint32_t nanos;
     int64_t sec;
 
-    *ret_nsec = 0;
     if (!text.ptr)
-        return true;
-    /* All of this second is meant. */
-    if (calendar_parse(text, &sec, &nanos) && sec > 0 && sec < INT64_MAX / NSEC_PER_SEC - 1) {
+        return;
+    if (calendar_parse(text, &sec, &nanos) && sec > 0 && sec < INT64_MAX / NSEC_PER_SEC - 1)
         *ret_nsec = (sec + 1) * NSEC_PER_SEC - 1;
-        return true;
-    }
-    (void)snprintf(error, QUERY_ERROR_MAX, "at must be a time like 2026-01-02T03:04:05Z, in UTC");
-    return false;
+    else
+        (void)snprintf(
+            error, QUERY_ERROR_MAX, "at must be a time like 2026-01-02T03:04:05Z, in UTC");
 }
-
-/* --- a page ----------------------------------------------------------------------------------- */
 
 static void reply_short(HttpReply *reply, unsigned status) {
     static const Str texts[] = {STR("berth: no such page; the dashboard is at /\n"),
@@ -121,49 +102,18 @@ static void reply_short(HttpReply *reply, unsigned status) {
     reply->slices = &texts[status == 404 ? 0 : 1];
     reply->n_slices = 1;
     reply->retry_after_sec = status == 503 ? 1 : 0;
-    reply->headers = headers;
-    reply->n_headers = ELEMENTS_OF(headers);
-}
-
-static void reply_page(
-    const HttpRequest *request, HttpReply *reply, unsigned status, const Html *html) {
-    Str *slice = ARENA_NEW(request->arena, Str);
-
-    if (slice && !buf_error(html->out))
-        *slice = arena_copy(request->arena, buf_str(html->out));
-    if (!slice || !slice->ptr) {
-        reply_short(reply, 503);
-        return;
-    }
-    reply->status = status;
-    reply->content_type = "text/html; charset=utf-8";
-    reply->headers = headers;
-    reply->n_headers = ELEMENTS_OF(headers);
-    reply->slices = slice;
-    reply->n_slices = 1;
-}
-
-/* A list of pages: there is none at this address. */
-static unsigned draw_missing(Html *html, Str path) {
-    html_write(html, "<p class='problem'>There is no page <b>%.*s</b>.</p><ul>", STR_FMT(path));
-    for (size_t i = 0; i < dashboard_n_pages; i++)
-        if (dashboard_pages[i].label)
-            html_write(html, "<li><a href='%s'>%s</a>: %s</li>", dashboard_pages[i].path,
-                dashboard_pages[i].label, dashboard_pages[i].question);
-    html_write(html, "</ul>");
-    return 404;
 }
 
 static void reply_target(const HttpRequest *request, HttpReply *reply, Str target) {
     HttpHeader *all = ARENA_ARRAY(request->arena, HttpHeader, ELEMENTS_OF(headers) + 1);
 
-    for (size_t i = 0; all && i < ELEMENTS_OF(headers); i++)
-        all[i + 1] = headers[i];
     if (!all) {
         reply_short(reply, 503);
         return;
     }
     all[0] = (HttpHeader){"Location", target.ptr};
+    for (size_t i = 0; i < ELEMENTS_OF(headers); i++)
+        all[i + 1] = headers[i];
     reply->status = 303;
     reply->content_type = "text/plain; charset=utf-8";
     reply->headers = all;
@@ -174,21 +124,41 @@ static void reply_target(const HttpRequest *request, HttpReply *reply, Str targe
 static void show_page(
     const PageContext *context, const char *error, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(buf_done) Buf out = BUF_INIT(DASHBOARD_PAGE_MAX);
-    Html html = HTML(&out);
-    unsigned status;
+    Html html = {.out = &out, .now_nsec = context->wall_nsec};
+    Str *slice = ARENA_NEW(request->arena, Str);
+    unsigned status = 404;
 
-    html.now_nsec = context->wall_nsec;
     layout_begin(context, &html);
     if (error[0] != '\0')
         status = widget_problem(&html, error);
     else if (context->page)
         status = context->page->draw(context, &html);
-    else
-        status = draw_missing(&html, request->path);
+    if (status == 303) {
+        reply_target(request, reply, *context->target);
+        return;
+    }
+    if (status == 404 && !context->page) {
+        html_write(&html, "<p class='problem'>There is no page <b>%.*s</b>.</p><ul>",
+            STR_FMT(request->path));
+        for (size_t i = 0; i < dashboard_n_pages; i++)
+            if (dashboard_pages[i].label)
+                html_write(&html, "<li><a href='%s'>%s</a>: %s</li>", dashboard_pages[i].path,
+                    dashboard_pages[i].label, dashboard_pages[i].question);
+        html_write(&html, "</ul>");
+    }
     if (status != 200)
         html_write(&html, "<p><a href='/'>Back to the overview</a></p>");
     layout_end(context, &html);
-    reply_page(request, reply, status, &html);
+    if (slice && !buf_error(&out))
+        *slice = arena_copy(request->arena, buf_str(&out));
+    if (!slice || !slice->ptr) {
+        reply_short(reply, 503);
+        return;
+    }
+    reply->status = status;
+    reply->content_type = "text/html; charset=utf-8";
+    reply->slices = slice;
+    reply->n_slices = 1;
 }
 
 /* @page NULL: there is none. */
@@ -198,9 +168,10 @@ static void show_found(
     char error[QUERY_ERROR_MAX] = "";
     HealthSummary health;
     Query query = {0};
+    Str target = STR_NULL;
     PageContext context = {
         .page = page,
-        .title = "No such page",
+        .title = page ? page->title : "No such page",
         .api = api,
         .view = view,
         .query = &query,
@@ -208,33 +179,35 @@ static void show_found(
         .wall_nsec = clock_wall_nsec(),
         .now_nsec = clock_monotonic_nsec(),
         .arena = request->arena,
+        .target = &target,
     };
-    size_t n_names;
-    const Str *names = parameters_of(page, request->arena, &n_names);
-    Str target;
+    Str names[DASHBOARD_PARAMETERS_MAX + 1]; /* those of the page, and the time */
+    size_t n_names = 0;
 
-    if (!names ||
-        !health_summary_make(api, context.wall_nsec, context.now_nsec, context.arena, &health)) {
+    if (!health_summary_make(api, context.wall_nsec, context.now_nsec, context.arena, &health)) {
         reply_short(reply, 503);
         return;
     }
+    while (page && n_names < DASHBOARD_PARAMETERS_MAX && page->parameters[n_names].len > 0) {
+        names[n_names] = page->parameters[n_names];
+        n_names++;
+    }
+    names[n_names++] = STR("at");
     if (page && query_parse(drop_empty(request->query, request->arena), names, n_names,
                     request->arena, &query, error))
-        (void)read_at(&query, &context.at_nsec, error);
+        read_at(&query, &context.at_nsec, error);
     if (error[0] != '\0') {
         context.page = NULL;
         context.title = "This page cannot be shown";
     }
-    target = context.page && page->target ? page->target(&context) : STR_NULL;
-    if (target.ptr)
-        reply_target(request, reply, target);
-    else
-        show_page(&context, error, request, reply);
+    show_page(&context, error, request, reply);
 }
 
 static void dashboard_show(ApiContext *api, const HttpRequest *request, HttpReply *reply) {
     const Asset *asset;
 
+    reply->headers = headers;
+    reply->n_headers = ELEMENTS_OF(headers);
     if (!str_has_prefix(request->path, STR(ASSETS))) {
         show_found(api, find_page(request->path), request, reply);
         return;

@@ -32,8 +32,8 @@ typedef struct DashboardPage DashboardPage;
 
 /* The data of a page. Borrowed, and the same for all of one page. */
 typedef struct PageContext {
-    const DashboardPage *page; /* NULL: an error page, */
-    const char *title;         /* ... with this title */
+    const DashboardPage *page; /* NULL: an error page */
+    const char *title;
     ApiContext *api;
     const View *view; /* in force */
     const Query *query;
@@ -42,6 +42,7 @@ typedef struct PageContext {
     int64_t now_nsec;  /* monotonic */
     int64_t at_nsec;   /* ?at=…: show the state of that time, as far as it is kept; 0: now */
     Arena *arena;
+    Str *target; /* for a page that returns 303 */
 } PageContext;
 
 #define DASHBOARD_PAGE_MAX ((size_t)8 * 1024 * 1024)
@@ -56,8 +57,6 @@ struct DashboardPage {
     const char *json;     /* path of the same as JSON; NULL: none */
     unsigned (*draw)(const PageContext *context, Html *html); /* DrawPage */
     const Str parameters[DASHBOARD_PARAMETERS_MAX]; /* its parameters, terminated by an empty one */
-    Str (*target)(const PageContext *context);      /* the page to go to instead of drawing it, in
-                                                       the arena; NULL, or a NULL pointer: none */
 };
 extern const DashboardPage dashboard_pages[];
 extern const size_t dashboard_n_pages;
@@ -67,8 +66,8 @@ extern const size_t dashboard_n_pages;
 void layout_begin(const PageContext *context, Html *html);
 void layout_end(const PageContext *context, Html *html);
 
-/* Each draws the inside of <main>, after the heading, and returns 200, 400, 404 or 503. */
+/* Each draws the inside of <main>, after the heading, and returns 200, 400, 404 or 503; or 303 with
+ * the page to go to in *context->target. */
 typedef unsigned DrawPage(const PageContext *context, Html *html);
 DrawPage page_overview, page_pods, page_pod, page_policies, page_nodes, page_node, page_sources,
     page_latency, page_changes, page_what_if, page_search;
-Str page_search_target(const PageContext *context);

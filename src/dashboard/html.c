@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 
 #include "base/calendar.h"
@@ -39,27 +40,20 @@ static void end_tag(Html *html) {
     html->is_in_tag = false;
 }
 
-/* Column @i of "Pod|#Attempts"; empty: there is none. */
-static Str column_at(Str columns, size_t i) {
-    Str column = STR_NULL;
-
-    for (size_t n = 0; n <= i; n++)
-        if (columns.len == 0 || !str_split(&columns, '|', &column))
-            return STR_NULL;
-    return column;
-}
-
 /* On a small screen a row is a card: its cells have their heading beside them, but for the first,
  * unless that is a number. */
 static void label_cell(Html *html, Str tag) {
-    Str column;
+    Str rest = html->columns, column = STR_NULL;
     bool is_number;
 
     if (str_is(tag, "tr"))
         html->cell = 0;
     if (!str_is(tag, "td") && !str_is(tag, "th"))
         return;
-    column = column_at(html->columns, html->cell++);
+    html->cell++;
+    for (size_t i = 0; i < html->cell; i++)
+        if (rest.len == 0 || !str_split(&rest, '|', &column))
+            column = STR_NULL;
     is_number = str_has_prefix(column, STR("#"));
     if (is_number || html->cell > 1)
         html_attr(html, "data-label", str_skip(column, is_number));
@@ -100,29 +94,14 @@ void html_close(Html *html) {
 
 /* The escape of a markup byte; NULL: none. */
 static const char *entity_of(unsigned char c) {
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
+    static const char *const entities[UINT8_MAX + 1] = {
+        ['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\''] = "&#39;"};
+
+    return entities[c];
 }
 
 static bool is_plain(unsigned char c) {
     return c >= 0x20 && c < 0x7f && !entity_of(c);
-}
-
-/* Of no meaning in text, and no part of XML. */
-static bool is_noncharacter(uint32_t c) {
-    return c == 0xfffe || c == 0xffff;
 }
 
 /* The character at the front of @text, which is not plain; how many bytes it takes. */
@@ -136,7 +115,7 @@ static size_t escape_next(Buf *out, Str text, bool keeps_lines) {
         buf_append(out, str_from_c(entity));
     else if (keeps_lines && (first == '\n' || first == '\t'))
         buf_append_char(out, (char)first);
-    else if (n > 0 && is_noncharacter(c))
+    else if (n > 0 && (c == 0xfffe || c == 0xffff)) /* no part of XML */
         buf_printf(out, "\\u%04x", (unsigned)c);
     else
         (void)visible_append(out, str_take(text, n > 0 ? n : 1));
@@ -198,13 +177,9 @@ static void append_amount(Buf *out, double value, const char *unit) {
 /* "3 min 20 s": the second part is left out when it is 0. */
 static void append_parts(
     Buf *out, int64_t whole, const char *unit, int64_t rest, const char *less) {
-    buf_append_int(out, whole);
-    buf_printf(out, " %s", unit);
-    if (rest > 0) {
-        buf_append_char(out, ' ');
-        buf_append_int(out, rest);
-        buf_printf(out, " %s", less);
-    }
+    buf_printf(out, "%" PRId64 " %s", whole, unit);
+    if (rest > 0)
+        buf_printf(out, " %" PRId64 " %s", rest, less);
 }
 
 static void append_duration(Buf *out, int64_t nsec) {

@@ -7,12 +7,6 @@
 #include "dashboard/widgets.h"
 #include "version.h"
 
-/* --- head ------------------------------------------------------------------------------------- */
-
-static const char *title_of(const PageContext *context) {
-    return context->page ? context->page->title : context->title;
-}
-
 /* The subject of a page, if it has one: it is in the title, and so in the browser's history. */
 static Str subject_of(const PageContext *context) {
     const DashboardPage *page = context->page;
@@ -29,7 +23,7 @@ static void draw_head(const PageContext *context, Html *html) {
     html_write(html, "<head><meta charset='utf-8'><title>");
     if (subject.len > 0)
         html_write(html, "%.*s · ", STR_FMT(subject));
-    html_write(html, "%s · berth</title>", title_of(context));
+    html_write(html, "%s · berth</title>", context->title);
     /* first.js is no module: it sets light or dark before anything is painted. */
     html_write(html,
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -38,8 +32,6 @@ static void draw_head(const PageContext *context, Html *html) {
         "href='/assets/dashboard.css'><link rel='icon' href='/assets/icon.svg'>"
         "<script type='module' src='/assets/dashboard.js'></script></head>");
 }
-
-/* --- patterns --------------------------------------------------------------------------------- */
 
 /* Parts of bars differ in colour and in how they are hatched: strokes over a tile of 12 by 12. */
 static const char *const hatches[WIDGET_COLOURS] = {
@@ -52,19 +44,6 @@ static const char *const hatches[WIDGET_COLOURS] = {
     "M6 5V7",
     "M0 6H12M6 0V12",
 };
-
-static void draw_patterns(Html *html) {
-    html_write(html,
-        "<svg class='patterns' width='0' height='0' aria-hidden='true' focusable='false'><defs>");
-    for (unsigned i = 1; i <= WIDGET_COLOURS; i++)
-        html_write(html,
-            "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
-            "height='12'><rect width='12' height='12'></rect><path d='%s'></path></pattern>",
-            i, i, hatches[i - 1]);
-    html_write(html, "</defs></svg>");
-}
-
-/* --- health ----------------------------------------------------------------------------------- */
 
 static const struct {
     const char *symbol, *class;
@@ -136,8 +115,6 @@ static void draw_health(const HealthSummary *health, Html *html) {
     html_close(html);
 }
 
-/* --- links ------------------------------------------------------------------------------------ */
-
 static void draw_nav(const PageContext *context, Html *html) {
     html_write(html, "<nav aria-label='Pages'><ul>");
     for (size_t i = 0; i < dashboard_n_pages; i++) {
@@ -153,7 +130,19 @@ static void draw_nav(const PageContext *context, Html *html) {
     html_write(html, "</ul></nav>");
 }
 
-static void draw_top(const PageContext *context, Html *html) {
+void layout_begin(const PageContext *context, Html *html) {
+    buf_append(html->out, STR("<!DOCTYPE html>\n"));
+    html_write(html, "<html lang='en'>");
+    draw_head(context, html);
+    html_write(html, "<body><a href='#main' class='skip'>Skip to the page</a>");
+    html_write(html,
+        "<svg class='patterns' width='0' height='0' aria-hidden='true' focusable='false'><defs>");
+    for (unsigned i = 1; i <= WIDGET_COLOURS; i++)
+        html_write(html,
+            "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
+            "height='12'><rect width='12' height='12'></rect><path d='%s'></path></pattern>",
+            i, i, hatches[i - 1]);
+    html_write(html, "</defs></svg>");
     html_write(html, "<header class='top'><a href='/' class='brand'>berth</a>");
     draw_nav(context, html);
     /* Modules put their buttons into #tools: pause, theme, keys. */
@@ -164,16 +153,7 @@ static void draw_top(const PageContext *context, Html *html) {
         "<div id='tools'></div>");
     draw_health(context->health, html);
     html_close(html);
-}
-
-void layout_begin(const PageContext *context, Html *html) {
-    buf_append(html->out, STR("<!DOCTYPE html>\n"));
-    html_write(html, "<html lang='en'>");
-    draw_head(context, html);
-    html_write(html, "<body><a href='#main' class='skip'>Skip to the page</a>");
-    draw_patterns(html);
-    draw_top(context, html);
-    html_write(html, "<main id='main' tabindex='-1'><h1>%s", title_of(context));
+    html_write(html, "<main id='main' tabindex='-1'><h1>%s", context->title);
     if (context->page && context->page->question)
         html_write(html, "<small class='question'>%s</small>", context->page->question);
     html_close(html);
@@ -183,8 +163,6 @@ void layout_begin(const PageContext *context, Html *html) {
             "pod are shown as of then if they are still kept; everything else is current.</p>",
             context->at_nsec);
 }
-
-/* --- footer ----------------------------------------------------------------------------------- */
 
 static void draw_permalink(const PageContext *context, Html *html) {
     HtmlParameter parameters[QUERY_PARAMETERS_MAX + 1];

@@ -7,31 +7,10 @@
 
 #include "base/double.h"
 #include "cluster/loads.h"
-#include "dashboard/widgets.h"
 #include "model/resources.h"
 
 #define LABELS_MAX 200u
 #define LABELS_OPEN 40u /* more are shown on request */
-
-static void draw_labels(Html *html, const Labels *labels) {
-    html_open(html, "details");
-    if (labels->n <= LABELS_OPEN)
-        html_flag(html, "open");
-    html_write(html, "<summary>%zu%s</summary><ul class='labels'>", labels->n,
-        labels->n == 1 ? " label" : " labels");
-    for (size_t i = 0; i < labels->n && i < LABELS_MAX; i++)
-        html_write(html, "<li>%.*s=%.*s</li>", STR_FMT(labels->items[i].key),
-            STR_FMT(labels->items[i].value));
-    html_write(html, "</ul></details>");
-}
-
-static void draw_state(Html *html, const Node *node) {
-    html_write(html, node->is_ready ? "<p><span class='good'>✓ ready</span>"
-                                    : "<p><strong class='bad'>✗ not ready</strong>");
-    if (node->is_unschedulable)
-        html_write(html, "<strong class='warn'>, cordoned</strong>");
-    html_close(html);
-}
 
 /* "key=value:Effect", as kubectl writes a taint. */
 static void draw_taints(Html *html, const Taints *taints) {
@@ -57,55 +36,28 @@ static void draw_taints(Html *html, const Taints *taints) {
     html_close(html);
 }
 
-/* Ready should be True, all others False: shown in words, not by colour alone. */
-static void draw_conditions(Html *html, const Node *node) {
-    if (node->n_conditions == 0)
-        return;
-    html_write(html, "<ul class='conditions'>");
-    for (size_t i = 0; i < node->n_conditions; i++) {
-        const Condition *condition = &node->conditions[i];
-        bool is_fine =
-            str_is(condition->status, str_is(condition->type, "Ready") ? "True" : "False");
-
-        html_write(html, "<li><span class='%s'>%s</span>%.*s: %.*s</li>", is_fine ? "good" : "bad",
-            is_fine ? "✓ " : "✗ ", STR_FMT(condition->type), STR_FMT(condition->status));
-    }
-    html_close(html);
-}
-
-/* --- numbers ---------------------------------------------------------------------------------- */
-
-static void draw_amount(Html *html, Str resource, int64_t amount) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(64);
-
-    resource_amount_print(resource, amount, &text);
-    html_write(html, "<td class='number'>%.*s</td>", STR_FMT(buf_str(&text)));
-}
-
-static void draw_share(Html *html, int64_t used, int64_t whole) {
-    BarPart part = {.label = STR("% requested"), .colour = 1};
-
-    part.value = whole > 0 ? round((double)used / (double)whole * 100) : 100;
-    html_open(html, "td");
-    widget_bar(html, &part, 1, 100);
-    html_close(html);
-}
-
 static void draw_resources(Html *html, const NodeTable *table, uint32_t row, const char *id) {
     char name[64];
 
     (void)snprintf(name, sizeof(name), "%s-resources", id);
     widget_table(html, name, "Resources", "Resource|#Allocatable|#Requested|#Free|Share");
     for (size_t i = 0; i < table->n_resources; i++) {
-        if (table_amount(table, row, i, AMOUNT_ALLOCATABLE) == 0 &&
-            table_amount(table, row, i, AMOUNT_REQUESTED) == 0)
+        double whole = (double)table_amount(table, row, i, AMOUNT_ALLOCATABLE);
+        double used = (double)table_amount(table, row, i, AMOUNT_REQUESTED);
+        BarPart part = {STR("% requested"), whole > 0 ? round(used / whole * 100) : 100, 1};
+
+        if (whole == 0 && used == 0)
             continue;
         html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(table->resources[i]));
-        for (AmountKind kind = 0; kind < _AMOUNT_KINDS; kind++)
-            draw_amount(html, table->resources[i], table_amount(table, row, i, kind));
-        draw_share(html, table_amount(table, row, i, AMOUNT_REQUESTED),
-            table_amount(table, row, i, AMOUNT_ALLOCATABLE));
-        html_close(html);
+        for (AmountKind kind = 0; kind < _AMOUNT_KINDS; kind++) {
+            _cleanup_(buf_done) Buf text = BUF_INIT(64);
+
+            resource_amount_print(table->resources[i], table_amount(table, row, i, kind), &text);
+            html_write(html, "<td class='number'>%.*s</td>", STR_FMT(buf_str(&text)));
+        }
+        html_open(html, "td");
+        widget_bar(html, &part, 1, 100);
+        html_write(html, "</td></tr>");
     }
     widget_table_end(html);
 }
@@ -121,19 +73,6 @@ static void draw_number(Html *html, double value) {
     html_close(html);
 }
 
-static void draw_metric(Html *html, const View *view, size_t gauge, uint32_t row) {
-    double value = loads_value(&view->loads, gauge, LOAD_VALUE, row);
-
-    html_write(
-        html, "<tr><th scope='row'>metrics.%.*s</th>", STR_FMT(view->program->gauges[gauge].name));
-    draw_number(html, value);
-    draw_number(html, loads_value(&view->loads, gauge, LOAD_MEASURED, row));
-    html_open(html, "td");
-    if (!isnan(value))
-        html_time(html, loads_time(&view->loads, gauge, row));
-    html_write(html, "</td><td>%jd</td></tr>", view->program->gauges[gauge].max_age_nsec);
-}
-
 static void draw_metrics(Html *html, const View *view, uint32_t row, const char *id) {
     char name[64];
 
@@ -142,20 +81,56 @@ static void draw_metrics(Html *html, const View *view, uint32_t row, const char 
     (void)snprintf(name, sizeof(name), "%s-metrics", id);
     widget_table(html, name, "Metrics",
         "Metric|#Value|#Measured value, without pods placed since|Measured|Expires after");
-    for (size_t i = 0; i < view->program->n_gauges; i++)
-        draw_metric(html, view, i, row);
+    for (size_t i = 0; i < view->program->n_gauges; i++) {
+        double value = loads_value(&view->loads, i, LOAD_VALUE, row);
+
+        html_write(
+            html, "<tr><th scope='row'>metrics.%.*s</th>", STR_FMT(view->program->gauges[i].name));
+        draw_number(html, value);
+        draw_number(html, loads_value(&view->loads, i, LOAD_MEASURED, row));
+        html_open(html, "td");
+        if (!isnan(value))
+            html_time(html, loads_time(&view->loads, i, row));
+        html_write(html, "</td><td>%jd</td></tr>", view->program->gauges[i].max_age_nsec);
+    }
     widget_table_end(html);
 }
 
 void node_facts(Html *html, const View *view, uint32_t row, const char *id) {
     const Node *node = table_node(view->table, row);
+    const Labels *labels;
 
     if (!node)
         return;
-    draw_state(html, node);
+    labels = &node->labels;
+    html_write(html, node->is_ready ? "<p><span class='good'>✓ ready</span>"
+                                    : "<p><strong class='bad'>✗ not ready</strong>");
+    if (node->is_unschedulable)
+        html_write(html, "<strong class='warn'>, cordoned</strong>");
+    html_close(html);
     draw_taints(html, &node->taints);
-    draw_conditions(html, node);
-    draw_labels(html, &node->labels);
+    /* Ready should be True, all others False: shown in words, not by colour alone. */
+    if (node->n_conditions > 0)
+        html_write(html, "<ul class='conditions'>");
+    for (size_t i = 0; i < node->n_conditions; i++) {
+        const Condition *condition = &node->conditions[i];
+        bool is_fine =
+            str_is(condition->status, str_is(condition->type, "Ready") ? "True" : "False");
+
+        html_write(html, "<li><span class='%s'>%s</span>%.*s: %.*s</li>", is_fine ? "good" : "bad",
+            is_fine ? "✓ " : "✗ ", STR_FMT(condition->type), STR_FMT(condition->status));
+    }
+    if (node->n_conditions > 0)
+        html_close(html);
+    html_open(html, "details");
+    if (labels->n <= LABELS_OPEN)
+        html_flag(html, "open");
+    html_write(html, "<summary>%zu%s</summary><ul class='labels'>", labels->n,
+        labels->n == 1 ? " label" : " labels");
+    for (size_t i = 0; i < labels->n && i < LABELS_MAX; i++)
+        html_write(html, "<li>%.*s=%.*s</li>", STR_FMT(labels->items[i].key),
+            STR_FMT(labels->items[i].value));
+    html_write(html, "</ul></details>");
     draw_resources(html, view->table, row, id);
     draw_metrics(html, view, row, id);
 }

@@ -13,7 +13,6 @@
 
 #include "base/nsec.h"
 #include "dashboard/page-parts.h"
-#include "dashboard/widgets.h"
 
 #define WINDOW_DEFAULT_SEC 300
 #define WINDOW_MAX_SEC ((int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC)
@@ -26,18 +25,6 @@ typedef struct LatencyPage {
     LatencyVerb verbs[_VERB_MAX];
     uint64_t n_requests, n_decided, n_late;
 } LatencyPage;
-
-static void read_figures(LatencyPage *page) {
-    latency_read(
-        page->context->api->latency, page->window_sec, page->context->now_nsec, page->verbs);
-    for (size_t i = 0; i < _VERB_MAX; i++) {
-        page->n_requests += page->verbs[i].parts[LATENCY_TOTAL].n;
-        page->n_decided += page->verbs[i].n_decided;
-        page->n_late += page->verbs[i].n_late;
-    }
-}
-
-/* --- the verdict ------------------------------------------------------------------------------ */
 
 /* Which part of filters takes most of the time, and what can be done about it. */
 static const char *advice(const LatencyVerb *filter) {
@@ -53,37 +40,34 @@ static const char *advice(const LatencyVerb *filter) {
            "network.";
 }
 
-static void say_verdict(const LatencyPage *page) {
+static void draw_verdict(const LatencyPage *page) {
     const LatencySummary *filter = &page->verbs[VERB_FILTER].parts[LATENCY_TOTAL];
     const LatencySummary *prioritize = &page->verbs[VERB_PRIORITIZE].parts[LATENCY_TOTAL];
+    int64_t deadline_nsec = page->context->api->fixed.deadline_nsec;
     bool is_late = page->n_late * 100 > page->n_decided;
-    bool is_slow = filter->p99_nsec * 2 > page->context->api->fixed.deadline_nsec;
+    bool is_bad = is_late || filter->p99_nsec * 2 > deadline_nsec;
     Html *html = page->html;
 
+    html_write(html, "<p id='latency-verdict' class='answer' data-live>");
     if (filter->n == 0) {
         html_write(html, "No: there were no filter requests in this time.");
-        return;
+    } else {
+        html_write(html,
+            "<strong class='%s'>%s</strong>p99 latency of filter is <strong>%jd</strong>",
+            is_bad ? "bad" : "good", is_bad ? "Possibly: " : "No: ", filter->p99_nsec);
+        if (prioritize->n > 0)
+            html_write(html, ", of prioritize <strong>%jd</strong>", prioritize->p99_nsec);
+        html_write(html, ".");
+        if (is_late)
+            html_write(html, " %.1f %% of decisions exceeded the deadline.",
+                (double)page->n_late * 100 / (double)page->n_decided);
+        if (is_bad)
+            html_write(html, " %s", advice(&page->verbs[VERB_FILTER]));
     }
-    html_write(html, "<strong class='%s'>%s</strong>p99 latency of filter is <strong>%jd</strong>",
-        is_slow || is_late ? "bad" : "good",
-        is_slow || is_late ? "Possibly: " : "No: ", filter->p99_nsec);
-    if (prioritize->n > 0)
-        html_write(html, ", of prioritize <strong>%jd</strong>", prioritize->p99_nsec);
-    html_write(html, ".");
-    if (is_late)
-        html_write(html, " %.1f %% of decisions exceeded the deadline.",
-            (double)page->n_late * 100 / (double)page->n_decided);
-    if (is_slow || is_late)
-        html_write(html, " %s", advice(&page->verbs[VERB_FILTER]));
-}
-
-static void draw_verdict(const LatencyPage *page) {
-    html_write(page->html, "<p id='latency-verdict' class='answer' data-live>");
-    say_verdict(page);
-    html_write(page->html,
+    html_write(html,
         "</p><p>Limits: berth evaluates policies for at most %jd per request (--deadline); "
         "kube-scheduler waits %jd unless the extender's httpTimeout is set.</p>",
-        page->context->api->fixed.deadline_nsec, HTTP_TIMEOUT_NSEC);
+        deadline_nsec, HTTP_TIMEOUT_NSEC);
 }
 
 static void draw_windows(const LatencyPage *page) {
@@ -109,8 +93,6 @@ static void draw_windows(const LatencyPage *page) {
     html_close(html);
 }
 
-/* --- tables ----------------------------------------------------------------------------------- */
-
 /* Of a row without requests there is no time. */
 static void draw_time(Html *html, int64_t nsec, bool is_known) {
     if (is_known)
@@ -123,51 +105,33 @@ static double mean_usec(const LatencySummary *summary) {
     return summary->n > 0 ? (double)summary->sum_nsec / (double)summary->n / 1000.0 : 0;
 }
 
-static void draw_split(Html *html, const LatencyVerb *verb) {
-    const BarPart parts[] = {
-        {STR("µs reading"), round(mean_usec(&verb->parts[LATENCY_READ])), 1},
-        {STR("µs evaluating"), round(mean_usec(&verb->parts[LATENCY_EVALUATE])), 2},
-        {STR("µs writing"), round(mean_usec(&verb->parts[LATENCY_WRITE])), 3},
-    };
-    double whole = parts[0].value + parts[1].value + parts[2].value;
-
-    html_open(html, "td");
-    if (verb->parts[LATENCY_TOTAL].n > 0)
-        widget_bar(html, parts, ELEMENTS_OF(parts), whole);
-    html_close(html);
-}
-
-/* Of a request: as half of them have at most, and the most. */
-static void draw_nodes(Html *html, const LatencyVerb *verb) {
-    html_write(html, "<td class='number' data-value='%zu'>", verb->n_nodes_p50);
-    if (verb->n_decided > 0)
-        html_write(html, "%zu, %zu</td>", verb->n_nodes_p50, verb->n_nodes_max);
-    else
-        html_write(html, "–</td>");
-}
-
 static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
     const LatencySummary *total = &about->parts[LATENCY_TOTAL];
     bool is_known = total->n > 0;
+    const BarPart parts[] = {
+        {STR("µs reading"), round(mean_usec(&about->parts[LATENCY_READ])), 1},
+        {STR("µs evaluating"), round(mean_usec(&about->parts[LATENCY_EVALUATE])), 2},
+        {STR("µs writing"), round(mean_usec(&about->parts[LATENCY_WRITE])), 3},
+    };
+    double whole = parts[0].value + parts[1].value + parts[2].value;
 
     html_write(
         html, "<tr><th scope='row'>%s</th><td class='number'>%zu</td>", verb_name(verb), total->n);
     draw_time(html, total->p50_nsec, is_known);
     draw_time(html, total->p99_nsec, is_known);
     draw_time(html, total->max_nsec, is_known);
-    draw_split(html, about);
-    draw_nodes(html, about);
-    html_write(html, "<td class='number'>%zu</td><td class='number'>%zu</td></tr>", about->n_late,
-        about->n_errors);
-}
-
-static void draw_verbs(const LatencyPage *page) {
-    widget_table(page->html, "verbs", "Requests by verb, from headers received to reply sent",
-        "Verb|#Requests|#p50 latency|#p99 latency|#Max|Mean, by part|#Nodes: median, max|#Deadline "
-        "exceeded|#Errors");
-    for (size_t i = 0; i < _VERB_MAX; i++)
-        draw_verb(page->html, (Verb)i, &page->verbs[i]);
-    widget_table_end(page->html);
+    html_open(html, "td");
+    if (about->parts[LATENCY_TOTAL].n > 0)
+        widget_bar(html, parts, ELEMENTS_OF(parts), whole);
+    html_close(html);
+    /* Nodes of a request: half of them have at most so many, and the most. */
+    html_write(html, "<td class='number' data-value='%zu'>", about->n_nodes_p50);
+    if (about->n_decided > 0)
+        html_write(html, "%zu, %zu", about->n_nodes_p50, about->n_nodes_max);
+    else
+        html_write(html, "–");
+    html_write(html, "</td><td class='number'>%zu</td><td class='number'>%zu</td></tr>",
+        about->n_late, about->n_errors);
 }
 
 static void draw_part(Html *html, Verb verb, LatencyPart part, const LatencySummary *summary) {
@@ -191,29 +155,23 @@ static void draw_parts(const LatencyPage *page) {
         return;
     widget_table(
         page->html, "parts", "Latency of each part", "Verb|Part|#p50|#p90|#p99 latency|#Max");
-    for (size_t i = 0; i < _VERB_MAX; i++)
-        for (size_t part = 0; part < _LATENCY_PARTS; part++)
-            if (page->verbs[i].parts[LATENCY_TOTAL].n > 0)
-                draw_part(page->html, (Verb)i, (LatencyPart)part, &page->verbs[i].parts[part]);
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        for (LatencyPart part = 0; part < _LATENCY_PARTS; part++)
+            if (page->verbs[verb].parts[LATENCY_TOTAL].n > 0)
+                draw_part(page->html, verb, part, &page->verbs[verb].parts[part]);
     widget_table_end(page->html);
 }
-
-/* --- the last hour ---------------------------------------------------------------------------- */
 
 static double late_of(const LatencySlot *slot) {
     return slot->n_late;
 }
 
-static void draw_hour(const LatencyPage *page) {
+unsigned page_latency(const PageContext *context, Html *html) {
     static const HourChart charts[] = {
         {"Requests", "/ s", slot_requests},
         {"Filter p99 latency", "ms", slot_p99_msec},
         {"Deadline exceeded", "in 10 s", late_of},
     };
-    last_hour_draw(page->context, page->html, charts, ELEMENTS_OF(charts));
-}
-
-unsigned page_latency(const PageContext *context, Html *html) {
     LatencyPage page = {.context = context, .html = html};
     char error[QUERY_ERROR_MAX], path[64];
     int64_t window_sec;
@@ -222,16 +180,26 @@ unsigned page_latency(const PageContext *context, Html *html) {
             &window_sec, error))
         return widget_problem(html, error);
     page.window_sec = (unsigned)window_sec;
-    read_figures(&page);
+    latency_read(context->api->latency, page.window_sec, context->now_nsec, page.verbs);
+    for (Verb verb = 0; verb < _VERB_MAX; verb++) {
+        page.n_requests += page.verbs[verb].parts[LATENCY_TOTAL].n;
+        page.n_decided += page.verbs[verb].n_decided;
+        page.n_late += page.verbs[verb].n_late;
+    }
     draw_verdict(&page);
     draw_windows(&page);
     if (page.n_requests == 0)
         widget_empty(html, "No requests in this time.",
             "Is berth configured as an extender of the scheduler? berth config prints the "
             "configuration, berth check --live tests it.");
-    draw_verbs(&page);
+    widget_table(html, "verbs", "Requests by verb, from headers received to reply sent",
+        "Verb|#Requests|#p50 latency|#p99 latency|#Max|Mean, by part|#Nodes: median, max|#Deadline "
+        "exceeded|#Errors");
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        draw_verb(html, verb, &page.verbs[verb]);
+    widget_table_end(html);
     draw_parts(&page);
-    draw_hour(&page);
+    last_hour_draw(context, html, charts, ELEMENTS_OF(charts));
     html_write(html, "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
                      "href='/changes'>changes in the last hour</a></p>");
     (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", page.window_sec);

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 
 #include "api/nodes-summary.h"
-#include "dashboard/dashboard.h"
-#include "dashboard/widgets.h"
+#include "dashboard/page-parts.h"
 
 #define PAGE_ROWS 200u
 #define HIGH_SHARE 0.9
@@ -37,44 +36,35 @@ typedef struct NodesParams {
     size_t page; /* from 1 */
 } NodesParams;
 
-/* --- parameters ----------------------------------------------------------------------------- */
-
-static bool find_column(
-    const NodesSummary *summary, Str name, const NodeColumn **ret, char *error) {
-    for (size_t i = 0; i < summary->n_columns; i++) {
-        *ret = &summary->columns[i];
-        if (!name.ptr || str_eq(name, summary->columns[i].name))
-            return true;
-    }
-    (void)snprintf(error, QUERY_ERROR_MAX, "there is no column with this name: choose one below");
-    *ret = &summary->columns[0];
-    return false;
-}
-
-static bool find_order(Str name, NodesOrder *ret, char *error) {
-    for (size_t i = 0; i < ELEMENTS_OF(orders); i++) {
-        *ret = (NodesOrder)i;
-        if (!name.ptr || str_is(name, orders[i].name))
-            return true;
-    }
-    (void)snprintf(error, QUERY_ERROR_MAX, "order must be name, highest or lowest");
-    *ret = ORDER_NAME;
-    return false;
-}
-
+/* False with @error: @ret is still good for the form. */
 static bool read_params(
     const PageContext *context, const NodesSummary *summary, NodesParams *ret, char *error) {
+    Str column = query_get(context->query, STR("column"));
+    Str order = query_get(context->query, STR("order"));
+    size_t i = 0, k = 0;
     int64_t page = 1;
-    bool is_fine =
-        find_column(summary, query_get(context->query, STR("column")), &ret->column, error) &&
-        find_order(query_get(context->query, STR("order")), &ret->order, error) &&
-        query_number(context->query, STR("page"), 1, 1000000, 1, &page, error);
 
+    while (column.ptr && i < summary->n_columns && !str_eq(column, summary->columns[i].name))
+        i++;
+    while (order.ptr && k < ELEMENTS_OF(orders) && !str_is(order, orders[k].name))
+        k++;
+    *ret = (NodesParams){.column = &summary->columns[0], .order = ORDER_NAME};
+    if (i == summary->n_columns) {
+        (void)snprintf(
+            error, QUERY_ERROR_MAX, "there is no column with this name: choose one below");
+        return false;
+    }
+    ret->column = &summary->columns[i];
+    if (k == ELEMENTS_OF(orders)) {
+        (void)snprintf(error, QUERY_ERROR_MAX, "order must be name, highest or lowest");
+        return false;
+    }
+    ret->order = (NodesOrder)k;
+    if (!query_number(context->query, STR("page"), 1, 1000000, 1, &page, error))
+        return false;
     ret->page = (size_t)page;
-    return is_fine;
+    return true;
 }
-
-/* --- choosing --------------------------------------------------------------------------------- */
 
 static void open_select(Html *html, const char *name, const char *label) {
     html_write(
@@ -95,8 +85,6 @@ static void draw_form(Html *html, const NodesSummary *summary, const NodesParams
     html_write(html, "</><button>Show</button></>");
 }
 
-/* --- the sentence ----------------------------------------------------------------------------- */
-
 static void draw_value(Html *html, const NodeColumn *column, double value) {
     if (isnan(value))
         html_write(html, "–");
@@ -107,84 +95,6 @@ static void draw_value(Html *html, const NodeColumn *column, double value) {
     else
         html_write(html, "%.4g", value);
 }
-
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The known values, sorted, in @arena; how many. */
-static size_t sort_values(
-    const NodeColumn *column, size_t n_nodes, Arena *arena, const double **ret) {
-    double *values = ARENA_RAW(arena, double, n_nodes);
-    size_t n = 0;
-
-    for (size_t i = 0; values && i < n_nodes; i++)
-        if (!isnan(column->values[i]))
-            values[n++] = column->values[i];
-    if (n > 1)
-        qsort(values, n, sizeof(*values), compare_doubles);
-    *ret = values;
-    return n;
-}
-
-static void say_value(Html *html, const char *what, const NodeColumn *column, double value) {
-    html_write(html, "%s<b>", what);
-    draw_value(html, column, value);
-    html_close(html);
-}
-
-static void say_states(Html *html, const NodesSummary *summary) {
-    size_t n_not_ready = 0, n_cordoned = 0;
-
-    for (size_t i = 0; i < summary->n; i++) {
-        n_not_ready += !summary->is_ready[i];
-        n_cordoned += summary->is_cordoned[i];
-    }
-    if (n_not_ready > 0)
-        html_write(html, " %zu not ready.", n_not_ready);
-    if (n_cordoned > 0)
-        html_write(html, " %zu cordoned.", n_cordoned);
-}
-
-static void draw_summary(
-    const PageContext *context, Html *html, const NodesSummary *summary, const NodeColumn *column) {
-    const double *values;
-    size_t n = sort_values(column, summary->n, context->arena, &values), n_high = 0;
-
-    html_write(html, "<p id='nodes-summary' data-live>%zu%s%.*s", summary->n,
-        summary->n == 1 ? " node; " : " nodes; ", STR_FMT(column->label));
-    if (n == 0) {
-        html_write(html, ": no values.");
-    } else {
-        say_value(html, ": lowest ", column, values[0]);
-        say_value(html, ", median ", column, values[n / 2]);
-        say_value(html, ", highest ", column, values[n - 1]);
-        html_write(html, ".");
-        if (n < summary->n)
-            html_write(html, " No value on %zu.", summary->n - n);
-        while (n_high < n && values[n - 1 - n_high] > HIGH_SHARE)
-            n_high++;
-        if (column->is_share)
-            html_write(
-                html, " Above 90 %%: <b>%zu</b>%s", n_high, n_high == 1 ? " node." : " nodes.");
-    }
-    say_states(html, summary);
-    if (str_is(column->name, "rejected"))
-        html_write(html, " Counted over the last %zu filters.", summary->n_decisions);
-    html_close(html);
-}
-
-static void draw_grid(const PageContext *context, Html *html, const NodeColumn *column) {
-    html_write(html, "<div id='heat' class='heat' data-column='%.*s'>", STR_FMT(column->name));
-    html_attr(html, "data-src",
-        arena_printf(context->arena, "/api/v1/nodes?column=%.*s", STR_FMT(column->name)));
-    html_write(html, "<noscript><p class='quiet'>The grid needs JavaScript; the table has the same "
-                     "values.</p></noscript></div>");
-}
-
-/* --- the table -------------------------------------------------------------------------------- */
 
 /* A node and its sort key. */
 typedef struct NodeRank {
@@ -202,35 +112,62 @@ static int compare_ranks(const void *a, const void *b) {
     return (x->place > y->place) - (x->place < y->place);
 }
 
-static const NodeRank *rank_nodes(
-    const PageContext *context, const NodesSummary *summary, const NodesParams *params) {
-    NodeRank *ranks = ARENA_ARRAY(context->arena, NodeRank, summary->n);
-    const double *values = params->column->values;
+/* NULL: out of memory. */
+static const NodeRank *rank_nodes(const double *values, size_t n, NodesOrder order, Arena *arena) {
+    NodeRank *ranks = ARENA_ARRAY(arena, NodeRank, n);
 
-    for (size_t i = 0; ranks && i < summary->n; i++)
+    for (size_t i = 0; ranks && i < n; i++)
         ranks[i] = (NodeRank){
             .place = i,
-            .key = params->order == ORDER_NAME      ? 0
-                   : params->order == ORDER_HIGHEST ? -values[i]
-                                                    : values[i],
+            .key = order == ORDER_NAME      ? 0
+                   : order == ORDER_HIGHEST ? -values[i]
+                                            : values[i],
         };
-    if (ranks && summary->n > 1)
-        qsort(ranks, summary->n, sizeof(*ranks), compare_ranks);
+    if (ranks && n > 1)
+        qsort(ranks, n, sizeof(*ranks), compare_ranks);
     return ranks;
 }
 
-static void draw_node(Html *html, const NodesSummary *summary, size_t place) {
-    html_write(html, "<tr><th scope='row'>" NODE_LINK "</th><td>", NODE_FMT(summary->names[place]));
-    html_write(html, summary->is_ready[place] ? "<span class='good'>✓ ready</span>"
-                                              : "<strong class='bad'>✗ not ready</strong>");
-    if (summary->is_cordoned[place])
-        html_write(html, ", <strong class='warn'>cordoned</strong>");
+static void say_value(Html *html, const char *what, const NodeColumn *column, double value) {
+    html_write(html, "%s<b>", what);
+    draw_value(html, column, value);
     html_close(html);
-    for (size_t i = 0; i < summary->n_columns; i++) {
-        html_write(html, "<td class='number'>");
-        draw_value(html, &summary->columns[i], summary->columns[i].values[place]);
-        html_close(html);
+}
+
+static void draw_summary(
+    const PageContext *context, Html *html, const NodesSummary *summary, const NodeColumn *column) {
+    const NodeRank *ranks = rank_nodes(column->values, summary->n, ORDER_LOWEST, context->arena);
+    size_t n = 0, n_high = 0, n_not_ready = 0, n_cordoned = 0;
+
+    while (ranks && n < summary->n && !isnan(ranks[n].key))
+        n++;
+    html_write(html, "<p id='nodes-summary' data-live>%zu%s%.*s", summary->n,
+        summary->n == 1 ? " node; " : " nodes; ", STR_FMT(column->label));
+    if (n == 0) {
+        html_write(html, ": no values.");
+    } else {
+        say_value(html, ": lowest ", column, ranks[0].key);
+        say_value(html, ", median ", column, ranks[n / 2].key);
+        say_value(html, ", highest ", column, ranks[n - 1].key);
+        html_write(html, ".");
+        if (n < summary->n)
+            html_write(html, " No value on %zu.", summary->n - n);
+        while (n_high < n && ranks[n - 1 - n_high].key > HIGH_SHARE)
+            n_high++;
+        if (column->is_share)
+            html_write(
+                html, " Above 90 %%: <b>%zu</b>%s", n_high, n_high == 1 ? " node." : " nodes.");
     }
+    for (size_t i = 0; i < summary->n; i++) {
+        n_not_ready += !summary->is_ready[i];
+        n_cordoned += summary->is_cordoned[i];
+    }
+    if (n_not_ready > 0)
+        html_write(html, " %zu not ready.", n_not_ready);
+    if (n_cordoned > 0)
+        html_write(html, " %zu cordoned.", n_cordoned);
+    if (str_is(column->name, "rejected"))
+        html_write(html, " Counted over the last %zu filters.", summary->n_decisions);
     html_close(html);
 }
 
@@ -243,47 +180,46 @@ static void draw_table(
         buf_printf(&columns, "|#%.*s", STR_FMT(summary->columns[i].label));
     buf_append_char(&columns, '\0');
     widget_table(html, "nodes", "Nodes", buf_error(&columns) ? "Node|State" : columns.data);
-    for (size_t i = from; i < summary->n && i < from + PAGE_ROWS; i++)
-        draw_node(html, summary, ranks[i].place);
+    for (size_t i = from; i < summary->n && i < from + PAGE_ROWS; i++) {
+        size_t place = ranks[i].place;
+
+        html_write(html,
+            summary->is_ready[place] ? "<tr><th scope='row'>" NODE_LINK
+                                       "</th><td><span class='good'>✓ ready</span>"
+                                     : "<tr><th scope='row'>" NODE_LINK
+                                       "</th><td><strong class='bad'>✗ not ready</strong>",
+            NODE_FMT(summary->names[place]));
+        if (summary->is_cordoned[place])
+            html_write(html, ", <strong class='warn'>cordoned</strong>");
+        html_close(html);
+        for (size_t k = 0; k < summary->n_columns; k++) {
+            html_write(html, "<td class='number'>");
+            draw_value(html, &summary->columns[k], summary->columns[k].values[place]);
+            html_close(html);
+        }
+        html_close(html);
+    }
     widget_table_end(html);
 }
 
-static void draw_page_link(Html *html, const NodesParams *params, size_t page, const char *text) {
-    char number[24];
-    const HtmlParameter parameters[] = {
-        {"column", params->column->name},
-        {params->order != ORDER_NAME ? "order" : NULL, str_from_c(orders[params->order].name)},
-        {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
-    };
-
-    html_link(html, "/nodes", parameters, ELEMENTS_OF(parameters), str_from_c(text));
-    html_write(html, " ");
-}
-
-static void draw_paging(Html *html, const NodesParams *params, size_t n) {
-    size_t from = (params->page - 1) * PAGE_ROWS;
-    size_t to = from + PAGE_ROWS < n ? from + PAGE_ROWS : n;
-
-    if (n <= PAGE_ROWS)
-        return;
-    html_write(html, "<nav id='paging' aria-label='More nodes' data-live>%zu to %zu of %zu. ",
-        from + 1, to, n);
-    if (params->page > 1)
-        draw_page_link(html, params, params->page - 1, "Previous 200");
-    if (to < n)
-        draw_page_link(html, params, params->page + 1, "Next 200");
-    html_close(html);
-}
-
-/* --- the page --------------------------------------------------------------------------------- */
-
 static unsigned draw_found(const PageContext *context, Html *html, const NodesSummary *summary,
     const NodesParams *params) {
-    const NodeRank *ranks = rank_nodes(context, summary, params);
+    const NodeRank *ranks =
+        rank_nodes(params->column->values, summary->n, params->order, context->arena);
     size_t from = (params->page - 1) * PAGE_ROWS;
+    HtmlParameter parameters[] = {
+        {"column", params->column->name},
+        {params->order != ORDER_NAME ? "order" : NULL, str_from_c(orders[params->order].name)},
+        {"page"},
+    };
 
     draw_summary(context, html, summary, params->column);
-    draw_grid(context, html, params->column);
+    html_write(
+        html, "<div id='heat' class='heat' data-column='%.*s'>", STR_FMT(params->column->name));
+    html_attr(html, "data-src",
+        arena_printf(context->arena, "/api/v1/nodes?column=%.*s", STR_FMT(params->column->name)));
+    html_write(html, "<noscript><p class='quiet'>The grid needs JavaScript; the table has the same "
+                     "values.</p></noscript></div>");
     if (from >= summary->n) {
         widget_empty(html, "There are fewer nodes.", "Go back to the first page.");
         return 404;
@@ -291,13 +227,19 @@ static unsigned draw_found(const PageContext *context, Html *html, const NodesSu
     if (!ranks)
         return widget_no_memory(html, "the table");
     draw_table(html, summary, ranks, from);
-    draw_paging(html, params, summary->n);
+    if (summary->n > PAGE_ROWS) {
+        html_write(html, "<nav id='paging' aria-label='More nodes' data-live>%zu to %zu of %zu. ",
+            from + 1, summary->n - from < PAGE_ROWS ? summary->n : from + PAGE_ROWS, summary->n);
+        page_links_draw(html, "/nodes", parameters, ELEMENTS_OF(parameters), params->page,
+            PAGE_ROWS, summary->n);
+        html_close(html);
+    }
     return 200;
 }
 
 unsigned page_nodes(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX];
-    NodesParams params = {.order = ORDER_NAME};
+    NodesParams params;
     NodesSummary summary;
 
     if (nodes_summary_make(context->api, context->arena, &summary) < 0)

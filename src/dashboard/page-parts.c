@@ -3,20 +3,14 @@
 #include "dashboard/page-parts.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/nsec.h"
-#include "dashboard/widgets.h"
 
 #define REASON_MAX ((size_t)64 * 1024)
 
-static void draw_reason(Html *html, const PastDecision *past) {
-    _cleanup_(buf_done) Buf reason = BUF_INIT(REASON_MAX);
-
-    past_print_reason(past, &reason);
-    html_text(html, buf_str(&reason));
-}
-
 static void draw_filter(Html *html, const PastDecision *past) {
+    _cleanup_(buf_done) Buf reason = BUF_INIT(REASON_MAX);
     const RuleName *rule = past_main_rule(past);
 
     if (past->summary.n_out == 0)
@@ -30,32 +24,24 @@ static void draw_filter(Html *html, const PastDecision *past) {
     if (rule) {
         html_write(html, past->summary.n_out == 0 ? "; main reason: "
                                                   : "; most frequent reason of rejections: ");
-        draw_reason(html, past);
+        past_print_reason(past, &reason);
+        html_text(html, buf_str(&reason));
     } else if (past->summary.n_late > 0) {
         html_write(html, "; deadline exceeded");
     }
 }
 
 static void draw_result(Html *html, const PastDecision *past) {
-    if (!str_is_empty(past->error)) {
+    if (!str_is_empty(past->error))
         html_write(html, "<strong class='bad'>✗ error: </strong>%.*s", STR_FMT(past->error));
-        return;
-    }
-    switch (past->verb) {
-    case VERB_FILTER:
+    else if (past->verb == VERB_FILTER)
         draw_filter(html, past);
-        break;
-    case VERB_PRIORITIZE:
+    else if (past->verb == VERB_PRIORITIZE)
         html_write(html, "scored");
-        break;
-    case VERB_PREEMPT:
-        html_text(
-            html, past->summary.n_out > 0 ? STR("candidates kept") : STR("no candidate kept"));
-        break;
-    default:
+    else if (past->verb == VERB_PREEMPT)
+        html_write(html, past->summary.n_out > 0 ? "candidates kept" : "no candidate kept");
+    else
         html_write(html, "<span class='good'>✓ bound to </span>" NODE_LINK, NODE_FMT(past->node));
-        break;
-    }
 }
 
 const PastDecision *attempt_first(const PodAttempt *attempt) {
@@ -66,26 +52,18 @@ const PastDecision *attempt_first(const PodAttempt *attempt) {
     return attempt->verbs[verb].past;
 }
 
-static void draw_verbs(Html *html, const PodAttempt *attempt) {
-    const char *separator = "";
-
-    for (Verb verb = 0; verb < _VERB_MAX; verb++) {
-        if (!attempt->verbs[verb].past)
-            continue;
-        html_write(html, "%s%s", separator, verb_name(verb));
-        separator = ", ";
-    }
-}
-
 void attempt_cells(Html *html, const PodAttempt *attempt) {
     const PastDecision *filter = attempt->verbs[VERB_FILTER].past;
     const PastDecision *bind = attempt->verbs[VERB_BIND].past;
+    size_t n = 0;
 
     html_write(html, "<td class='number'>");
     if (filter)
         html_write(html, "%zu → %zu", filter->summary.n_in, filter->summary.n_out);
     html_write(html, "</td><td>");
-    draw_verbs(html, attempt);
+    for (Verb verb = 0; verb < _VERB_MAX; verb++)
+        if (attempt->verbs[verb].past)
+            html_write(html, "%s%s", n++ > 0 ? ", " : "", verb_name(verb));
     html_write(html, "</td><td>");
     /* A bind says more than a filter. */
     draw_result(html, bind ? bind : attempt_first(attempt));
@@ -97,7 +75,20 @@ void decision_open_link(Html *html, const PastDecision *past) {
         STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), past->id);
 }
 
-/* --- the last hour ---------------------------------------------------------------------------- */
+void page_links_draw(Html *html, const char *path, HtmlParameter *parameters, size_t n_parameters,
+    size_t page, unsigned rows, size_t n) {
+    for (unsigned is_next = 0; is_next < 2; is_next++) {
+        char number[24], text[24];
+
+        if (is_next ? page * rows >= n : page == 1)
+            continue;
+        (void)snprintf(number, sizeof(number), "%zu", is_next ? page + 1 : page - 1);
+        (void)snprintf(text, sizeof(text), "%s %u", is_next ? "Next" : "Previous", rows);
+        parameters[n_parameters - 1].value = str_from_c(number);
+        html_link(html, path, parameters, n_parameters, str_from_c(text));
+        html_write(html, " ");
+    }
+}
 
 const LatencySlot *last_hour_read(const PageContext *context) {
     LatencySlot *slots = ARENA_RAW(context->arena, LatencySlot, LATENCY_SLOTS);
@@ -105,10 +96,6 @@ const LatencySlot *last_hour_read(const PageContext *context) {
     if (slots)
         latency_slots(context->api->latency, context->now_nsec, slots);
     return slots;
-}
-
-bool last_hour_covers(const PageContext *context, const LatencySlot *slot) {
-    return slot->ago_sec * NSEC_PER_SEC <= context->now_nsec - context->api->fixed.started_at_nsec;
 }
 
 double slot_p99_msec(const LatencySlot *slot) {
@@ -139,25 +126,19 @@ unsigned last_hour_span_min(const PageContext *context) {
     return spans_min[i];
 }
 
-static void draw_chart(
-    const PageContext *context, Html *html, const LatencySlot *slots, const HourChart *chart) {
+LineChart last_hour_values(
+    const PageContext *context, const LatencySlot *slots, const HourChart *chart) {
     size_t first = LATENCY_SLOTS - last_hour_span_min(context) * 60 / LATENCY_SLOT_SEC;
+    int64_t uptime_nsec = context->now_nsec - context->api->fixed.started_at_nsec;
     double *values = ARENA_RAW(context->arena, double, LAST_HOUR_SLOTS);
-    LineChart line = {
-        .label = chart->label,
-        .unit = chart->unit,
-        .values = values,
-        .n = LAST_HOUR_SLOTS - first,
-    };
+    size_t n = values ? LAST_HOUR_SLOTS - first : 0;
 
-    if (!values)
-        return;
-    for (size_t i = 0; i < line.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const LatencySlot *slot = &slots[first + i];
 
-        values[i] = last_hour_covers(context, slot) ? chart->of(slot) : (double)NAN;
+        values[i] = slot->ago_sec * NSEC_PER_SEC <= uptime_nsec ? chart->of(slot) : (double)NAN;
     }
-    widget_line(html, &line);
+    return (LineChart){.label = chart->label, .unit = chart->unit, .values = values, .n = n};
 }
 
 void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n) {
@@ -170,7 +151,11 @@ void last_hour_draw(const PageContext *context, Html *html, const HourChart *cha
     else
         html_write(html, "Last hour");
     html_write(html, "</h2><div class='charts'>");
-    for (size_t i = 0; slots && i < n; i++)
-        draw_chart(context, html, slots, &charts[i]);
+    for (size_t i = 0; slots && i < n; i++) {
+        LineChart line = last_hour_values(context, slots, &charts[i]);
+
+        if (line.values)
+            widget_line(html, &line);
+    }
     html_write(html, "</div></section>");
 }

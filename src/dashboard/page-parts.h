@@ -3,6 +3,7 @@
 /* Parts that several pages share: an attempt in a row of a table, the last hour for charts. */
 
 #include "dashboard/dashboard.h"
+#include "dashboard/widgets.h"
 #include "history/changes.h"
 #include "history/past.h"
 #include "history/pods-summary.h"
@@ -24,8 +25,15 @@ void decision_open_link(Html *html, const PastDecision *past);
 /* All LATENCY_SLOTS, the oldest first, in the context's arena. NULL: out of memory. */
 const LatencySlot *last_hour_read(const PageContext *context);
 
-/* Whether berth was running then: before, charts have a gap. */
-bool last_hour_covers(const PageContext *context, const LatencySlot *slot);
+typedef struct HourChart {
+    const char *label, *unit;
+    double (*of)(const LatencySlot *slot);
+} HourChart;
+
+/* The values of the slots that charts show, with the label and unit of @chart; gaps before berth
+ * was started. They are NULL when out of memory. */
+LineChart last_hour_values(
+    const PageContext *context, const LatencySlot *slots, const HourChart *chart);
 
 /* What charts show of a slot; NaN: nothing is known. p99 latency of filters in milliseconds,
  * requests of all verbs per second, pending pods. */
@@ -37,22 +45,15 @@ double slot_pending(const LatencySlot *slot);
 unsigned last_hour_span_min(const PageContext *context);
 
 /* A section of charts over that time. */
-typedef struct HourChart {
-    const char *label, *unit;
-    double (*of)(const LatencySlot *slot);
-} HourChart;
 void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n);
 
-/* The last hour, or as much of it as there was, as a <figure> with one axis of time: what filters
- * rejected, how long they took, and @changes, the newest first, as marks with the numbers that they
- * have in the table (changes-axis.c). */
-void changes_axis_draw(const PageContext *context, Html *html, const Change *changes, size_t n);
+/* Links to the page before number @page (from 1) of @n rows, and to that after it. @parameters: the
+ * last one is the page. */
+void page_links_draw(Html *html, const char *path, HtmlParameter *parameters, size_t n_parameters,
+    size_t page, unsigned rows, size_t n);
 
 /* The table of pods: state, reason, attempts (page-pods.c). */
 void pods_table_draw(Html *html, const PodSummary *const *pods, size_t n);
-
-/* A section of the newest decisions, a row for each pod (newest-pods.c). */
-void newest_pods_draw(const PageContext *context, Html *html);
 
 /* The fields that rules read of the node in @row of @view: labels, taints, resources, metrics. Ids
  * start with @id (node-facts.c). */

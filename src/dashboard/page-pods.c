@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "dashboard/page-parts.h"
-#include "dashboard/widgets.h"
 #include "history/pending-groups.h"
 
 #define PAGE_ROWS 100u
+#define SCRATCH_BUDGET ((size_t)8 * 1024 * 1024)
 
 typedef struct PodsParams {
     Str text;     /* empty: all */
@@ -33,8 +33,6 @@ static bool read_params(const PageContext *context, PodsParams *ret, char *error
     return true;
 }
 
-/* --- which ------------------------------------------------------------------------------------ */
-
 /* "namespace/name" is searched as one text. */
 static bool fits(const PodSummary *pod, const PodsParams *params, Arena *scratch) {
     Str text = params->text, full;
@@ -53,89 +51,34 @@ static bool fits(const PodSummary *pod, const PodsParams *params, Arena *scratch
            str_eq(pod->uid, text);
 }
 
-#define SCRATCH_BUDGET ((size_t)8 * 1024 * 1024)
-
-static size_t choose(const PodsSummary *summary, const PodsParams *params, const PodSummary **ret) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
-    size_t n = 0;
-
-    for (size_t i = 0; scratch && i < summary->n; i++)
-        if (fits(&summary->pods[i], params, scratch))
-            ret[n++] = &summary->pods[i];
-    return n;
-}
-
-/* --- drawing ---------------------------------------------------------------------------------- */
-
-static void draw_form(Html *html, const PodsParams *params) {
-    html_write(html,
-        "<form class='filter' action='/pods' method='get'><label for='q'>Pod, node, policy or "
-        "reason contains</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
-        "for='state'>which</label><select id='state' name='state'>",
-        STR_FMT(params->text));
-    widget_option(html, STR(""), STR("all"), !params->only_waiting);
-    widget_option(html, STR("pending"), STR("pending"), params->only_waiting);
-    html_write(html, "</select><button>Show</button></form>");
-    if (params->workload.len > 0)
-        html_write(html, "<p>Only pods of %.*s. <a href='/pods'>Show all pods</a></p>",
-            STR_FMT(params->workload));
-}
-
 static void draw_state(Html *html, const PodSummary *pod) {
-    if (pod->is_waiting) {
+    if (pod->is_waiting)
         html_write(html, "<strong class='warn'>◔ pending</strong>");
-    } else if (!str_is_empty(pod->node)) {
+    else if (!str_is_empty(pod->node))
         html_write(html, "<span class='good'>✓ on </span>" NODE_LINK, NODE_FMT(pod->node));
-    } else if (pod->is_exempt) {
-        html_write(html, "exempt from policies");
-    } else if (pod->n_passed > 0) {
-        html_write(html, "passed; node unknown");
-    } else {
-        html_write(html, "not known");
-    }
-}
-
-static void draw_pod(Html *html, const PodSummary *pod) {
-    html_write(
-        html, "<tr><th scope='row'>" POD_LINK "</th><td>", POD_FMT(pod->namespace, pod->name));
-    draw_state(html, pod);
-    html_write(html,
-        "</td><td class='number'>%zu of %zu</td><td>%.*s</td><td "
-        "class='number'>%zu</td><td>%td</td><td>%td</td></tr>",
-        pod->n_passed, pod->n_in, STR_FMT(pod->n_passed == 0 ? pod->reason : STR_NULL),
-        pod->n_attempts, pod->first_nsec, pod->last_nsec);
+    else
+        html_write(html, "%s",
+            pod->is_exempt      ? "exempt from policies"
+            : pod->n_passed > 0 ? "passed; node unknown"
+                                : "not known");
 }
 
 void pods_table_draw(Html *html, const PodSummary *const *pods, size_t n) {
     widget_table(html, "pods", "Recent pods",
         "Pod|State|#Passed, last attempt|Main reason|#Attempts|First|Last");
-    for (size_t i = 0; i < n; i++)
-        draw_pod(html, pods[i]);
+    for (size_t i = 0; i < n; i++) {
+        const PodSummary *pod = pods[i];
+
+        html_write(
+            html, "<tr><th scope='row'>" POD_LINK "</th><td>", POD_FMT(pod->namespace, pod->name));
+        draw_state(html, pod);
+        html_write(html,
+            "</td><td class='number'>%zu of %zu</td><td>%.*s</td><td "
+            "class='number'>%zu</td><td>%td</td><td>%td</td></tr>",
+            pod->n_passed, pod->n_in, STR_FMT(pod->n_passed == 0 ? pod->reason : STR_NULL),
+            pod->n_attempts, pod->first_nsec, pod->last_nsec);
+    }
     widget_table_end(html);
-}
-
-static void draw_page_link(Html *html, const PodsParams *params, size_t page, const char *text) {
-    char number[24];
-    const HtmlParameter parameters[] = {
-        {params->text.len > 0 ? "q" : NULL, params->text},
-        {params->only_waiting ? "state" : NULL, STR("pending")},
-        {params->workload.len > 0 ? "workload" : NULL, params->workload},
-        {"page", (Str){number, (size_t)snprintf(number, sizeof(number), "%zu", page)}},
-    };
-
-    html_link(html, "/pods", parameters, ELEMENTS_OF(parameters), str_from_c(text));
-    html_write(html, " ");
-}
-
-static void draw_paging(Html *html, const PodsParams *params, size_t n) {
-    size_t from = (params->page - 1) * PAGE_ROWS;
-
-    html_write(html, "<p id='paging' data-live>%zu%s", n, n == 1 ? " pod. " : " pods. ");
-    if (params->page > 1)
-        draw_page_link(html, params, params->page - 1, "Previous 100");
-    if (from + PAGE_ROWS < n)
-        draw_page_link(html, params, params->page + 1, "Next 100");
-    html_close(html);
 }
 
 static void draw_none(const PageContext *context, Html *html, const PodsParams *params) {
@@ -156,33 +99,51 @@ static void draw_none(const PageContext *context, Html *html, const PodsParams *
 
 static unsigned draw_found(
     const PageContext *context, Html *html, const PodsParams *params, const PodsSummary *summary) {
+    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     const PodSummary **pods = ARENA_ARRAY(context->arena, const PodSummary *, summary->n + 1);
-    size_t n = pods ? choose(summary, params, pods) : 0;
-    size_t from = (params->page - 1) * PAGE_ROWS;
+    size_t from = (params->page - 1) * PAGE_ROWS, n = 0;
+    HtmlParameter parameters[] = {
+        {params->text.len > 0 ? "q" : NULL, params->text},
+        {params->only_waiting ? "state" : NULL, STR("pending")},
+        {params->workload.len > 0 ? "workload" : NULL, params->workload},
+        {"page"},
+    };
 
+    for (size_t i = 0; pods && scratch && i < summary->n; i++)
+        if (fits(&summary->pods[i], params, scratch))
+            pods[n++] = &summary->pods[i];
     if (n == 0) {
         draw_none(context, html, params);
         return 200;
     }
-    draw_paging(html, params, n);
+    html_write(html, "<p id='paging' data-live>%zu%s", n, n == 1 ? " pod. " : " pods. ");
+    page_links_draw(html, "/pods", parameters, ELEMENTS_OF(parameters), params->page, PAGE_ROWS, n);
+    html_close(html);
     if (from < n)
         pods_table_draw(html, pods + from, n - from < PAGE_ROWS ? n - from : PAGE_ROWS);
     return from < n ? 200 : 404;
 }
 
 unsigned page_pods(const PageContext *context, Html *html) {
+    _cleanup_(pods_summary_done) PodsSummary summary = {0};
     char error[QUERY_ERROR_MAX];
     PodsParams params;
-    PodsSummary summary = {0};
-    unsigned status;
 
     if (!read_params(context, &params, error))
         return widget_problem(html, error);
-    draw_form(html, &params);
+    html_write(html,
+        "<form class='filter' action='/pods' method='get'><label for='q'>Pod, node, policy or "
+        "reason contains</label><input id='q' name='q' value='%.*s' autocomplete='off'><label "
+        "for='state'>which</label><select id='state' name='state'>",
+        STR_FMT(params.text));
+    widget_option(html, STR(""), STR("all"), !params.only_waiting);
+    widget_option(html, STR("pending"), STR("pending"), params.only_waiting);
+    html_write(html, "</select><button>Show</button></form>");
+    if (params.workload.len > 0)
+        html_write(html, "<p>Only pods of %.*s. <a href='/pods'>Show all pods</a></p>",
+            STR_FMT(params.workload));
     if (pods_summary_all(context->api->decisions, context->api->recent_pods, context->view,
             context->arena, &summary) < 0)
         return widget_no_memory(html, "this list");
-    status = draw_found(context, html, &params, &summary);
-    pods_summary_done(&summary);
-    return status;
+    return draw_found(context, html, &params, &summary);
 }

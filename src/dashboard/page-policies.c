@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "api/policies-summary.h"
-#include "base/shell.h"
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
 
@@ -27,8 +26,6 @@ static int compare(const void *a, const void *b) {
     return str_cmp(x->name, y->name);
 }
 
-/* --- cells ------------------------------------------------------------------------------------ */
-
 static void draw_cost(Html *html, double nsec) {
     if (isnan(nsec))
         html_write(html, "<td class='number'>–</td>");
@@ -39,87 +36,26 @@ static void draw_cost(Html *html, double nsec) {
             nsec, nsec);
 }
 
-static void draw_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
-    html_write(html, "<td class='number'>");
-    if (policy->n_only_blocker == 0)
-        html_write(html, "0</td>");
-    else
-        html_write(html, "<a href='/pods?state=pending' class='bad'>%zu of %zu pending</a></td>",
-            policy->n_only_blocker, summary->n_looked_at);
-}
-
-/* --- summary ---------------------------------------------------------------------------------- */
-
-static void say_blocker(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
-    html_write(html, "%zu%s", summary->n_waiting,
-        summary->n_waiting == 1 ? " pod is pending. " : " pods are pending. ");
-    if (summary->n_looked_at < summary->n_waiting)
-        html_write(html, "%zu of them were checked. ", summary->n_looked_at);
-    if (policy->n_only_blocker > 0) {
-        html_write(html,
-            "Without policy <strong>%.*s</strong> %zu of %zu pending pods would have a node, as "
-            "far as berth's rules go.",
-            STR_FMT(policy->name), policy->n_only_blocker, summary->n_looked_at);
-    } else {
-        html_write(html, "No single policy is the only blocker of any of them.");
-    }
-}
-
 static void draw_verdict(Html *html, const PoliciesSummary *summary, const PolicySummary *first) {
     html_write(html, "<p id='policies-verdict' data-live>");
     if (summary->n_waiting == 0)
         html_write(html, "No pod is pending because of berth.");
     else
-        say_blocker(html, summary, first);
+        html_write(html, "%zu%s", summary->n_waiting,
+            summary->n_waiting == 1 ? " pod is pending. " : " pods are pending. ");
+    if (summary->n_looked_at < summary->n_waiting)
+        html_write(html, "%zu of them were checked. ", summary->n_looked_at);
+    if (summary->n_waiting > 0 && first->n_only_blocker > 0)
+        html_write(html,
+            "Without policy <strong>%.*s</strong> %zu of %zu pending pods would have a node, as "
+            "far as berth's rules go.",
+            STR_FMT(first->name), first->n_only_blocker, summary->n_looked_at);
+    else if (summary->n_waiting > 0)
+        html_write(html, "No single policy is the only blocker of any of them.");
     if (!summary->is_whole)
         html_write(html, " Time ran out: the numbers may be too low.");
     html_close(html);
 }
-
-static void draw_policy(Html *html, const PoliciesSummary *summary, const PolicySummary *policy) {
-    html_write(html, "<tr><th scope='row'>%.*s</th>", STR_FMT(policy->name));
-    html_write(html, policy->is_observed
-                         ? "<td><span class='quiet'>Observe: only counted</span></td>"
-                         : "<td>Enforce</td>");
-    draw_blocker(html, summary, policy);
-    html_write(html,
-        "<td class='number'>%zu</td><td class='number'>%zu</td><td class='number'>%zu</td>",
-        policy->n_matched, policy->n_rejected, policy->n_rejected_all);
-    draw_cost(html, policy->cost_nsec);
-    html_open(html, "td");
-    if (policy->matched_nsec > 0)
-        html_time(html, policy->matched_nsec);
-    else
-        html_write(html, "not recently");
-    html_write(html, "</td></tr>");
-}
-
-static void draw_table(Html *html, const PoliciesSummary *summary) {
-    widget_table(html, "policies", "Policies in force",
-        "Policy|Mode|#Only blocker of|#Filter requests|#Nodes rejected|#No node passed|#Cost per "
-        "node|Last match");
-    for (size_t i = 0; i < summary->n; i++)
-        draw_policy(html, summary, &summary->policies[i]);
-    widget_table_end(html);
-}
-
-/* --- rules ------------------------------------------------------------------------------------ */
-
-static void draw_rule(Html *html, const PolicySummary *policy, const RuleSummary *rule) {
-    html_write(html, "<tr><th scope='row'>%.*s</th><td>%s<code>%.*s</code>", STR_FMT(rule->name),
-        rule->is_filter ? "filter, " : "score, ", STR_FMT(rule->kind));
-    if (!rule->is_filter)
-        html_write(html, ", weight %.6g", rule->weight);
-    html_write(html,
-        "</td><td>%.*s</td><td class='number'>%zu</td><td class='number'>%zu</td><td "
-        "class='number'>%zu</td><td class='number'>%zu</td>",
-        STR_FMT(rule->reason), rule->n_only_blocker,
-        policy->is_observed ? rule->n_observed : rule->n_rejected, rule->n_failed, rule->n_missing);
-    draw_cost(html, rule->cost_nsec);
-    html_close(html);
-}
-
-/* --- rules of all policies -------------------------------------------------------------------- */
 
 typedef struct RankedRule {
     const PolicySummary *policy;
@@ -179,28 +115,13 @@ static void draw_ranked(const PageContext *context, Html *html, const PoliciesSu
     html_close(html);
 }
 
-/* --- each policy ------------------------------------------------------------------------------ */
-
-static void draw_command(const PageContext *context, Html *html, const PolicySummary *policy) {
-    _cleanup_(buf_done) Buf file = BUF_INIT(DASHBOARD_PAGE_MAX);
-
-    if (str_is_empty(policy->file))
-        return;
-    shell_word(&file, policy->file);
-    html_write(html, "<p>Defined in line %u of <code>%.*s</code>. Print its rules as CEL:</p>",
-        policy->line, STR_FMT(policy->file));
-    widget_command(html,
-        arena_printf(context->arena, "berth check --print-cel %.*s", STR_FMT(buf_str(&file))));
-}
-
 static void draw_rules_of(const PageContext *context, Html *html, const PolicySummary *policy) {
-    Str id = arena_printf(context->arena, "policy-%.*s", STR_FMT(policy->name));
     Str table = arena_printf(context->arena, "rules-%.*s", STR_FMT(policy->name));
     Str caption = arena_printf(context->arena, "Rules of %.*s", STR_FMT(policy->name));
 
-    if (!id.ptr || !table.ptr || !caption.ptr)
+    if (!table.ptr || !caption.ptr)
         return;
-    html_write(html, "<details id='%.*s'>", STR_FMT(id));
+    html_write(html, "<details id='policy-%.*s'>", STR_FMT(policy->name));
     if (policy->n_only_blocker > 0)
         html_flag(html, "open");
     html_write(html, "<summary><strong>%.*s</strong>: %zu %s</summary>", STR_FMT(policy->name),
@@ -209,23 +130,30 @@ static void draw_rules_of(const PageContext *context, Html *html, const PolicySu
         widget_table(html, table.ptr, caption.ptr,
             "Rule|Kind|Reason|#Only blocker of|#Nodes rejected|#Errors (nodes)|#Metric missing "
             "(nodes)|#Cost per node");
-        for (size_t i = 0; i < policy->n_rules; i++)
-            draw_rule(html, policy, &policy->rules[i]);
+        for (size_t i = 0; i < policy->n_rules; i++) {
+            const RuleSummary *rule = &policy->rules[i];
+
+            html_write(html, "<tr><th scope='row'>%.*s</th><td>%s<code>%.*s</code>",
+                STR_FMT(rule->name), rule->is_filter ? "filter, " : "score, ", STR_FMT(rule->kind));
+            if (!rule->is_filter)
+                html_write(html, ", weight %.6g", rule->weight);
+            html_write(html,
+                "</td><td>%.*s</td><td class='number'>%zu</td><td class='number'>%zu</td><td "
+                "class='number'>%zu</td><td class='number'>%zu</td>",
+                STR_FMT(rule->reason), rule->n_only_blocker,
+                policy->is_observed ? rule->n_observed : rule->n_rejected, rule->n_failed,
+                rule->n_missing);
+            draw_cost(html, rule->cost_nsec);
+            html_close(html);
+        }
         widget_table_end(html);
     }
-    draw_command(context, html, policy);
+    if (!str_is_empty(policy->file)) {
+        html_write(html, "<p>Defined in line %u of <code>%.*s</code>. Print its rules as CEL:</p>",
+            policy->line, STR_FMT(policy->file));
+        widget_shell(html, "berth check --print-cel", &policy->file, 1, NULL);
+    }
     html_close(html);
-}
-
-static void draw_meaning(Html *html) {
-    html_write(html,
-        "<h2>What the columns mean</h2><dl><dt>Only blocker of</dt><dd>Pending pods with a "
-        "candidate node that fails only this policy: without it, the node would pass. Candidates "
-        "are the nodes of the last attempt.</dd><dt>Nodes rejected</dt><dd>Since berth started. A "
-        "node that fails several rules counts for the first one. In mode Observe: nodes that would "
-        "have been rejected.</dd><dt>Cost per node</dt><dd>CPU time of each rule on its own, for "
-        "recent pods. Rules that read only the node are evaluated when the node changes and cost "
-        "almost nothing here.</dd></dl>");
 }
 
 unsigned page_policies(const PageContext *context, Html *html) {
@@ -241,14 +169,47 @@ unsigned page_policies(const PageContext *context, Html *html) {
     }
     qsort(summary.policies, summary.n, sizeof(*summary.policies), compare);
     draw_verdict(html, &summary, &summary.policies[0]);
-    draw_table(html, &summary);
+    widget_table(html, "policies", "Policies in force",
+        "Policy|Mode|#Only blocker of|#Filter requests|#Nodes rejected|#No node passed|#Cost per "
+        "node|Last match");
+    for (size_t i = 0; i < summary.n; i++) {
+        const PolicySummary *policy = &summary.policies[i];
+
+        html_write(html,
+            policy->is_observed ? "<tr><th scope='row'>%.*s</th><td><span class='quiet'>Observe: "
+                                  "only counted</span></td><td class='number'>"
+                                : "<tr><th scope='row'>%.*s</th><td>Enforce</td><td "
+                                  "class='number'>",
+            STR_FMT(policy->name));
+        if (policy->n_only_blocker == 0)
+            html_write(html, "0");
+        else
+            html_write(html, "<a href='/pods?state=pending' class='bad'>%zu of %zu pending</a>",
+                policy->n_only_blocker, summary.n_looked_at);
+        html_write(html,
+            "</td><td class='number'>%zu</td><td class='number'>%zu</td><td "
+            "class='number'>%zu</td>",
+            policy->n_matched, policy->n_rejected, policy->n_rejected_all);
+        draw_cost(html, policy->cost_nsec);
+        if (policy->matched_nsec > 0)
+            html_write(html, "<td>%td</td></tr>", policy->matched_nsec);
+        else
+            html_write(html, "<td>not recently</td></tr>");
+    }
+    widget_table_end(html);
     draw_ranked(context, html, &summary);
     widget_section(html, "rules", "Rules by policy");
     for (size_t i = 0; i < summary.n; i++)
         draw_rules_of(context, html, &summary.policies[i]);
     html_close(html);
-    draw_meaning(html);
-    html_write(
-        html, "<p>Try a change before you apply it:</p><p><a href='/what-if'>What if …?</a></p>");
+    html_write(html,
+        "<h2>What the columns mean</h2><dl><dt>Only blocker of</dt><dd>Pending pods with a "
+        "candidate node that fails only this policy: without it, the node would pass. Candidates "
+        "are the nodes of the last attempt.</dd><dt>Nodes rejected</dt><dd>Since berth started. A "
+        "node that fails several rules counts for the first one. In mode Observe: nodes that would "
+        "have been rejected.</dd><dt>Cost per node</dt><dd>CPU time of each rule on its own, for "
+        "recent pods. Rules that read only the node are evaluated when the node changes and cost "
+        "almost nothing here.</dd></dl><p>Try a change before you apply it:</p><p><a "
+        "href='/what-if'>What if …?</a></p>");
     return 200;
 }

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 
 #include "base/url.h"
-#include "cluster/table.h"
 #include "dashboard/page-parts.h"
-#include "dashboard/widgets.h"
 
 #define HITS_SHOWN 100u /* of each kind */
 #define SCRATCH_BUDGET ((size_t)64 * 1024)
@@ -32,13 +30,10 @@ typedef struct Search {
 } Search;
 
 static void target_add(Target *target, const PodSummary *pod, const Node *node) {
-    bool is_first = !target->pod && !target->node;
-    bool is_same = pod && target->pod && str_eq(pod->name, target->pod->name) &&
-                   str_eq(pod->namespace, target->pod->namespace);
-
-    if (is_first)
+    if (!target->pod && !target->node)
         *target = (Target){.pod = pod, .node = node};
-    else if (!is_same)
+    else if (!pod || !target->pod || !str_eq(pod->name, target->pod->name) ||
+             !str_eq(pod->namespace, target->pod->namespace))
         target->is_ambiguous = true;
 }
 
@@ -78,6 +73,11 @@ static void find_nodes(Search *search, const NodeTable *table) {
     qsort(search->nodes, search->n_nodes, sizeof(*search->nodes), compare_names);
 }
 
+static void search_done(Search *search) {
+    pods_summary_done(&search->summary);
+}
+
+/* 0, or -ENOMEM; @ret is to be released with search_done() in either case. */
 static int search_make(const PageContext *context, Search *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     const NodeTable *table = context->view->table;
@@ -90,48 +90,13 @@ static int search_make(const PageContext *context, Search *ret) {
         return -ENOMEM;
     ret->pods = ARENA_ARRAY(context->arena, const PodSummary *, ret->summary.n + 1);
     ret->nodes = ARENA_ARRAY(context->arena, const Node *, (table ? table->n_rows : 0) + 1);
-    if (!ret->pods || !ret->nodes) {
-        pods_summary_done(&ret->summary);
+    if (!ret->pods || !ret->nodes)
         return -ENOMEM;
-    }
     find_pods(ret, scratch);
     if (table)
         find_nodes(ret, table);
     return 0;
 }
-
-/* --- the only hit ----------------------------------------------------------------------------- */
-
-static Str target_url(const Target *target, Arena *arena) {
-    _cleanup_(buf_done) Buf url = BUF_INIT(URL_MAX);
-
-    if (target->pod) {
-        buf_append(&url, STR("/pod?namespace="));
-        url_escape(&url, target->pod->namespace);
-        buf_append(&url, STR("&name="));
-        url_escape(&url, target->pod->name);
-    } else {
-        buf_append(&url, STR("/node?name="));
-        url_escape(&url, target->node->name);
-    }
-    return buf_error(&url) ? STR_NULL : arena_copy(arena, buf_str(&url));
-}
-
-Str page_search_target(const PageContext *context) {
-    Str url = STR_NULL;
-    const Target *target;
-    Search search;
-
-    if (search_make(context, &search) < 0)
-        return url;
-    target = search.exact.pod || search.exact.node ? &search.exact : &search.any;
-    if ((target->pod || target->node) && !target->is_ambiguous)
-        url = target_url(target, context->arena);
-    pods_summary_done(&search.summary);
-    return url;
-}
-
-/* --- the list --------------------------------------------------------------------------------- */
 
 static void draw_number(Html *html, size_t n, const char *one, const char *many) {
     html_write(html, "<p>%zu %s", n, n == 1 ? one : many);
@@ -140,28 +105,23 @@ static void draw_number(Html *html, size_t n, const char *one, const char *many)
     html_write(html, ".</p>");
 }
 
-static void draw_nodes(Html *html, const Search *search) {
-    widget_section(html, "found-nodes", "Nodes");
-    draw_number(html, search->n_nodes, "node", "nodes");
-    html_write(html, "<ul class='found'>");
-    for (size_t i = 0; i < search->n_nodes && i < HITS_SHOWN; i++)
-        html_write(html, "<li>" NODE_LINK "</li>", NODE_FMT(search->nodes[i]->name));
-    html_write(html, "</ul></section>");
-}
-
-static void draw_pods(Html *html, const Search *search) {
-    widget_section(html, "found-pods", "Pods");
-    draw_number(html, search->n_pods, "pod", "pods");
-    pods_table_draw(html, search->pods, search->n_pods < HITS_SHOWN ? search->n_pods : HITS_SHOWN);
-    html_close(html);
-}
-
 static void draw_hits(Html *html, const Search *search) {
     html_write(html, "<p>Names that contain <b>%.*s</b>.</p>", STR_FMT(search->text));
-    if (search->n_nodes > 0)
-        draw_nodes(html, search);
-    if (search->n_pods > 0)
-        draw_pods(html, search);
+    if (search->n_nodes > 0) {
+        widget_section(html, "found-nodes", "Nodes");
+        draw_number(html, search->n_nodes, "node", "nodes");
+        html_write(html, "<ul class='found'>");
+        for (size_t i = 0; i < search->n_nodes && i < HITS_SHOWN; i++)
+            html_write(html, "<li>" NODE_LINK "</li>", NODE_FMT(search->nodes[i]->name));
+        html_write(html, "</ul></section>");
+    }
+    if (search->n_pods > 0) {
+        widget_section(html, "found-pods", "Pods");
+        draw_number(html, search->n_pods, "pod", "pods");
+        pods_table_draw(
+            html, search->pods, search->n_pods < HITS_SHOWN ? search->n_pods : HITS_SHOWN);
+        html_close(html);
+    }
     if (search->n_nodes + search->n_pods == 0)
         widget_empty(html, "No node and no recent pod has such a name.",
             "berth knows the pods that kube-scheduler sent to it. kubectl describe pod shows the "
@@ -171,14 +131,28 @@ static void draw_hits(Html *html, const Search *search) {
 }
 
 unsigned page_search(const PageContext *context, Html *html) {
-    Search search;
+    _cleanup_(search_done) Search search = {0};
+    _cleanup_(buf_done) Buf url = BUF_INIT(URL_MAX);
+    const Target *target;
 
     if (search_make(context, &search) < 0)
         return widget_no_memory(html, "this search");
-    if (str_is_empty(search.text))
+    if (str_is_empty(search.text)) {
         widget_empty(html, "Type a part of the name of a pod or node.", NULL);
-    else
-        draw_hits(html, &search);
-    pods_summary_done(&search.summary);
+        return 200;
+    }
+    target = search.exact.pod || search.exact.node ? &search.exact : &search.any;
+    if ((target->pod || target->node) && !target->is_ambiguous) {
+        buf_append(&url, target->pod ? STR("/pod?namespace=") : STR("/node?name="));
+        url_escape(&url, target->pod ? target->pod->namespace : target->node->name);
+        if (target->pod) {
+            buf_append(&url, STR("&name="));
+            url_escape(&url, target->pod->name);
+        }
+        *context->target = arena_copy(context->arena, buf_str(&url));
+        if (!buf_error(&url) && context->target->ptr)
+            return 303;
+    }
+    draw_hits(html, &search);
     return 200;
 }

@@ -11,15 +11,12 @@
 #include "live/measuring.h"
 
 typedef struct SourcesPage {
-    const PageContext *context;
     Html *html;
     const Program *program;
     MeasuringStatus status;
     GaugeState *metrics;
     size_t n;
 } SourcesPage;
-
-/* --- how a metric fares ----------------------------------------------------------------------- */
 
 typedef enum MetricHealth {
     METRIC_FINE,
@@ -42,42 +39,32 @@ static MetricHealth metric_health(const GaugeState *metric) {
 }
 
 static const char *why_none(const GaugeState *metric) {
-    if (!metric->poll)
-        return "no node has the annotation with a current value";
-    switch (metric->poll->state) {
-    case POLL_FAILING:
-        return metric->at_nsec == 0
-                   ? "its source does not answer"
-                   : "its source does not answer, and the last values have expired";
-    case POLL_UNJOINED:
-        return "the source answers, but no series matches a node";
-    case POLL_NO_SOURCE:
-        return "no source with this name is configured";
-    default:
-        return "all values have expired";
-    }
+    PollState state = metric->poll ? metric->poll->state : POLL_OK;
+
+    return !metric->poll             ? "no node has the annotation with a current value"
+           : state == POLL_UNJOINED  ? "the source answers, but no series matches a node"
+           : state == POLL_NO_SOURCE ? "no source with this name is configured"
+           : state != POLL_FAILING   ? "all values have expired"
+           : metric->at_nsec == 0    ? "its source does not answer"
+                                  : "its source does not answer, and the last values have expired";
 }
 
 static void say_state(Html *html, const GaugeState *metric) {
-    switch (metric_health(metric)) {
-    case METRIC_FINE:
+    MetricHealth health = metric_health(metric);
+    bool is_failing = metric->poll && metric->poll->state == POLL_FAILING;
+
+    if (health == METRIC_FINE)
         html_write(html, "<span class='good'>✓ every node has a value</span>");
-        break;
-    case METRIC_WAITING:
+    else if (health == METRIC_WAITING)
         html_write(html, "<span class='quiet'>%s</span>",
             metric->figures.n_nodes == 0 ? "no nodes yet" : "no answer yet");
-        break;
-    case METRIC_PARTLY:
+    else if (health == METRIC_PARTLY)
         html_write(html, "<span class='warn'>%s</span>",
-            metric->poll && metric->poll->state == POLL_FAILING
-                ? "! the source does not answer; the last values are still valid"
-                : "! some nodes have no value");
-        break;
-    case METRIC_BAD:
+            is_failing ? "! the source does not answer; the last values are still valid"
+                       : "! some nodes have no value");
+    else
         html_write(
             html, "<strong class='bad'>✗ no node has a value: %s</strong>", why_none(metric));
-        break;
-    }
 }
 
 static void draw_verdict(const SourcesPage *view) {
@@ -103,8 +90,6 @@ static void draw_verdict(const SourcesPage *view) {
             html, "Unknown: %zu of %zu metrics have no answer yet.", n_of[METRIC_WAITING], view->n);
     html_close(html);
 }
-
-/* --- metrics ---------------------------------------------------------------------------------- */
 
 static void draw_name(const SourcesPage *view, size_t number) {
     Html *html = view->html;
@@ -146,31 +131,18 @@ static void draw_query(Html *html, const Gauge *gauge) {
             STR_FMT(gauge_source_name(gauge)), gauge->interval_nsec);
 }
 
-static void draw_coverage(Html *html, const GaugeState *metric) {
-    const BarPart parts[] = {
-        {STR("have a value"), (double)metric->figures.n_present, 3},
-        {STR("have none"), (double)(metric->figures.n_nodes - metric->figures.n_present), 8},
-    };
-
-    html_write(html, "<td data-value='%zu'>%zu of %zu", metric->figures.n_present,
-        metric->figures.n_present, metric->figures.n_nodes);
-    if (metric->figures.n_nodes > 0)
-        widget_bar(html, parts, ELEMENTS_OF(parts), (double)metric->figures.n_nodes);
-    html_close(html);
-}
-
 static void draw_age(Html *html, const GaugeState *metric) {
-    bool is_known = metric->at_nsec != 0;
+    int64_t max_nsec = metric->gauge->max_age_nsec;
 
-    html_write(html, "<td class='number' data-value='%zu'>",
-        is_known ? (size_t)metric->age_nsec : (size_t)INT64_MAX);
-    if (is_known && metric->age_nsec > metric->gauge->max_age_nsec)
+    if (metric->at_nsec == 0) {
+        html_write(html, "<td class='number' data-value='%zu'>never of %jd</td>", (size_t)INT64_MAX,
+            max_nsec);
+        return;
+    }
+    html_write(html, "<td class='number' data-value='%zu'>", (size_t)metric->age_nsec);
+    if (metric->age_nsec > max_nsec)
         html_write(html, "<strong class='bad'>✗ </strong>");
-    if (is_known)
-        html_duration(html, metric->age_nsec);
-    else
-        html_write(html, "never");
-    html_write(html, " of %jd</td>", metric->gauge->max_age_nsec);
+    html_write(html, "%jd of %jd</td>", metric->age_nsec, max_nsec);
 }
 
 static void draw_dropped(Html *html, const PollStatus *poll) {
@@ -208,9 +180,8 @@ static void draw_error(Html *html, const char *what, const char *text) {
         html_write(html, "<div>%s%s</div>", what, text);
 }
 
-static void draw_state(const SourcesPage *view, const GaugeState *metric) {
+static void draw_state(Html *html, const GaugeState *metric) {
     const PollStatus *poll = metric->poll;
-    Html *html = view->html;
 
     html_open(html, "td");
     say_state(html, metric);
@@ -227,24 +198,34 @@ static void draw_state(const SourcesPage *view, const GaugeState *metric) {
 }
 
 static void draw_metrics(const SourcesPage *view) {
-    widget_table(view->html, "metrics", "Metrics that policies read",
+    Html *html = view->html;
+
+    widget_table(html, "metrics", "Metrics that policies read",
         "Metric|Query|Nodes with a value|#Age, max age|Dropped series|State");
     for (size_t i = 0; i < view->n; i++) {
-        html_open(view->html, "tr");
-        draw_name(view, i);
-        draw_query(view->html, view->metrics[i].gauge);
-        draw_coverage(view->html, &view->metrics[i]);
-        draw_age(view->html, &view->metrics[i]);
-        draw_dropped(view->html, view->metrics[i].poll);
-        draw_state(view, &view->metrics[i]);
-        html_close(view->html);
-    }
-    widget_table_end(view->html);
-    if (view->program->n_gauges > view->n)
-        html_write(view->html, "<p class='notice'>More metrics are queried but not shown.</p>");
-}
+        const GaugeState *metric = &view->metrics[i];
+        size_t n = metric->figures.n_nodes, n_present = metric->figures.n_present;
+        const BarPart parts[] = {
+            {STR("have a value"), (double)n_present, 3},
+            {STR("have none"), (double)(n - n_present), 8},
+        };
 
-/* --- sources ---------------------------------------------------------------------------------- */
+        html_open(html, "tr");
+        draw_name(view, i);
+        draw_query(html, metric->gauge);
+        html_write(html, "<td data-value='%zu'>%zu of %zu", n_present, n_present, n);
+        if (n > 0)
+            widget_bar(html, parts, ELEMENTS_OF(parts), (double)n);
+        html_close(html);
+        draw_age(html, metric);
+        draw_dropped(html, metric->poll);
+        draw_state(html, metric);
+        html_close(html);
+    }
+    widget_table_end(html);
+    if (view->program->n_gauges > view->n)
+        html_write(html, "<p class='notice'>More metrics are queried but not shown.</p>");
+}
 
 static void draw_source(Html *html, Str name, GaugeSource kind, Str url) {
     html_write(html, "<tr><th scope='row'>%.*s</th><td>%s</td><td><code>%.*s</code></td></tr>",
@@ -274,29 +255,19 @@ static void draw_sources(const SourcesPage *view) {
     widget_table_end(view->html);
 }
 
-/* --- the page --------------------------------------------------------------------------------- */
-
-static bool read_metrics(SourcesPage *view) {
-    const PageContext *context = view->context;
-    GaugeTime time = {.now_nsec = context->wall_nsec, .uptime_nsec = context->now_nsec};
-    size_t n = view->program->n_gauges;
-
-    view->n = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
-    view->metrics = ARENA_ARRAY(context->arena, GaugeState, view->n);
-    if (!view->metrics ||
-        (context->api->measuring && !measuring_status(context->api->measuring, context->view,
-                                        context->arena, &view->status)))
-        return false;
-    for (size_t i = 0; i < view->n; i++)
-        view->metrics[i] = gauge_state(context->view, &view->status, i, time);
-    return true;
-}
-
 unsigned page_sources(const PageContext *context, Html *html) {
-    SourcesPage view = {.context = context, .html = html, .program = context->view->program};
+    SourcesPage view = {.html = html, .program = context->view->program};
+    GaugeTime time = {.now_nsec = context->wall_nsec, .uptime_nsec = context->now_nsec};
+    size_t n = view.program->n_gauges;
 
-    if (!read_metrics(&view))
+    view.n = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
+    view.metrics = ARENA_ARRAY(context->arena, GaugeState, view.n);
+    if (!view.metrics ||
+        (context->api->measuring && !measuring_status(context->api->measuring, context->view,
+                                        context->arena, &view.status)))
         return widget_no_memory(html, "this page");
+    for (size_t i = 0; i < view.n; i++)
+        view.metrics[i] = gauge_state(context->view, &view.status, i, time);
     if (view.n == 0) {
         widget_empty(html, "No policy reads metrics.",
             "An entry under metrics: in a policy reads one number per node, by PromQL, from "

@@ -20,7 +20,8 @@
  *     {"policies": [{"name": FILE, "text": TEXT}], "set": {KEY: VALUE}}
  */
 
-#include "base/shell.h"
+#include <stdio.h>
+
 #include "dashboard/dashboard.h"
 #include "dashboard/widgets.h"
 #include "history/changes.h"
@@ -28,47 +29,28 @@
 #include "input/policy-set.h"
 
 #define ROWS_MAX 30u
-#define COMMAND_MAX ((size_t)64 * 1024)
 
-/* --- numbers ---------------------------------------------------------------------------------- */
-
-/* "weight of score pack of policy web". */
-static void draw_label(Html *html, const PolicyNumber *number) {
+static void draw_number(Html *html, const PolicyNumber *number, size_t i) {
     Str field = number->field;
 
     if (str_is_empty(number->rule) && str_has_prefix(field, STR("params.")))
-        field = str_skip(field, 7);
-    html_write(html, "%.*s of ", STR_FMT(field));
+        field = str_skip(field, strlen("params."));
+    /* "weight of score pack of policy web" */
+    html_write(html, "<p class='setting'><label for='setting-%zu'>%.*s of ", i, STR_FMT(field));
     if (!str_is_empty(number->rule))
         html_write(
             html, "%s %.*s of ", number->is_score ? "score" : "filter", STR_FMT(number->rule));
-    html_write(html, "policy %.*s", STR_FMT(number->policy));
-}
-
-static void draw_number(Html *html, const PolicyNumber *number, size_t i) {
-    html_write(html, "<p class='setting'><label for='setting-%zu'>", i);
-    draw_label(html, number);
     html_write(html,
-        "</label><input type='%s' id='setting-%zu' value='%.*s' data-was='%.*s' data-set='%.*s'>",
-        number->is_text ? "text" : "number", i, STR_FMT(number->value), STR_FMT(number->value),
-        STR_FMT(number->path));
+        "policy %.*s</label><input type='%s' id='setting-%zu' value='%.*s' data-was='%.*s' "
+        "data-set='%.*s'>",
+        STR_FMT(number->policy), number->is_text ? "text" : "number", i, STR_FMT(number->value),
+        STR_FMT(number->value), STR_FMT(number->path));
     if (!number->is_text)
         html_attr(html, "step", STR("any")); /* weight: 1 may become 0.5 */
     if (str_eq(number->field, STR("weight")))
         html_attr(html, "min", STR("0"));
     html_close(html);
 }
-
-static void draw_numbers(Html *html, const PolicyNumbers *numbers) {
-    if (numbers->n == 0)
-        return;
-    html_write(html, "<fieldset id='what-if-numbers'><legend>Limits and weights</legend>");
-    for (size_t i = 0; i < numbers->n; i++)
-        draw_number(html, &numbers->items[i], i);
-    html_close(html);
-}
-
-/* --- texts ------------------------------------------------------------------------------------ */
 
 static unsigned count_lines(Str text) {
     unsigned n = 2;
@@ -78,32 +60,26 @@ static unsigned count_lines(Str text) {
     return n;
 }
 
-static void draw_text(Html *html, const PolicySource *source, size_t number) {
-    html_write(html,
-        "<p><label for='policy-text-%zu'>A copy of <code>%.*s</code></label></p><textarea "
-        "id='policy-text-%zu' class='policy' data-file='%.*s' spellcheck='false' "
-        "autocomplete='off' rows='%u'>%.*s</textarea>",
-        number, STR_FMT(source->file), number, STR_FMT(source->file), count_lines(source->text),
-        STR_FMT(source->text));
-}
-
-/* --- other parts ------------------------------------------------------------------------------ */
-
-typedef struct WhatIfPolicies {
-    const PolicySource *sources; /* NULL: they are not kept */
-    size_t n;
-    PolicyNumbers numbers;
-} WhatIfPolicies;
-
-static void draw_form(Html *html, const WhatIfPolicies *policies) {
+/* @sources NULL: they are not kept. */
+static void draw_form(
+    Html *html, const PolicySource *sources, size_t n, const PolicyNumbers *numbers) {
     html_write(html, "<form id='what-if-form' action='/what-if' method='get'>");
-    draw_numbers(html, &policies->numbers);
-    if (!policies->sources)
+    if (numbers->n > 0) {
+        html_write(html, "<fieldset id='what-if-numbers'><legend>Limits and weights</legend>");
+        for (size_t i = 0; i < numbers->n; i++)
+            draw_number(html, &numbers->items[i], i);
+        html_close(html);
+    }
+    if (!sources)
         html_write(html, "<p>The policy texts in force are too large to be kept: they cannot be "
-                         "changed here. Use "
-                         "the commands below with a file.</p>");
-    for (size_t i = 0; policies->sources && i < policies->n; i++)
-        draw_text(html, &policies->sources[i], i);
+                         "changed here. Use the commands below with a file.</p>");
+    for (size_t i = 0; sources && i < n; i++)
+        html_write(html,
+            "<p><label for='policy-text-%zu'>A copy of <code>%.*s</code></label></p><textarea "
+            "id='policy-text-%zu' class='policy' data-file='%.*s' spellcheck='false' "
+            "autocomplete='off' rows='%u'>%.*s</textarea>",
+            i, STR_FMT(sources[i].file), i, STR_FMT(sources[i].file), count_lines(sources[i].text),
+            STR_FMT(sources[i].text));
     html_write(html,
         "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
         "type='number' id='what-if-last' min='1' max='%d' value='%d'></p><button type='submit' "
@@ -113,49 +89,38 @@ static void draw_form(Html *html, const WhatIfPolicies *policies) {
         RECORDER_LAST_MAX, RECORDER_LAST_DEFAULT);
 }
 
-/* berth what-if @option @value … */
-static void draw_command(const PageContext *context, Html *html, const char *option, Str value) {
-    _cleanup_(buf_done) Buf command = BUF_INIT(COMMAND_MAX);
-    char url[SERVER_URL_MAX];
-
-    buf_printf(&command, "berth what-if %s ", option);
-    shell_word(&command, value);
-    buf_printf(&command, " --last %d", RECORDER_LAST_DEFAULT);
-    if (context->api->server)
-        buf_printf(&command, " --server %s", server_url(context->api->server, url));
-    widget_command(html, buf_str(&command));
-}
-
-static void draw_commands(const PageContext *context, Html *html, const PolicyNumbers *numbers) {
-    html_write(html,
-        "<h2>Command line equivalent</h2><p>With another number, or with a changed policy "
-        "file.</p>");
-    if (numbers->n > 0)
-        draw_command(context, html, "--set",
-            arena_printf(context->arena, "%.*s=%.*s", STR_FMT(numbers->items[0].path),
-                STR_FMT(numbers->items[0].value)));
-    draw_command(context, html, "--policy", STR("new-policy.yaml"));
-}
-
 unsigned page_what_if(const PageContext *context, Html *html) {
-    WhatIfPolicies policies = {0};
+    const PolicySource *sources;
+    PolicyNumbers numbers;
+    size_t n;
+    char last[16];
 
     if (!context->api->decisions) {
         widget_empty(html, "Decisions are not kept: there is nothing to replay.",
             "Start berth serve without --decisions 0.");
         return 200;
     }
-    if (!changes_sources(context->api->changes, context->view->program->digest, context->arena,
-            &policies.sources, &policies.n))
-        policies = (WhatIfPolicies){0};
-    if (policy_numbers(policies.sources, policies.n, context->arena, &policies.numbers) < 0)
+    (void)changes_sources(
+        context->api->changes, context->view->program->digest, context->arena, &sources, &n);
+    if (policy_numbers(sources, n, context->arena, &numbers) < 0)
         return widget_no_memory(html, "this page");
     html_write(html,
         "<p>Change a copy of the policies. berth replays recent decisions with it, on the cluster "
         "and metrics of that time, and compares the results. Nothing is applied: to keep a change, "
         "edit the policy file.</p>");
-    draw_form(html, &policies);
-    draw_commands(context, html, &policies.numbers);
+    draw_form(html, sources, n, &numbers);
+    (void)snprintf(last, sizeof(last), "%d", RECORDER_LAST_DEFAULT);
+    html_write(html,
+        "<h2>Command line equivalent</h2><p>With another number, or with a changed policy "
+        "file.</p>");
+    if (numbers.n > 0)
+        widget_shell(html, "berth what-if --set",
+            (Str[]){arena_printf(context->arena, "%.*s=%.*s", STR_FMT(numbers.items[0].path),
+                        STR_FMT(numbers.items[0].value)),
+                STR("--last"), str_from_c(last)},
+            3, context->api->server);
+    widget_shell(html, "berth what-if --policy",
+        (Str[]){STR("new-policy.yaml"), STR("--last"), str_from_c(last)}, 3, context->api->server);
     html_write(html,
         "<p class='quiet'>Exact for berth's verdicts and scores. kube-scheduler's final choice is "
         "not replayed, and each decision is replayed on its own.</p>");

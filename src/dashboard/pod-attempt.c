@@ -12,46 +12,40 @@
 #define REASONS_MAX 240u
 #define NODES_SHOWN 100u
 
-/* --- outcomes of the nodes -------------------------------------------------------------------- */
-
-static size_t n_never_offered(const PastDecision *filter) {
-    return filter->n_known > filter->summary.n_in ? filter->n_known - filter->summary.n_in : 0;
-}
-
 static void draw_counts(const PodPage *page) {
     const PastDecision *filter = page->filter;
+    size_t n_in = filter->summary.n_in;
+    size_t n_never_offered = filter->n_known > n_in ? filter->n_known - n_in : 0;
     const BarPart all[] = {
         {STR("passed"), (double)filter->summary.n_out, 3},
         {STR("passed, but not returned"), (double)filter->summary.n_narrowed, 6},
         {STR("rejected"), (double)filter->summary.n_rejected, 7},
         {STR("unknown to berth"), (double)filter->summary.n_unknown, 5},
         {STR("not evaluated before the deadline"), (double)filter->summary.n_late, 2},
-        {STR("not evaluated by berth"), (double)n_never_offered(filter), 8},
+        {STR("not evaluated by berth"), (double)n_never_offered, 8},
     };
     BarPart parts[ELEMENTS_OF(all)];
     double whole = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
-        /* These three are always shown: that none passed matters most. */
-        bool is_always = i == 0 || i == 2 || i == 5;
-
-        if (all[i].value > 0 || is_always)
+        /* Three are always shown: that none passed matters most. */
+        if (all[i].value > 0 || i == 0 || i == 2 || i == 5)
             parts[n++] = all[i];
         whole += all[i].value;
     }
     widget_bar(page->html, parts, n, whole);
-    if (n_never_offered(filter) > 0 && !str_is_empty(filter->nominated))
+    if (n_never_offered > 0 && !str_is_empty(filter->nominated))
         html_write(page->html,
             "<p>Only the nominated node was a candidate: kube-scheduler tries it first, and "
             "evaluates the other %zu of %zu nodes only if it is rejected.</p>",
-            n_never_offered(filter), filter->n_known);
-    else if (n_never_offered(filter) > 0)
+            n_never_offered, filter->n_known);
+    else if (n_never_offered > 0)
         html_write(page->html,
             "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own "
             "filters rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl "
             "describe pod</code> shows its reasons.</p>",
-            n_never_offered(filter), filter->n_known);
+            n_never_offered, filter->n_known);
     if (filter->summary.n_narrowed > 0)
         html_write(page->html,
             "<p>Not returned: %zu nodes passed, but a policy returns only the best %zu "
@@ -59,62 +53,29 @@ static void draw_counts(const PodPage *page) {
             filter->summary.n_narrowed, filter->summary.n_out);
 }
 
-/* --- reasons ---------------------------------------------------------------------------------- */
-
-/* As the event has it: "0/5000 nodes are available: 4203 node is too busy." */
-static void draw_event(const PodPage *page, const ReasonGroup *groups, size_t n) {
-    html_write(page->html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
-    for (size_t i = 0; i < n; i++)
-        html_write(page->html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes,
-            STR_FMT(groups[i].reason));
-    html_write(page->html, ".</samp></p>");
-}
-
-/* Whether the node with this outcome is one of the group; through @ret_rule whose it is. */
-static bool is_of_group(
-    const PodPage *page, const ReasonGroup *group, Outcome outcome, const RuleName **ret_rule) {
-    *ret_rule = past_rule_of(page->filter, outcome);
-    if (outcome.kind != group->kind)
-        return false;
-    return group->kind != OUTCOME_REJECTED ||
-           (*ret_rule && str_eq((*ret_rule)->reason, group->reason));
-}
-
-static const FailedRule *find_failed(const NodeExplanation *node, const RuleName *rule) {
-    for (size_t i = 0; node && rule && i < node->n_failed; i++)
-        if (str_eq(node->failed[i].filter->name, rule->name) &&
-            str_eq(node->failed[i].filter->policy->name, rule->policy))
-            return &node->failed[i];
-    return NULL;
-}
-
-static void draw_others(Html *html, const NodeExplanation *node, const FailedRule *failed) {
-    const char *separator = "";
-
-    for (size_t i = 0; i < node->n_failed; i++) {
-        const Filter *filter = node->failed[i].filter;
-
-        if (&node->failed[i] == failed || filter->policy->is_observed)
-            continue;
-        html_write(
-            html, "%s%.*s/%.*s", separator, STR_FMT(filter->policy->name), STR_FMT(filter->name));
-        separator = ", ";
-    }
-}
-
 static void draw_member(const PodPage *page, Str name, const RuleName *rule) {
     const NodeExplanation *node = pod_explained(page, name);
-    const FailedRule *failed = find_failed(node, rule);
+    const FailedRule *failed = NULL;
     Html *html = page->html;
+    size_t n_others = 0;
 
+    for (size_t i = 0; node && rule && !failed && i < node->n_failed; i++)
+        if (str_eq(node->failed[i].filter->name, rule->name) &&
+            str_eq(node->failed[i].filter->policy->name, rule->policy))
+            failed = &node->failed[i];
     html_write(html, "<tr><th scope='row'>" NODE_LINK "</th><td>", NODE_FMT(name));
     if (failed)
         pod_draw_why(page, node, failed);
     else
         html_text(html, page->view ? STR("–") : STR("no longer kept"));
     html_write(html, "</td><td>");
-    if (node)
-        draw_others(html, node, failed);
+    for (size_t i = 0; node && i < node->n_failed; i++) {
+        const Filter *filter = node->failed[i].filter;
+
+        if (&node->failed[i] != failed && !filter->policy->is_observed)
+            html_write(html, "%s%.*s/%.*s", n_others++ > 0 ? ", " : "",
+                STR_FMT(filter->policy->name), STR_FMT(filter->name));
+    }
     html_write(html, "</td></tr>");
 }
 
@@ -143,11 +104,12 @@ static void draw_members(const PodPage *page, const ReasonGroup *group, const ch
         return;
     widget_table(page->html, id, caption.ptr, "Node|Value and limit then|Also fails");
     for (size_t i = 0; i < size && n < NODES_SHOWN; i++) {
-        const RuleName *rule;
         uint32_t number;
         Outcome outcome = outcomes_at(page->outcomes, i, &number);
+        const RuleName *rule = past_rule_of(page->filter, outcome);
 
-        if (!is_of_group(page, group, outcome, &rule))
+        if (outcome.kind != group->kind ||
+            (group->kind == OUTCOME_REJECTED && !(rule && str_eq(rule->reason, group->reason))))
             continue;
         draw_member(page, page->names[number - 1], rule);
         n++;
@@ -183,28 +145,26 @@ static void draw_reasons(const PodPage *page) {
     if (n == 0)
         return;
     html_write(page->html, "<h3>Reasons, as kubectl describe groups them</h3>");
-    draw_event(page, groups, n);
+    html_write(page->html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
+    for (size_t i = 0; i < n; i++)
+        html_write(page->html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes,
+            STR_FMT(groups[i].reason));
+    html_write(page->html, ".</samp></p>");
     for (size_t i = 0; i < n; i++)
         draw_group(page, &groups[i], i + 1);
-}
-
-/* --- all of it -------------------------------------------------------------------------------- */
-
-static void draw_title(const PodPage *page) {
-    html_write(page->html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
-        page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
-        page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
-    if (page->is_pinned)
-        html_write(page->html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
-            STR_FMT(page->namespace), STR_FMT(page->name));
-    html_close(page->html);
 }
 
 void pod_attempt(const PodPage *page) {
     Html *html = page->html;
 
     html_write(html, "<section id='attempt' data-live>");
-    draw_title(page);
+    html_write(html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
+        page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
+        page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
+    if (page->is_pinned)
+        html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",
+            STR_FMT(page->namespace), STR_FMT(page->name));
+    html_close(html);
     if (!page->filter) {
         html_write(html, "<p>Its filter is no longer kept.</p>");
     } else if (!str_is_empty(page->filter->error)) {

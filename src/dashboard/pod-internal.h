@@ -3,15 +3,13 @@
 /*
  * The parts of a pod's page: page-pod.c puts them together.
  *
- *   pod-story.c    what it comes to, the next retry, all attempts
  *   pod-attempt.c  one attempt: what became of the nodes, reasons grouped
  *   pod-suggestions.c     the least that would have to change
  *   pod-order.c    our order of nodes, and the one that was chosen
  *   pod-node.c     why not node X
  *
- * What is remembered of an attempt says which rule rejected a node; values, limits and score parts
- * are found out anew from the scene it was made on (replay/replayed-decision.h), while that is
- * kept.
+ * The record of an attempt has the rule that rejected each node. Values, limits and score parts are
+ * computed again from its recorded inputs (replay/replayed-decision.h), while these are kept.
  */
 
 #include "base/map.h"
@@ -47,9 +45,6 @@ typedef struct PodPage {
     NominationRecord nomination;
 } PodPage;
 
-void pod_story(const PodPage *page); /* the headline */
-void pod_nomination(const PodPage *page);
-void pod_attempts(const PodPage *page); /* the timeline */
 void pod_attempt(const PodPage *page);
 void pod_suggestions(const PodPage *page);
 void pod_order(const PodPage *page);

@@ -5,54 +5,30 @@
 
 #include "dashboard/pod-internal.h"
 
-static void draw_form(const PodPage *page) {
-    html_write(page->html,
-        "<form class='filter' action='/pod' method='get'><input type='hidden' name='namespace' "
-        "value='%.*s'><input type='hidden' name='name' value='%.*s'>",
-        STR_FMT(page->namespace), STR_FMT(page->name));
-    if (page->is_pinned)
-        html_write(page->html, "<input type='hidden' name='id' value='%zu'>",
-            attempt_first(page->attempt)->id);
-    html_write(page->html,
-        "<label for='node'>Node</label><input id='node' name='node' value='%.*s' "
-        "autocomplete='off' spellcheck='false'><button>Why not?</button></form>",
-        STR_FMT(page->node));
-}
-
-/* --- the answer ------------------------------------------------------------------------------- */
-
 static void draw_verdict(const PodPage *page, Outcome outcome) {
     const RuleName *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
     Html *html = page->html;
 
-    switch (outcome.kind) {
-    case OUTCOME_PASSED:
+    if (outcome.kind == OUTCOME_PASSED)
         html_write(html, "<strong class='good'>✓ passed</strong>");
-        break;
-    case OUTCOME_NARROWED:
+    else if (outcome.kind == OUTCOME_NARROWED)
         html_write(html,
             "<strong class='warn'>⊘ passed, but not returned</strong>: other nodes scored higher "
             "(narrow)");
-        break;
-    case OUTCOME_REJECTED:
+    else if (outcome.kind == OUTCOME_REJECTED)
         html_write(html, "<strong class='bad'>✗ rejected: </strong>%.*s",
             STR_FMT(rule ? rule->reason : STR("by a rule that is no longer recorded")));
-        break;
-    case OUTCOME_UNKNOWN:
+    else if (outcome.kind == OUTCOME_UNKNOWN)
         html_write(
             html, "<strong class='bad'>✗ unknown to berth</strong>: the cluster had no such node");
-        break;
-    case OUTCOME_LATE:
+    else if (outcome.kind == OUTCOME_LATE)
         html_write(html,
             "<strong class='bad'>✗ not evaluated before the deadline, and so rejected</strong>");
-        break;
-    default:
+    else
         html_write(html,
             "<strong class='warn'>⊘ not evaluated by berth</strong>: kube-scheduler did not send "
             "this node. Its own filters rejected it, or it stopped at percentageOfNodesToScore; "
             "kubectl describe pod shows its reasons");
-        break;
-    }
 }
 
 static void draw_needs(const PodPage *page, const NodeExplanation *node, const FailedRule *failed) {
@@ -70,42 +46,37 @@ static void draw_needs(const PodPage *page, const NodeExplanation *node, const F
     html_write(html, ".</p>");
 }
 
-static void draw_failed(
-    const PodPage *page, const NodeExplanation *node, const FailedRule *failed) {
-    const Filter *filter = failed->filter;
-
-    html_write(page->html, "<li><span class='bad'>✗ </span>%.*s " RULE_NOTE "%s%s%s<p>",
-        STR_FMT(filter->reason), RULE_FMT(filter->policy->name, filter->name),
-        filter->policy->is_observed ? " (Observe: not enforced)" : "",
-        failed->is_error ? " (its expression failed, onError: reject)" : "",
-        failed->is_missing ? " (onMissing: reject)" : "");
-    pod_draw_why(page, node, failed);
-    html_close(page->html);
-    draw_needs(page, node, failed);
-    html_close(page->html);
-}
-
-static void draw_rules(const PodPage *page, const NodeExplanation *node) {
-    if (node->n_failed == 0) {
-        html_write(page->html, "<p>It fails no rule.</p>");
-        return;
-    }
-    html_write(page->html, "<h3>Failed rules</h3><ul class='failed'>");
-    for (size_t i = 0; i < node->n_failed; i++)
-        draw_failed(page, node, &node->failed[i]);
-    html_close(page->html);
-}
-
 static void draw_explained(const PodPage *page, const NodeExplanation *node) {
-    draw_rules(page, node);
+    Html *html = page->html;
+
+    if (node->n_failed == 0) {
+        html_write(html, "<p>It fails no rule.</p>");
+    } else {
+        html_write(html, "<h3>Failed rules</h3><ul class='failed'>");
+        for (size_t i = 0; i < node->n_failed; i++) {
+            const FailedRule *failed = &node->failed[i];
+            const Filter *filter = failed->filter;
+
+            html_write(html, "<li><span class='bad'>✗ </span>%.*s " RULE_NOTE "%s%s%s<p>",
+                STR_FMT(filter->reason), RULE_FMT(filter->policy->name, filter->name),
+                filter->policy->is_observed ? " (Observe: not enforced)" : "",
+                failed->is_error ? " (its expression failed, onError: reject)" : "",
+                failed->is_missing ? " (onMissing: reject)" : "");
+            pod_draw_why(page, node, failed);
+            html_close(html);
+            draw_needs(page, node, failed);
+            html_close(html);
+        }
+        html_close(html);
+    }
     if (node->is_scored) {
-        html_write(page->html, "<p>Score %.1f of 100 = ", node->score);
+        html_write(html, "<p>Score %.1f of 100 = ", node->score);
         pod_draw_sum(page, node);
-        html_write(page->html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
+        html_write(html, "; rank %u of %zu among all nodes that pass.</p>", node->rank,
             page->explanation.n_passed);
     }
-    html_write(page->html, "<h3>The node as it was then</h3>");
-    node_facts(page->html, page->view, node->row, "then");
+    html_write(html, "<h3>The node as it was then</h3>");
+    node_facts(html, page->view, node->row, "then");
 }
 
 static void draw_answer(const PodPage *page) {
@@ -126,7 +97,17 @@ static void draw_answer(const PodPage *page) {
 
 void pod_node(const PodPage *page) {
     widget_section(page->html, "why-not", "Why not another node?");
-    draw_form(page);
+    html_write(page->html,
+        "<form class='filter' action='/pod' method='get'><input type='hidden' name='namespace' "
+        "value='%.*s'><input type='hidden' name='name' value='%.*s'>",
+        STR_FMT(page->namespace), STR_FMT(page->name));
+    if (page->is_pinned)
+        html_write(page->html, "<input type='hidden' name='id' value='%zu'>",
+            attempt_first(page->attempt)->id);
+    html_write(page->html,
+        "<label for='node'>Node</label><input id='node' name='node' value='%.*s' "
+        "autocomplete='off' spellcheck='false'><button>Why not?</button></form>",
+        STR_FMT(page->node));
     if (!str_is_empty(page->node))
         draw_answer(page);
     html_close(page->html);

@@ -1,8 +1,5 @@
-/*
- * Why it went where it went: our order of the nodes that passed, with the parts of their scores,
- * and where in it the chosen one is. The last word is kube-scheduler's, which adds its own scores;
- * what can be said of those is how much they outweighed ours at least.
- */
+/* Why a node was chosen: the nodes that passed, by berth's score, and the rank of the chosen one.
+ * kube-scheduler adds scores that berth does not know: only a lower bound of these is shown. */
 
 #include <stdlib.h>
 
@@ -12,7 +9,7 @@
 #define BEST_SHOWN 10u
 #define PARTS_MAX 64u
 
-/* kube-scheduler's default weight of an extender. */
+/* The configured weight is not known here: 1 is the lowest that kube-scheduler accepts. */
 #define WEIGHT 1
 
 typedef struct RankedNode {
@@ -29,9 +26,7 @@ typedef struct Order {
     const RankedNode *chosen; /* NULL: not known */
 } Order;
 
-/* --- nodes that passed ------------------------------------------------------------------------ */
-
-/* By our own score, if known, else by the score in the reply; narrowed nodes come last. */
+/* By berth's exact score, if known, else by the score in the reply; narrowed nodes come last. */
 static int compare_ranked(const void *a, const void *b) {
     const RankedNode *x = a, *y = b;
 
@@ -44,31 +39,13 @@ static int compare_ranked(const void *a, const void *b) {
     return str_cmp(x->node, y->node);
 }
 
-static bool is_equal(const RankedNode *a, const RankedNode *b) {
-    if (a->is_narrowed != b->is_narrowed)
-        return false;
-    return a->explained && b->explained ? a->explained->score == b->explained->score
-                                        : a->wire == b->wire;
-}
-
-static int wire_of(const PodPage *page, Str node, const NodeExplanation *explained) {
-    const Outcomes *asked = page->attempt->verbs[VERB_PRIORITIZE].outcomes;
-    Decisions *decisions = page->context->api->decisions;
-    Outcome outcome = {0};
-
-    if (asked)
-        outcome = outcomes_find(asked, decisions_number(decisions, asked, node));
-    if (outcome.has_score)
-        return outcome.score;
-    return explained && explained->is_scored ? (int)explained->wire_score : -1;
-}
-
 static size_t collect(const PodPage *page, RankedNode *ret) {
+    const Outcomes *asked = page->attempt->verbs[VERB_PRIORITIZE].outcomes;
     size_t size = outcomes_size(page->outcomes), n = 0;
 
     for (size_t i = 0; i < size; i++) {
         uint32_t number;
-        Outcome outcome = outcomes_at(page->outcomes, i, &number);
+        Outcome outcome = outcomes_at(page->outcomes, i, &number), sent = {0};
         const NodeExplanation *explained;
         Str name;
 
@@ -76,10 +53,16 @@ static size_t collect(const PodPage *page, RankedNode *ret) {
             continue;
         name = page->names[number - 1];
         explained = pod_explained(page, name);
+        explained = explained && explained->is_scored ? explained : NULL;
+        if (asked)
+            sent =
+                outcomes_find(asked, decisions_number(page->context->api->decisions, asked, name));
         ret[n++] = (RankedNode){
             .node = name,
-            .explained = explained && explained->is_scored ? explained : NULL,
-            .wire = wire_of(page, name, explained),
+            .explained = explained,
+            .wire = sent.has_score ? (int)sent.score
+                    : explained    ? (int)explained->wire_score
+                                   : -1,
             .is_narrowed = outcome.kind == OUTCOME_NARROWED,
         };
     }
@@ -97,27 +80,17 @@ static bool make_order(const PodPage *page, Order *ret) {
     qsort(ret->items, ret->n, sizeof(*ret->items), compare_ranked);
     for (size_t i = 0; i < ret->n; i++) {
         RankedNode *item = &ret->items[i];
+        const RankedNode *before = i > 0 ? item - 1 : NULL;
+        bool is_equal = before && before->is_narrowed == item->is_narrowed &&
+                        (before->explained && item->explained
+                                ? before->explained->score == item->explained->score
+                                : before->wire == item->wire);
 
-        item->rank = i > 0 && is_equal(item, item - 1) ? (item - 1)->rank : i + 1;
+        item->rank = is_equal ? before->rank : i + 1;
         if (chosen.len > 0 && str_eq(item->node, chosen))
             ret->chosen = item;
     }
     return true;
-}
-
-/* --- one node's score ------------------------------------------------------------------------- */
-
-static size_t make_parts(const PodPage *page, const NodeExplanation *node, BarPart *ret) {
-    const Explanation *explanation = &page->explanation;
-    size_t n = 0;
-
-    for (; n < explanation->n_scores && n < PARTS_MAX; n++)
-        ret[n] = (BarPart){
-            .label = explanation->scores[n]->name,
-            .value = node->parts[n].contribution,
-            .colour = (unsigned)(n % WIDGET_COLOURS) + 1,
-        };
-    return n;
 }
 
 /* "node-1: 87.0 = 50.0 spread + …, rank 1 of 312" */
@@ -135,8 +108,6 @@ static void draw_score_line(const PodPage *page, const Order *order, const Ranke
     }
     html_write(html, ", rank %zu of %zu", ranked->rank, order->n);
 }
-
-/* --- the chosen node -------------------------------------------------------------------------- */
 
 static void draw_outweighed(
     const PodPage *page, const RankedNode *first, const RankedNode *chosen) {
@@ -158,20 +129,16 @@ static void draw_outweighed(
     html_close(html);
 }
 
-static void draw_chosen(const PodPage *page, const Order *order) {
-    html_write(page->html, "<p class='answer'>Chosen: ");
-    draw_score_line(page, order, order->chosen);
-    html_write(page->html, "%s</p>", order->chosen->rank == 1 ? ": berth's first choice." : ".");
-    if (order->chosen->rank > 1)
-        draw_outweighed(page, &order->items[0], order->chosen);
-}
-
 static void draw_verdict(const PodPage *page, const Order *order) {
     Str chosen = pod_chosen(page);
     Html *html = page->html;
 
     if (order->chosen) {
-        draw_chosen(page, order);
+        html_write(html, "<p class='answer'>Chosen: ");
+        draw_score_line(page, order, order->chosen);
+        html_write(html, "%s</p>", order->chosen->rank == 1 ? ": berth's first choice." : ".");
+        if (order->chosen->rank > 1)
+            draw_outweighed(page, &order->items[0], order->chosen);
     } else if (chosen.len > 0) {
         html_write(html,
             "<p>The pod went to " NODE_LINK
@@ -185,21 +152,10 @@ static void draw_verdict(const PodPage *page, const Order *order) {
             "<p>Only one node passed: kube-scheduler takes it without requesting scores.</p>");
 }
 
-static void draw_share(const PodPage *page) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(512);
-
-    if (!page->view || page->explanation.n_scores == 0)
-        return;
-    score_share_print(page->explanation.wire_max, WEIGHT, &text);
-    html_write(page->html, "<p class='quiet'>berth's share of the total score: %.*s.</p>",
-        STR_FMT(buf_str(&text)));
-}
-
-/* --- the table -------------------------------------------------------------------------------- */
-
 static void draw_ranked(const PodPage *page, const Order *order, const RankedNode *ranked) {
     BarPart parts[PARTS_MAX];
     Html *html = page->html;
+    size_t n = 0;
 
     html_open(html, "tr");
     if (ranked == order->chosen)
@@ -214,24 +170,19 @@ static void draw_ranked(const PodPage *page, const Order *order, const RankedNod
     if (ranked->explained)
         html_write(html, "%.1f", ranked->explained->score);
     html_write(html, "</td><td>");
+    for (; ranked->explained && n < page->explanation.n_scores && n < PARTS_MAX; n++)
+        parts[n] = (BarPart){
+            .label = page->explanation.scores[n]->name,
+            .value = ranked->explained->parts[n].contribution,
+            .colour = (unsigned)n + 1,
+        };
     if (ranked->explained)
-        widget_bar(html, parts, make_parts(page, ranked->explained, parts), 100);
+        widget_bar(html, parts, n, 100);
     html_write(html, "</td></tr>");
 }
 
-static void draw_table(const PodPage *page, const Order *order) {
-    widget_table(page->html, "order-table", "Nodes by berth's score",
-        "#Rank|Node|#Score sent|#Score of 100|Parts");
-    for (size_t i = 0; i < order->n && i < BEST_SHOWN; i++)
-        draw_ranked(page, order, &order->items[i]);
-    if (order->chosen && order->chosen >= order->items + BEST_SHOWN)
-        draw_ranked(page, order, order->chosen);
-    widget_table_end(page->html);
-    if (order->n > BEST_SHOWN)
-        html_write(page->html, "<p>The best %u of %zu that passed.</p>", BEST_SHOWN, order->n);
-}
-
 void pod_order(const PodPage *page) {
+    _cleanup_(buf_done) Buf share = BUF_INIT(512);
     Html *html = page->html;
     Order order;
 
@@ -242,8 +193,20 @@ void pod_order(const PodPage *page) {
         html_write(html, "<p>The nodes that passed are no longer kept.</p>");
     } else {
         draw_verdict(page, &order);
-        draw_share(page);
-        draw_table(page, &order);
+        if (page->view && page->explanation.n_scores > 0) {
+            score_share_print(page->explanation.wire_max, WEIGHT, &share);
+            html_write(html, "<p class='quiet'>berth's share of the total score: %.*s.</p>",
+                STR_FMT(buf_str(&share)));
+        }
+        widget_table(html, "order-table", "Nodes by berth's score",
+            "#Rank|Node|#Score sent|#Score of 100|Parts");
+        for (size_t i = 0; i < order.n && i < BEST_SHOWN; i++)
+            draw_ranked(page, &order, &order.items[i]);
+        if (order.chosen && order.chosen >= order.items + BEST_SHOWN)
+            draw_ranked(page, &order, order.chosen);
+        widget_table_end(html);
+        if (order.n > BEST_SHOWN)
+            html_write(html, "<p>The best %u of %zu that passed.</p>", BEST_SHOWN, order.n);
     }
     html_close(html);
 }

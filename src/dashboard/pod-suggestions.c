@@ -34,30 +34,20 @@ static bool is_rejected(const PodPage *page, const NodeExplanation *node) {
            page->kinds[node - page->explanation.nodes] == OUTCOME_REJECTED;
 }
 
-/* --- one node --------------------------------------------------------------------------------- */
-
-static bool as_number(CelValue value, double *ret) {
-    switch (value.kind) {
-    case CEL_INT:
-        *ret = (double)value.i;
-        return true;
-    case CEL_UINT:
-        *ret = (double)value.u;
-        return true;
-    case CEL_DOUBLE:
-        *ret = value.d;
-        return true;
-    default:
-        return false;
-    }
+/* NaN: it is none. */
+static double as_number(CelValue value) {
+    return value.kind == CEL_INT      ? (double)value.i
+           : value.kind == CEL_UINT   ? (double)value.u
+           : value.kind == CEL_DOUBLE ? value.d
+                                      : (double)NAN;
 }
 
 static double remedy_size(const Remedy *remedy) {
-    double has, wanted, larger;
+    double has = as_number(remedy->has), wanted = as_number(remedy->value);
+    double larger = fmax(fabs(has), fabs(wanted));
 
-    if (!as_number(remedy->has, &has) || !as_number(remedy->value, &wanted))
+    if (isnan(has) || isnan(wanted))
         return 1;
-    larger = fmax(fabs(has), fabs(wanted));
     return larger > 0 ? fmin(fabs(wanted - has) / larger, 1) : 0;
 }
 
@@ -85,8 +75,6 @@ static bool find_suggestion(
     }
     return ret->n_remedies > 0;
 }
-
-/* --- the best --------------------------------------------------------------------------------- */
 
 static bool is_smaller(const Suggestion *a, const Suggestion *b) {
     return a->n_remedies != b->n_remedies ? a->n_remedies < b->n_remedies : a->size < b->size;
@@ -135,8 +123,6 @@ static void find_suggestions(const PodPage *page, Suggestions *found) {
     }
     qsort(found->items, found->n, sizeof(*found->items), compare_suggestions);
 }
-
-/* --- drawing ---------------------------------------------------------------------------------- */
 
 static void draw_suggestions(const PodPage *page, const Suggestions *found) {
     html_write(page->html, "<p>Any one of these, with everything else unchanged:</p><ul>");

@@ -16,8 +16,6 @@
 #define LINE_WIDTH 600
 #define LINE_HEIGHT 80
 
-/* --- paragraphs and sections ------------------------------------------------------------------ */
-
 void widget_section(Html *html, const char *id, const char *title) {
     html_write(html, "<section id='%s' data-live><h2>%s</h2>", id, title);
 }
@@ -33,16 +31,31 @@ void widget_command(Html *html, Str command) {
         STR_FMT(buf_str(&shown)));
 }
 
+void widget_shell(
+    Html *html, const char *command, const Str *words, size_t n, const Server *server) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(COMMAND_MAX);
+    char url[SERVER_URL_MAX];
+
+    buf_append(&text, str_from_c(command));
+    for (size_t i = 0; i < n; i++) {
+        if (!words[i].ptr)
+            continue;
+        buf_append_char(&text, ' ');
+        shell_word(&text, words[i]);
+    }
+    if (server)
+        buf_printf(&text, " --server %s", server_url(server, url));
+    widget_command(html, buf_str(&text));
+}
+
 void widget_curl(Html *html, const Server *server, const char *path) {
-    _cleanup_(buf_done) Buf url = BUF_INIT(COMMAND_MAX), command = BUF_INIT(COMMAND_MAX);
+    _cleanup_(buf_done) Buf url = BUF_INIT(COMMAND_MAX);
     char base[SERVER_URL_MAX];
 
     if (!server)
         return;
     buf_printf(&url, "%s%s", server_url(server, base), path);
-    buf_append(&command, STR("curl -s "));
-    shell_word(&command, buf_str(&url));
-    widget_command(html, buf_str(&command));
+    widget_shell(html, "curl -s", (Str[]){buf_str(&url)}, 1, NULL);
 }
 
 void widget_empty(Html *html, const char *what, const char *next) {
@@ -73,8 +86,6 @@ unsigned widget_no_memory(Html *html, const char *what) {
     widget_empty(html, text, "Try again later.");
     return 503;
 }
-
-/* --- tables ----------------------------------------------------------------------------------- */
 
 void widget_table(Html *html, const char *id, const char *caption, const char *columns) {
     Str rest = str_from_c(columns), column;
@@ -107,9 +118,7 @@ void widget_option(Html *html, Str value, Str text, bool is_selected) {
     html_write(html, "%.*s</option>", STR_FMT(text));
 }
 
-/* --- bars ------------------------------------------------------------------------------------- */
-
-/* 87, 87.5: as a person would write it. */
+/* 87, 87.5: as users would write it. */
 static void append_value(Html *html, double value) {
     if (isfinite(value) && value >= 0 && value < 1e15 && value == floor(value))
         html_count(html, (uint64_t)value);
@@ -129,17 +138,11 @@ static void draw_rect(Html *html, int x, int width, int height, unsigned colour)
         width, height, (colour + WIDGET_COLOURS - 1) % WIDGET_COLOURS + 1);
 }
 
-/* Where a part ends, on a bar of BAR_WIDTH. */
-static int bar_place(double sum, double whole) {
-    double place = whole > 0 ? sum / whole * BAR_WIDTH : 0;
-
-    return place >= BAR_WIDTH ? BAR_WIDTH : place > 0 ? (int)(place + 0.5) : 0;
-}
-
-static void draw_bar(Html *html, const BarPart *parts, size_t n, double whole) {
-    double sum = 0;
+void widget_bar(Html *html, const BarPart *parts, size_t n, double whole) {
+    double sum = 0, place;
     int from = 0;
 
+    html_write(html, "<div class='bars'>");
     open_svg(html, "bar", BAR_WIDTH, BAR_HEIGHT);
     for (size_t i = 0; i < n; i++) {
         int to;
@@ -147,55 +150,24 @@ static void draw_bar(Html *html, const BarPart *parts, size_t n, double whole) {
         if (!(parts[i].value > 0))
             continue;
         sum += parts[i].value;
-        to = bar_place(sum, whole);
+        place = whole > 0 ? sum / whole * BAR_WIDTH : 0;
+        to = place >= BAR_WIDTH ? BAR_WIDTH : (int)(place + 0.5);
         if (to > from)
             draw_rect(html, from, to - from, BAR_HEIGHT, parts[i].colour);
         from = to;
     }
-    html_close(html);
-}
-
-static void draw_key(Html *html, const BarPart *part) {
-    html_open(html, "li");
-    open_svg(html, "swatch", 20, 20);
-    draw_rect(html, 0, 20, 20, part->colour);
-    html_write(html, "</svg> <b>");
-    append_value(html, part->value);
-    html_write(html, "</b> %.*s</li>", STR_FMT(part->label));
-}
-
-void widget_bar(Html *html, const BarPart *parts, size_t n, double whole) {
-    html_write(html, "<div class='bars'>");
-    draw_bar(html, parts, n, whole);
-    html_write(html, "<ul class='legend'>");
-    for (size_t i = 0; i < n; i++)
-        draw_key(html, &parts[i]);
+    html_write(html, "</svg><ul class='legend'>");
+    for (size_t i = 0; i < n; i++) {
+        html_open(html, "li");
+        open_svg(html, "swatch", 20, 20);
+        draw_rect(html, 0, 20, 20, parts[i].colour);
+        html_write(html, "</svg> <b>");
+        append_value(html, parts[i].value);
+        html_write(html, "</b> %.*s</li>", STR_FMT(parts[i].label));
+    }
     if (n == 0)
         html_write(html, "<li>nothing</li>");
     html_write(html, "</ul></div>");
-}
-
-/* --- lines ------------------------------------------------------------------------------------ */
-
-typedef struct LineRange {
-    double highest, last; /* NaN: none */
-    size_t n_known;
-} LineRange;
-
-static LineRange line_range(const LineChart *line) {
-    LineRange range = {.highest = (double)NAN, .last = (double)NAN};
-
-    for (size_t i = 0; i < line->n; i++) {
-        double value = line->values[i];
-
-        if (!isfinite(value))
-            continue;
-        range.n_known++;
-        range.last = value;
-        if (!(range.highest >= value))
-            range.highest = value;
-    }
-    return range;
 }
 
 /* A point alone between gaps is a short stroke, to be visible. */
@@ -213,15 +185,6 @@ static void append_path(Buf *out, const LineChart *line, double highest) {
     }
 }
 
-static void draw_line(Html *html, const LineChart *line, double highest) {
-    _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
-
-    append_path(&path, line, highest);
-    open_svg(html, "line", LINE_WIDTH, LINE_HEIGHT);
-    html_write(html, "<path d='%.*s' fill='none' vector-effect='non-scaling-stroke'></path></svg>",
-        STR_FMT(buf_str(&path)));
-}
-
 static void draw_figure(Html *html, const char *what, double value, const char *unit) {
     html_write(html, "%s <b>", what);
     if (unit && strcmp(unit, "ms") == 0) {
@@ -235,17 +198,27 @@ static void draw_figure(Html *html, const char *what, double value, const char *
 }
 
 void widget_line(Html *html, const LineChart *line) {
-    LineRange range = line_range(line);
+    _cleanup_(buf_done) Buf path = BUF_INIT(html->out->ceiling);
+    double highest = (double)NAN, last = (double)NAN; /* no value */
 
+    for (size_t i = 0; i < line->n; i++) {
+        if (!isfinite(line->values[i]))
+            continue;
+        last = line->values[i];
+        highest = fmax(highest, last);
+    }
     html_write(html, "<figure class='line'>");
-    if (range.n_known > 0)
-        draw_line(html, line, range.highest);
-    html_write(html, "<figcaption><span class='label'>%s</span>", line->label);
-    if (range.n_known == 0) {
-        html_write(html, ": no data yet");
+    if (isnan(last)) {
+        html_write(html, "<figcaption><span class='label'>%s</span>: no data yet", line->label);
     } else {
-        draw_figure(html, ": last", range.last, line->unit);
-        draw_figure(html, ", highest", range.highest, line->unit);
+        append_path(&path, line, highest);
+        open_svg(html, "line", LINE_WIDTH, LINE_HEIGHT);
+        html_write(html,
+            "<path d='%.*s' fill='none' vector-effect='non-scaling-stroke'></path></svg>"
+            "<figcaption><span class='label'>%s</span>",
+            STR_FMT(buf_str(&path)), line->label);
+        draw_figure(html, ": last", last, line->unit);
+        draw_figure(html, ", highest", highest, line->unit);
     }
     html_write(html, "</figcaption></figure>");
 }

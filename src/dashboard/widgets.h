@@ -16,6 +16,11 @@ void widget_section(Html *html, const char *id, const char *title);
 /* A command to copy: <div class="command"> with <pre><code> and a button that JavaScript shows. */
 void widget_command(Html *html, Str command);
 
+/* A command with @words, quoted where a shell needs that (a NULL pointer is left out), and --server
+ * of @server, unless that is NULL. */
+void widget_shell(
+    Html *html, const char *command, const Str *words, size_t n, const Server *server);
+
 /* A curl command for @path of @server ("/api/v1/changes"); nothing where there is no server. */
 void widget_curl(Html *html, const Server *server, const char *path);
 
@@ -46,8 +51,6 @@ void widget_table(Html *html, const char *id, const char *caption, const char *c
 void widget_table_end(Html *html);
 
 void widget_option(Html *html, Str value, Str text, bool is_selected);
-
-/* --- charts ----------------------------------------------------------------------------------- */
 
 #define WIDGET_COLOURS 8u /* of the palette: patterns fill-1 to fill-8 of the frame */
 

@@ -12,35 +12,11 @@
 #define MARKS_BUDGET ((size_t)64 * 1024)
 
 bool annotator_is_needed(const Program *rules) {
-    for (size_t i = 0; i < rules->n_gauges; i++)
-        if (rules->gauges[i].source == GAUGE_ANNOTATION)
-            return true;
-    return false;
-}
+    size_t i = 0;
 
-/* Local time in @zone. LoadZones converts only from local time to UTC, so @sec is taken as local
- * time to find the offset. */
-static int64_t local_sec(const LoadZones *zones, Str zone, int64_t sec) {
-    int64_t utc_sec;
-
-    if (str_is_empty(zone) || !zones || !zones->to_utc(zones, zone, sec, &utc_sec))
-        return sec;
-    return sec + (sec - utc_sec);
-}
-
-static Str print_value(
-    const Gauge *gauge, double value, const LoadZones *zones, int64_t now_nsec, Arena *arena) {
-    _cleanup_(buf_done) Buf time = BUF_INIT(64);
-
-    calendar_print(local_sec(zones, gauge->zone, now_nsec / NSEC_PER_SEC), 0, &time);
-    return arena_printf(arena, "%.5f,%.*s", value, STR_FMT(buf_str(&time)));
-}
-
-static bool has_mark(const AddedAnnotation *changes, size_t n, Str key) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(changes[i].key, key))
-            return true;
-    return false;
+    while (i < rules->n_gauges && rules->gauges[i].source != GAUGE_ANNOTATION)
+        i++;
+    return i < rules->n_gauges;
 }
 
 static int mark_node(
@@ -49,17 +25,27 @@ static int mark_node(
     size_t n = 0;
 
     for (size_t i = 0; i < view->program->n_gauges && n < ELEMENTS_OF(changes); i++) {
+        _cleanup_(buf_done) Buf time = BUF_INIT(64);
+        const LoadZones *zones = view->measured.zones;
         const Gauge *gauge = &view->program->gauges[i];
         Usage usage = usage_of_gauge(gauge);
+        int64_t sec = now_nsec / NSEC_PER_SEC, utc_sec;
         double value;
+        size_t k = 0;
 
-        if (gauge->source != GAUGE_ANNOTATION || has_mark(changes, n, gauge->annotation))
+        while (k < n && !str_eq(changes[k].key, gauge->annotation))
+            k++;
+        if (gauge->source != GAUGE_ANNOTATION || k < n)
             continue;
         value = usage_measure(&usage, view->table, row, now_nsec);
         if (isnan(value)) /* a node that is not ready keeps its last value, which becomes stale */
             return 0;
+        /* Zones convert only from local time to UTC: the offset is that of @sec as local time. */
+        if (!str_is_empty(gauge->zone) && zones && zones->to_utc(zones, gauge->zone, sec, &utc_sec))
+            sec += sec - utc_sec;
+        calendar_print(sec, 0, &time);
         changes[n++] = (AddedAnnotation){.key = gauge->annotation,
-            .value = print_value(gauge, value, view->measured.zones, now_nsec, arena)};
+            .value = arena_printf(arena, "%.5f,%.*s", value, STR_FMT(buf_str(&time)))};
     }
     if (arena_has_failed(arena))
         return -ENOMEM;

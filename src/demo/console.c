@@ -3,13 +3,14 @@
 #include "demo/console.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/utf8.h"
+#include "base/visible.h"
 
 void console_done(Console *console) {
     buf_done(&console->text);
@@ -62,10 +63,14 @@ void console_print(Console *console, Style style, const char *format, ...) {
     free(text);
 }
 
-void console_sayv(
-    Console *console, Style style, const char *lead, const char *format, va_list arguments) {
-    char *text = format_text(console, format, arguments);
+void console_say(Console *console, Style style, const char *lead, const char *format, ...) {
+    va_list arguments;
+    char *text;
 
+    va_start(arguments, format);
+    text = format_text(console, format, arguments);
+    va_end(arguments);
+    console_clear_status(console);
     if (style != STYLE_PLAIN)
         console_paint(console, style);
     console_paragraph(console, lead, str_from_c(text));
@@ -75,28 +80,12 @@ void console_sayv(
 }
 
 void console_paragraph(Console *console, const char *lead, Str text) {
-    size_t indent = utf8_count(str_from_c(lead)), column = indent;
+    size_t indent = visible_width(str_from_c(lead));
     bool is_narrow = console->is_live && console_width() < CONSOLE_COLUMNS;
     size_t width = is_narrow ? console_width() : CONSOLE_COLUMNS;
-    bool is_first = true;
-    Str word;
 
     buf_append(&console->text, str_from_c(lead));
-    while (str_split(&text, ' ', &word)) {
-        size_t n = utf8_count(word);
-
-        if (!is_first && column + 1 + n > width) {
-            buf_append_char(&console->text, '\n');
-            buf_append_repeat(&console->text, ' ', indent);
-            column = indent;
-        } else if (!is_first) {
-            buf_append_char(&console->text, ' ');
-            column++;
-        }
-        buf_append(&console->text, word);
-        column += n;
-        is_first = false;
-    }
+    (void)visible_append_words(&console->text, text, indent, indent, width);
     buf_append_char(&console->text, '\n');
 }
 

@@ -5,8 +5,6 @@
  * and the last line may be a status line that is replaced.
  */
 
-#include <stdarg.h>
-
 #include "base/buf.h"
 
 #define CONSOLE_TEXT_MAX ((size_t)256 * 1024)
@@ -41,9 +39,9 @@ void console_painted(Console *console, Style style, size_t width, Str word);
 __attribute__((format(printf, 3, 4))) void console_print(
     Console *console, Style style, const char *format, ...);
 
-/* The same wrapped, as by console_paragraph(). */
-__attribute__((format(printf, 4, 0))) void console_sayv(
-    Console *console, Style style, const char *lead, const char *format, va_list arguments);
+/* The same wrapped, as by console_paragraph(), in place of the status line. */
+__attribute__((format(printf, 4, 5))) void console_say(
+    Console *console, Style style, const char *lead, const char *format, ...);
 
 /* @text wrapped at CONSOLE_COLUMNS or the terminal's width, the first line after @lead, the others
  * indented as much. */

@@ -4,14 +4,14 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/map.h"
+#include "base/thread.h"
+#include "base/vec.h"
 #include "cluster/store.h"
-#include "demo/json-put.h"
 #include "scheduler/queues.h"
 #include "json/read.h"
 
@@ -52,8 +52,7 @@ struct DemoCluster {
     int64_t now_sec, begun_sec;
     PodMaker maker;
 
-    DemoPod **pods; /* oldest first */
-    size_t n_pods, size;
+    VEC(DemoPod *) pods; /* oldest first */
     PendingQueue pending;
     size_t n_ended, n_deleted;
     PendingPodDeleted *deleted; /* NULL: none */
@@ -67,22 +66,15 @@ struct DemoCluster {
 
 /* A new pod, which is not yet in the queue; NULL: no memory. */
 static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
-    DemoPod *pod;
+    DemoPod *pod = calloc(1, sizeof(*pod));
 
-    if (cluster->n_pods == cluster->size) {
-        size_t size = cluster->size ? cluster->size * 2 : 256;
-        DemoPod **pods = reallocarray(cluster->pods, size, sizeof(void *));
-
-        if (!pods)
-            return NULL;
-        cluster->pods = pods;
-        cluster->size = size;
-    }
-    pod = calloc(1, sizeof(*pod));
     if (!pod)
         return NULL;
+    if (!VEC_ADD(&cluster->pods, cluster->arena, pod)) {
+        free(pod);
+        return NULL;
+    }
     pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->rng, pod);
-    cluster->pods[cluster->n_pods++] = pod;
     return pod;
 }
 
@@ -101,18 +93,6 @@ static int write_node(const DemoCluster *cluster, size_t number, NodeChanges cha
     return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
 }
 
-static int make_node(DemoCluster *cluster, size_t number) {
-    DemoNode *node = &cluster->nodes[number];
-    int r;
-
-    node->rng = cluster->rng;
-    r = write_node(cluster, number, (NodeChanges){0}, &cluster->rng, cluster->arena, node);
-    if (r < 0)
-        return r;
-    node->name = node->model.name;
-    return map_add(&cluster->index, node->name, (uint32_t)number);
-}
-
 /* A pod that ran on the node before the demo began. 0, or -ENOMEM. */
 static int add_running_pod(DemoCluster *cluster, const Workload *workload, const DemoNode *node) {
     DemoPod *pod = add_pod(cluster, workload);
@@ -129,7 +109,7 @@ static int add_running_pod(DemoCluster *cluster, const Workload *workload, const
 static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Workload *workload,
     size_t percent, int64_t *cpu) {
     const Resources *allocatable = &node->model.allocatable;
-    const Resources *requests = &pod_maker_template(&cluster->maker, workload, 0)->pod.requests;
+    const Resources *requests = &workload->templates[0].pod.requests;
     size_t n = rng_between(&cluster->rng, 0, workload->home_max);
     int64_t gpus = resources_get(allocatable, STR(DEMO_GPU));
     int64_t cpu_max = resources_get(allocatable, STR("cpu")) / 100 * (int64_t)percent;
@@ -147,26 +127,14 @@ static int load_node_with(DemoCluster *cluster, const DemoNode *node, const Work
 
 static int load_node(DemoCluster *cluster, size_t number) {
     size_t percent = rng_between(&cluster->rng, LOAD_MIN, LOAD_MAX);
+    const DemoWorkloads *all = &cluster->maker.workloads;
     int64_t cpu = 0;
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < n_workloads; i++)
-        if (workloads[i].home == demo_node_pool(number) && !workloads[i].is_fixed)
-            r = load_node_with(cluster, &cluster->nodes[number], &workloads[i], percent, &cpu);
+    for (size_t i = 0; r == 0 && i < all->n; i++)
+        if (str_is(all->items[i].home, demo_node_pool_name(number)))
+            r = load_node_with(cluster, &cluster->nodes[number], &all->items[i], percent, &cpu);
     return r;
-}
-
-/* GPUs that new pods can get. */
-static size_t count_gpus(const DemoCluster *cluster) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < cluster->n_nodes; i++) {
-        const Node *node = &cluster->nodes[i].model;
-
-        if (node->is_ready && !node->is_unschedulable)
-            n += (size_t)resources_get(&node->allocatable, STR(DEMO_GPU));
-    }
-    return n;
 }
 
 /* Ticks that a pod of @workload lives at most. */
@@ -175,21 +143,26 @@ static uint64_t life_max(const DemoCluster *cluster, const Workload *workload) {
                               : cluster->life_span * 2 * workload->life_span / 100;
 }
 
-static uint64_t at_least(uint64_t n, uint64_t least) {
-    return n < least ? least : n;
-}
-
 /* The number of pods is stable if an average pod lives for as many ticks as there are pods. Initial
  * pods are part of the way through their life. */
 static void set_ends(DemoCluster *cluster) {
-    uint64_t n_gpus = count_gpus(cluster) * GPUS_USED_PERCENT / 100;
+    const Workload *training = demo_workloads_find(&cluster->maker.workloads, STR("training"));
+    uint64_t n_gpus = 0; /* that new pods can get */
 
-    cluster->life_span = at_least(cluster->n_pods, LIFE_MIN);
-    cluster->gpu_life_span = at_least(
-        n_gpus * WORKLOAD_SHARES / workload_named("training")->share * 4 / 5, GPU_LIFE_MIN);
-    for (size_t i = 0; i < cluster->n_pods; i++)
-        cluster->pods[i]->ends_at =
-            rng_between(&cluster->rng, 1, (size_t)life_max(cluster, cluster->pods[i]->workload));
+    for (size_t i = 0; i < cluster->n_nodes; i++) {
+        const Node *node = &cluster->nodes[i].model;
+
+        if (node->is_ready && !node->is_unschedulable)
+            n_gpus += (uint64_t)resources_get(&node->allocatable, STR(DEMO_GPU));
+    }
+    n_gpus = n_gpus * GPUS_USED_PERCENT / 100;
+    cluster->life_span = cluster->pods.n > LIFE_MIN ? cluster->pods.n : LIFE_MIN;
+    cluster->gpu_life_span = n_gpus * WORKLOAD_SHARES / training->share * 4 / 5;
+    if (cluster->gpu_life_span < GPU_LIFE_MIN)
+        cluster->gpu_life_span = GPU_LIFE_MIN;
+    for (size_t i = 0; i < cluster->pods.n; i++)
+        cluster->pods.items[i]->ends_at = rng_between(
+            &cluster->rng, 1, (size_t)life_max(cluster, cluster->pods.items[i]->workload));
 }
 
 /* The pod has a node: adds it to the store. 0, or -ENOMEM. */
@@ -199,25 +172,26 @@ static int show_pod(DemoCluster *cluster, const DemoPod *pod) {
     return r == STORE_BOUND ? 0 : error_fold(r);
 }
 
-static int fill_store(DemoCluster *cluster) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
-        r = error_fold(store_apply_node(cluster->store, &cluster->nodes[i].model));
-    for (size_t i = 0; r == 0 && i < cluster->n_pods; i++)
-        r = show_pod(cluster, cluster->pods[i]);
-    return r;
-}
-
 static int populate(DemoCluster *cluster) {
     int r = pod_maker_init(&cluster->maker, cluster->arena);
 
-    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
-        r = make_node(cluster, i);
+    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++) {
+        DemoNode *node = &cluster->nodes[i];
+
+        node->rng = cluster->rng;
+        r = write_node(cluster, i, (NodeChanges){0}, &cluster->rng, cluster->arena, node);
+        node->name = node->model.name;
+        if (r == 0)
+            r = map_add(&cluster->index, node->name, (uint32_t)i);
+    }
     for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
         r = load_node(cluster, i);
     set_ends(cluster);
-    return r < 0 ? r : fill_store(cluster);
+    for (size_t i = 0; r == 0 && i < cluster->n_nodes; i++)
+        r = error_fold(store_apply_node(cluster->store, &cluster->nodes[i].model));
+    for (size_t i = 0; r == 0 && i < cluster->pods.n; i++)
+        r = show_pod(cluster, cluster->pods.items[i]);
+    return r;
 }
 
 int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster **ret) {
@@ -234,39 +208,33 @@ int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster
     cluster->index = MAP_INIT;
     cluster->store = store_new();
     cluster->arena = arena_new(BUDGET);
-    if (!cluster->store || !cluster->arena)
-        return -ENOMEM;
     cluster->n_nodes = n_nodes;
-    cluster->nodes = ARENA_ARRAY(cluster->arena, DemoNode, n_nodes);
-    if (!cluster->nodes)
-        return -ENOMEM;
-    r = populate(cluster);
+    if (cluster->arena)
+        cluster->nodes = ARENA_ARRAY(cluster->arena, DemoNode, n_nodes);
+    r = cluster->store && cluster->nodes ? populate(cluster) : -ENOMEM;
     if (r < 0)
         return r;
     *ret = TAKE_PTR(cluster);
     return 0;
 }
 
-/* GPUs of the node that no pod uses. */
-static int64_t free_gpus(const DemoCluster *cluster, const DemoNode *node) {
-    int64_t n = resources_get(&node->model.allocatable, STR(DEMO_GPU));
-
-    for (size_t i = 0; n > 0 && i < cluster->n_pods; i++)
-        if (str_eq(cluster->pods[i]->model.node_name, node->name))
-            n -= cluster->pods[i]->workload->gpus;
-    return n;
-}
-
 int demo_cluster_use_gpus(DemoCluster *cluster) {
-    const Workload *workload = workload_named("training");
+    const Workload *workload = demo_workloads_find(&cluster->maker.workloads, STR("training"));
     int r = 0;
 
-    for (size_t i = 0; i < cluster->n_nodes; i++)
-        for (int64_t n = free_gpus(cluster, &cluster->nodes[i]); r == 0 && n > 0; n--) {
-            r = add_running_pod(cluster, workload, &cluster->nodes[i]);
+    for (size_t i = 0; i < cluster->n_nodes; i++) {
+        const DemoNode *node = &cluster->nodes[i];
+        int64_t n_free = resources_get(&node->model.allocatable, STR(DEMO_GPU));
+
+        for (size_t k = 0; n_free > 0 && k < cluster->pods.n; k++)
+            if (str_eq(cluster->pods.items[k]->model.node_name, node->name))
+                n_free -= cluster->pods.items[k]->workload->gpus;
+        for (; r == 0 && n_free > 0; n_free--) {
+            r = add_running_pod(cluster, workload, node);
             if (r == 0)
-                r = show_pod(cluster, cluster->pods[cluster->n_pods - 1]);
+                r = show_pod(cluster, cluster->pods.items[cluster->pods.n - 1]);
         }
+    }
     set_ends(cluster);
     return r;
 }
@@ -274,9 +242,8 @@ int demo_cluster_use_gpus(DemoCluster *cluster) {
 DemoCluster *demo_cluster_free(DemoCluster *cluster) {
     if (!cluster)
         return NULL;
-    for (size_t i = 0; i < cluster->n_pods; i++)
-        free(cluster->pods[i]);
-    free(cluster->pods);
+    for (size_t i = 0; i < cluster->pods.n; i++)
+        free(cluster->pods.items[i]);
     for (size_t i = 0; cluster->nodes && i < cluster->n_nodes; i++)
         arena_free(cluster->nodes[i].arena);
     map_done(&cluster->index);
@@ -298,41 +265,50 @@ static int64_t now_nsec(const DemoCluster *cluster) {
     return (int64_t)cluster->now * cluster->tick_nsec;
 }
 
-/* The end of a pod with a node may make room for a pending one. */
-static void end_pod(DemoCluster *cluster, DemoPod *pod) {
-    if (pod_is_pending(pod)) {
-        pending_queue_remove(&cluster->pending, pod->number);
-        cluster->n_deleted++;
-        if (cluster->deleted)
-            cluster->deleted(cluster->deleted_context, &pod->model);
-    } else {
-        store_remove_pod(cluster->store, pod->model.namespace, pod->model.name, pod->model.uid);
-        pending_queue_wake(&cluster->pending);
-        cluster->n_ended++;
-    }
-    free(pod);
-}
-
 static void end_pods(DemoCluster *cluster) {
     size_t kept = 0;
 
-    for (size_t i = 0; i < cluster->n_pods; i++) {
-        DemoPod *pod = cluster->pods[i];
+    for (size_t i = 0; i < cluster->pods.n; i++) {
+        DemoPod *pod = cluster->pods.items[i];
 
-        if (pod->ends_at > cluster->now)
-            cluster->pods[kept++] = pod;
-        else
-            end_pod(cluster, pod);
+        if (pod->ends_at > cluster->now) {
+            cluster->pods.items[kept++] = pod;
+            continue;
+        }
+        if (pod_is_pending(pod)) {
+            pending_queue_remove(&cluster->pending, pod->number);
+            cluster->n_deleted++;
+            if (cluster->deleted)
+                cluster->deleted(cluster->deleted_context, &pod->model);
+        } else {
+            store_remove_pod(cluster->store, pod->model.namespace, pod->model.name, pod->model.uid);
+            pending_queue_wake(&cluster->pending); /* there may be room for a pending one */
+            cluster->n_ended++;
+        }
+        free(pod);
     }
-    cluster->n_pods = kept;
+    cluster->pods.n = kept;
 }
 
-static int create_pod(
-    DemoCluster *cluster, const Workload *workload, uint64_t life, DemoPod **ret) {
+void demo_cluster_on_deleted(DemoCluster *cluster, PendingPodDeleted *deleted, void *context) {
+    cluster->deleted = deleted;
+    cluster->deleted_context = context;
+}
+
+void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec) {
+    cluster->tick_nsec = nsec;
+}
+
+int demo_cluster_create_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
+    int64_t now_sec, const DemoPod **ret) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
     bool is_random = !workload;
     uint64_t most;
     DemoPod *pod;
 
+    cluster->now++;
+    cluster->now_sec = now_sec;
+    end_pods(cluster);
     workload = is_random ? pod_maker_next(&cluster->maker, &cluster->rng) : workload;
     *ret = pod = add_pod(cluster, workload);
     if (!pod)
@@ -347,78 +323,48 @@ static int create_pod(
     return pending_queue_add(&cluster->pending, pod->number, pod->model.priority);
 }
 
-void demo_cluster_on_deleted(DemoCluster *cluster, PendingPodDeleted *deleted, void *context) {
-    cluster->deleted = deleted;
-    cluster->deleted_context = context;
-}
-
-void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec) {
-    cluster->tick_nsec = nsec;
-}
-
-int demo_cluster_create_pod(DemoCluster *cluster, const Workload *workload, uint64_t life,
-    int64_t now_sec, const DemoPod **ret) {
-    DemoPod *pod = NULL;
-    int r;
-
-    (void)pthread_mutex_lock(&cluster->lock);
-    cluster->now++;
-    cluster->now_sec = now_sec;
-    end_pods(cluster);
-    r = create_pod(cluster, workload, life, &pod);
-    (void)pthread_mutex_unlock(&cluster->lock);
-    *ret = pod;
-    return r;
-}
-
 /* --- attempts --------------------------------------------------------------- */
 
 static const DemoPod *note_attempt(DemoCluster *cluster, PendingPod *entry) {
-    size_t i = cluster->n_pods - 1;
+    size_t i = cluster->pods.n - 1;
     DemoPod *pod;
 
-    while (cluster->pods[i]->number != entry->number) /* it is there */
+    while (cluster->pods.items[i]->number != entry->number) /* it is there */
         i--;
-    pod = cluster->pods[i];
+    pod = cluster->pods.items[i];
     pending_pod_park(entry, now_nsec(cluster));
     pod->n_attempts = entry->n_attempts;
     return pod;
 }
 
 const DemoPod *demo_cluster_due_pod(DemoCluster *cluster) {
-    const DemoPod *pod = NULL;
-    PendingPod *entry;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
+    PendingPod *entry = pending_queue_due(&cluster->pending, now_nsec(cluster));
 
-    (void)pthread_mutex_lock(&cluster->lock);
-    entry = pending_queue_due(&cluster->pending, now_nsec(cluster));
-    if (entry)
-        pod = note_attempt(cluster, entry);
-    (void)pthread_mutex_unlock(&cluster->lock);
-    return pod;
+    return entry ? note_attempt(cluster, entry) : NULL;
 }
 
 void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod) {
-    (void)pthread_mutex_lock(&cluster->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
+
     for (size_t i = 0; i < cluster->pending.n; i++)
         if (cluster->pending.items[i].number == pod->number)
             (void)note_attempt(cluster, &cluster->pending.items[i]);
-    (void)pthread_mutex_unlock(&cluster->lock);
 }
 
 void demo_cluster_clear(DemoCluster *cluster) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
     size_t n_ended = cluster->n_ended, n_deleted = cluster->n_deleted;
 
-    (void)pthread_mutex_lock(&cluster->lock);
-    for (size_t i = 0; i < cluster->n_pods; i++)
-        cluster->pods[i]->ends_at = 0;
+    for (size_t i = 0; i < cluster->pods.n; i++)
+        cluster->pods.items[i]->ends_at = 0;
     end_pods(cluster);
     cluster->n_ended = n_ended; /* cleared, not ended */
     cluster->n_deleted = n_deleted;
-    (void)pthread_mutex_unlock(&cluster->lock);
 }
 
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
-    const Workload *workload = workload_named(name);
+    const Workload *workload = demo_workloads_find(&cluster->maker.workloads, str_from_c(name));
     DemoPod *pod = workload ? ARENA_NEW(cluster->arena, DemoPod) : NULL;
 
     if (pod)
@@ -426,28 +372,32 @@ const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
     return pod;
 }
 
+const DemoWorkloads *demo_cluster_workloads(const DemoCluster *cluster) {
+    return &cluster->maker.workloads;
+}
+
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret) {
-    (void)pthread_mutex_lock(&cluster->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
+
     *ret = (DemoClusterCounts){.n_nodes = cluster->n_nodes,
         .n_pending = cluster->pending.n,
-        .n_running = cluster->n_pods - cluster->pending.n,
+        .n_running = cluster->pods.n - cluster->pending.n,
         .n_ended = cluster->n_ended,
         .n_deleted = cluster->n_deleted};
-    for (size_t i = 0; i < cluster->n_pods; i++)
-        if (pod_is_pending(cluster->pods[i]))
-            ret->pending[cluster->pods[i]->workload - workloads]++;
-    (void)pthread_mutex_unlock(&cluster->lock);
+    for (size_t i = 0; i < cluster->pods.n; i++)
+        if (pod_is_pending(cluster->pods.items[i]))
+            ret->pending[cluster->pods.items[i]->workload->number]++;
 }
 
 /* --- binds ------------------------------------------------------------------ */
 
 /* Newest first: a bind is for a recent pod. */
 static DemoPod *find_pod(DemoCluster *cluster, Str namespace, Str name) {
-    for (size_t i = cluster->n_pods; i-- > 0;) {
-        const Pod *model = &cluster->pods[i]->model;
+    for (size_t i = cluster->pods.n; i-- > 0;) {
+        const Pod *model = &cluster->pods.items[i]->model;
 
         if (str_eq(model->name, name) && str_eq(model->namespace, namespace))
-            return cluster->pods[i];
+            return cluster->pods.items[i];
     }
     return NULL;
 }
@@ -466,10 +416,13 @@ static void place_pod(
     (void)snprintf(error, size, "out of memory for a pod of the demo");
 }
 
-static void bind_locked(DemoCluster *cluster, const BindArgs *args, char *error, size_t size) {
+void demo_cluster_bind(void *context, const BindArgs *args, char *error, size_t size) {
+    DemoCluster *cluster = context;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
     DemoPod *pod = find_pod(cluster, args->pod_namespace, args->pod_name);
     uint32_t node = map_find(&cluster->index, args->node);
 
+    error[0] = '\0';
     if (!pod)
         (void)snprintf(error, size, "pods \"%.*s\" not found", STR_FMT(args->pod_name));
     else if (!str_eq(pod->model.uid, args->pod_uid))
@@ -481,13 +434,6 @@ static void bind_locked(DemoCluster *cluster, const BindArgs *args, char *error,
     else if (!str_eq(pod->model.node_name, args->node))
         (void)snprintf(error, size, "pod %s is already assigned to node \"%.*s\"", pod->name,
             STR_FMT(pod->model.node_name));
-}
-
-void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, size_t size) {
-    error[0] = '\0';
-    (void)pthread_mutex_lock(&cluster->lock);
-    bind_locked(cluster, args, error, size);
-    (void)pthread_mutex_unlock(&cluster->lock);
 }
 
 /* --- changes of nodes ------------------------------------------------------- */
@@ -513,44 +459,37 @@ static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes)
 
 int demo_cluster_change_node(DemoCluster *cluster, Str name, NodeChanges changes) {
     uint32_t number = map_find(&cluster->index, name);
-    int r = 0;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
 
     if (number == MAP_NONE)
         return 0;
-    (void)pthread_mutex_lock(&cluster->lock);
-    r = mark_locked(cluster, number, changes);
     pending_queue_wake(&cluster->pending);
-    (void)pthread_mutex_unlock(&cluster->lock);
-    return r;
+    return mark_locked(cluster, number, changes);
 }
 
 /* --- views ------------------------------------------------------------------ */
 
 int demo_cluster_snapshot(DemoCluster *cluster, Snapshot **ret) {
-    int r;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
 
-    (void)pthread_mutex_lock(&cluster->lock);
-    r = store_publish(cluster->store, ret);
-    (void)pthread_mutex_unlock(&cluster->lock);
-    return r;
+    return store_publish(cluster->store, ret);
 }
 
 void demo_cluster_write(DemoCluster *cluster, Buf *out) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&cluster->lock);
     const char *comma = "";
 
-    json_put(out, "{'apiVersion':'v1','kind':'List','items':[");
-    (void)pthread_mutex_lock(&cluster->lock);
+    buf_append(out, STR("{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":["));
     for (size_t i = 0; i < cluster->n_nodes; i++) {
         buf_append(out, str_from_c(comma));
         buf_append(out, cluster->nodes[i].json);
         comma = ",";
     }
-    for (size_t i = 0; i < cluster->n_pods; i++) {
-        const DemoPod *pod = cluster->pods[i];
+    for (size_t i = 0; i < cluster->pods.n; i++) {
+        const DemoPod *pod = cluster->pods.items[i];
 
         buf_append(out, str_from_c(comma));
-        demo_pod_write(pod, pod->model.node_name, /* is_typed= */ true, out);
+        demo_pod_write(pod, /* is_typed= */ true, out);
     }
-    (void)pthread_mutex_unlock(&cluster->lock);
     buf_append(out, STR("]}\n"));
 }

@@ -12,6 +12,7 @@
 
 #include "base/nsec.h"
 #include "cluster/snapshot.h"
+#include "demo/demo-node.h"
 #include "demo/pod-maker.h"
 #include "extender/wire.h"
 
@@ -31,7 +32,7 @@ typedef struct DemoCluster DemoCluster;
 typedef struct DemoClusterCounts {
     size_t n_nodes;
     size_t n_running, n_pending;        /* pods now */
-    size_t pending[DEMO_WORKLOADS_MAX]; /* of these, by workload */
+    size_t pending[DEMO_WORKLOADS_MAX]; /* of these, by number of the workload */
     size_t n_ended;                     /* ended pods */
     size_t n_deleted;                   /* pods that were deleted while pending */
 } DemoClusterCounts;
@@ -44,6 +45,8 @@ DEFINE_CLEANUP(DemoCluster *, demo_cluster_free)
 /* Before the first tick: pods use all GPUs, so that the first new ones that request one are
  * pending. 0, or -ENOMEM. */
 int demo_cluster_use_gpus(DemoCluster *cluster);
+
+const DemoWorkloads *demo_cluster_workloads(const DemoCluster *cluster);
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
@@ -75,8 +78,9 @@ void demo_cluster_clear(DemoCluster *cluster);
  * there is no such workload, or no memory. */
 const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name);
 
-/* Binds; a repeated bind succeeds. @error is a message for kube-scheduler, or empty. Any thread. */
-void demo_cluster_bind(DemoCluster *cluster, const BindArgs *args, char *error, size_t size);
+/* Binds, as a BindHook; a repeated bind succeeds. @error is a message for kube-scheduler, or empty.
+ * Any thread. */
+void demo_cluster_bind(void *cluster, const BindArgs *args, char *error, size_t size);
 
 /* Replaces earlier changes of the node. 0, or -ENOMEM: nothing changed. */
 int demo_cluster_change_node(DemoCluster *cluster, Str node, NodeChanges changes);

@@ -15,31 +15,19 @@
 #define KEY_MAX 256u
 #define METRICS_MAX ((size_t)64 * 1024 * 1024)
 
-/* --- the pod ----------------------------------------------------------------------------- */
-
 static void keep_pod(DemoFiles *files, const DemoPod *pod, const char *uid) {
     buf_reset(&files->pod);
-    demo_pod_write(pod, /* node= */ STR_NULL, /* is_typed= */ true, &files->pod);
+    demo_pod_write(pod, /* is_typed= */ true, &files->pod);
     buf_append_char(&files->pod, '\n');
     (void)snprintf(files->uid, sizeof(files->uid), "%s", uid);
 }
 
-static int keep_sample(DemoFiles *files, DemoCluster *cluster) {
-    const DemoPod *pod = demo_cluster_sample_pod(cluster, "ws");
+static int keep_sample(DemoFiles *files) {
+    const DemoPod *pod = demo_cluster_sample_pod(files->env->cluster, "ws");
 
-    if (!pod)
-        return -ENOMEM;
-    keep_pod(files, pod, "");
-    return 0;
-}
-
-/* --- metrics ----------------------------------------------------------------------------- */
-
-static bool is_first_of_name(const Program *rules, size_t gauge) {
-    for (size_t i = 0; i < gauge; i++)
-        if (str_eq(rules->gauges[i].name, rules->gauges[gauge].name))
-            return false;
-    return true;
+    if (pod)
+        keep_pod(files, pod, "");
+    return pod ? 0 : -ENOMEM;
 }
 
 static void write_value(JsonWriter *writer, Str key, double value) {
@@ -49,41 +37,42 @@ static void write_value(JsonWriter *writer, Str key, double value) {
     json_write_double(writer, value);
 }
 
-static void write_nodes(JsonWriter *writer, const View *view, size_t gauge) {
-    for (uint32_t row = 0; row < view->table->n_rows; row++)
-        write_value(writer, view->table->names->names[row],
-            loads_value(view->table->loads, gauge, LOAD_MEASURED, row));
-}
-
-static void write_workloads(JsonWriter *writer, const View *view, size_t gauge) {
-    for (size_t i = 0; i < n_workloads; i++) {
-        char key[KEY_MAX];
-
-        (void)snprintf(key, sizeof(key), "%s/%s/%s", workloads[i].namespace,
-            workloads[i].owner_kind, workloads[i].name);
-        write_value(
-            writer, str_from_c(key), loads_workload(view->table->loads, gauge, str_from_c(key)));
-    }
-}
-
-/* Annotations are in the file of the cluster. */
-static void write_section(JsonWriter *writer, const View *view, bool is_of_workloads) {
+/* Annotations are in the file of the cluster. @workloads NULL: of nodes. */
+static void write_section(
+    JsonWriter *writer, const View *view, const char *name, const DemoWorkloads *workloads) {
     const Program *rules = view->program;
 
-    json_member_object(writer, is_of_workloads ? "workloads" : "metrics");
+    json_member_object(writer, name);
     for (size_t i = 0; i < rules->n_gauges; i++) {
-        if (rules->gauges[i].source == GAUGE_ANNOTATION || !is_first_of_name(rules, i) ||
-            (is_of_workloads && !rules->gauges[i].is_of_pods))
+        size_t first = 0; /* of this name */
+
+        while (!str_eq(rules->gauges[first].name, rules->gauges[i].name))
+            first++;
+        if (rules->gauges[i].source == GAUGE_ANNOTATION || first < i ||
+            (workloads && !rules->gauges[i].is_of_pods))
             continue;
         json_write_key(writer, rules->gauges[i].name);
         json_write_object(writer);
-        (is_of_workloads ? write_workloads : write_nodes)(writer, view, i);
+        for (uint32_t row = 0; !workloads && row < view->table->n_rows; row++)
+            write_value(writer, view->table->names->names[row],
+                loads_value(view->table->loads, i, LOAD_MEASURED, row));
+        for (size_t k = 0; workloads && k < workloads->n; k++) {
+            const Workload *workload = &workloads->items[k];
+            char key[KEY_MAX];
+
+            (void)snprintf(key, sizeof(key), "%.*s/%.*s/%.*s", STR_FMT(workload->namespace),
+                STR_FMT(workload->owner_kind), STR_FMT(workload->name));
+            write_value(
+                writer, str_from_c(key), loads_workload(view->table->loads, i, str_from_c(key)));
+        }
         json_write_end_object(writer);
     }
     json_write_end_object(writer);
 }
 
-static int64_t age_sec(const View *view, int64_t now_nsec) {
+void demo_files_print_metrics(
+    const View *view, const DemoWorkloads *workloads, int64_t now_nsec, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
     int64_t oldest_nsec = now_nsec;
 
     for (size_t i = 0; i < view->program->n_gauges; i++) {
@@ -95,36 +84,16 @@ static int64_t age_sec(const View *view, int64_t now_nsec) {
         if (figures.oldest_nsec > 0 && figures.oldest_nsec < oldest_nsec)
             oldest_nsec = figures.oldest_nsec;
     }
-    return (now_nsec - oldest_nsec) / NSEC_PER_SEC;
+    json_write(&writer, "{");
+    write_section(&writer, view, "metrics", /* workloads= */ NULL);
+    write_section(&writer, view, "workloads", workloads);
+    json_write(&writer, "age: '%jds'}\n", (now_nsec - oldest_nsec) / NSEC_PER_SEC);
 }
 
-void demo_files_print_metrics(const View *view, int64_t now_nsec, Buf *out) {
-    JsonWriter writer = JSON_WRITER(out);
-    char age[32];
-
-    (void)snprintf(age, sizeof(age), "%llds", (long long)age_sec(view, now_nsec));
-    json_write_object(&writer);
-    write_section(&writer, view, /* is_of_workloads= */ false);
-    write_section(&writer, view, /* is_of_workloads= */ true);
-    json_write_member(&writer, STR("age"), str_from_c(age));
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
-}
-
-/* --- files ------------------------------------------------------------------------------- */
-
-static int write_cluster(DemoFiles *files, DemoCluster *cluster, char *error) {
-    _cleanup_(buf_done) Buf json = BUF_INIT(DEMO_DUMP_MAX);
-    int r;
-
-    demo_cluster_write(cluster, &json);
-    if (buf_error(&json) < 0 || buf_error(&files->pod) < 0)
+static int write_file(const DemoFiles *files, const char *name, const Buf *text, char *error) {
+    if (buf_error(text) < 0)
         return -ENOMEM;
-    r = demo_folder_write(&files->folder, "cluster.json", buf_str(&json), error);
-    if (r == 0)
-        r = demo_folder_write(&files->folder, "pod.json", buf_str(&files->pod), error);
-    files->written_at_nsec = clock_monotonic_nsec();
-    return r;
+    return demo_folder_write(&files->env->folder, name, buf_str(text), error);
 }
 
 bool demo_files_have_metrics(const Program *rules) {
@@ -134,53 +103,29 @@ bool demo_files_have_metrics(const Program *rules) {
     return false;
 }
 
-static int write_metrics(DemoFiles *files, const View *view, char *error) {
-    _cleanup_(buf_done) Buf metrics = BUF_INIT(METRICS_MAX);
+int demo_files_write(DemoFiles *files, const View *view, char *error) {
+    _cleanup_(buf_done) Buf cluster = BUF_INIT(DEMO_DUMP_MAX), metrics = BUF_INIT(METRICS_MAX);
+    int r = files->pod.len == 0 ? keep_sample(files) : 0;
 
-    if (!demo_files_have_metrics(view->program))
-        return 0;
-    demo_files_print_metrics(view, clock_wall_nsec(), &metrics);
-    if (buf_error(&metrics) < 0)
-        return -ENOMEM;
-    return demo_folder_write(&files->folder, "metrics.json", buf_str(&metrics), error);
-}
-
-int demo_files_write(DemoFiles *files, DemoCluster *cluster, const View *view, char *error) {
-    int r = write_cluster(files, cluster, error);
-
-    return r < 0 ? r : write_metrics(files, view, error);
-}
-
-int demo_files_open(DemoFiles *files, DemoCluster *cluster, const char *policy, char *error) {
-    const char *path = files->folder.path;
-    int r = demo_folder_open(&files->folder, error);
-
-    if (r < 0)
-        return r;
-    (void)snprintf(files->cluster_path, DEMO_FILES_PATH_MAX, "%s/cluster.json", path);
-    (void)snprintf(files->pod_path, DEMO_FILES_PATH_MAX, "%s/pod.json", path);
-    (void)snprintf(files->metrics_path, DEMO_FILES_PATH_MAX, "%s/metrics.json", path);
-    (void)snprintf(files->policy_path, DEMO_FILES_PATH_MAX, "%s/policy.yaml", path);
-    if (policy)
-        r = demo_folder_write(&files->folder, "policy.yaml", str_from_c(policy), error);
+    demo_cluster_write(files->env->cluster, &cluster);
+    demo_files_print_metrics(
+        view, demo_cluster_workloads(files->env->cluster), clock_wall_nsec(), &metrics);
     if (r == 0)
-        r = keep_sample(files, cluster);
+        r = write_file(files, "cluster.json", &cluster, error);
     if (r == 0)
-        r = write_cluster(files, cluster, error);
+        r = write_file(files, "pod.json", &files->pod, error);
+    if (r == 0 && demo_files_have_metrics(view->program))
+        r = write_file(files, "metrics.json", &metrics, error);
+    files->written_at_nsec = clock_monotonic_nsec();
     return r;
 }
 
-int demo_files_refresh(DemoFiles *files, DemoCluster *cluster, const View *view,
-    const Placement *placement, char *error) {
+int demo_files_refresh(
+    DemoFiles *files, const View *view, const Placement *placement, char *error) {
     if (!str_is_empty(placement->node)) /* the pod in the file was placed */
-        return strcmp(files->uid, placement->pod->uid) == 0 ? keep_sample(files, cluster) : 0;
+        return strcmp(files->uid, placement->pod->uid) == 0 ? keep_sample(files) : 0;
     keep_pod(files, placement->pod, placement->pod->uid);
     if (clock_monotonic_nsec() - files->written_at_nsec < FILES_NSEC)
         return 0;
-    return demo_files_write(files, cluster, view, error);
-}
-
-void demo_files_done(DemoFiles *files) {
-    demo_folder_done(&files->folder);
-    buf_done(&files->pod);
+    return demo_files_write(files, view, error);
 }

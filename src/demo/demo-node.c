@@ -2,10 +2,9 @@
 
 #include "demo/demo-node.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
-#include "demo/json-put.h"
+#include "base/nsec.h"
 #include "json/write.h"
 
 /* Reserved for kubelet and system daemons. */
@@ -31,6 +30,14 @@
 
 #define HOSTS_OF_NET 250
 
+typedef enum NodePool {
+    POOL_GENERAL,
+    POOL_BATCH,
+    POOL_WORKSPACE,
+    POOL_GPU,
+    _POOL_MAX,
+} NodePool;
+
 typedef struct MachineType {
     const char *name;
     int cpu;        /* cores */
@@ -50,12 +57,16 @@ static const struct {
     [POOL_GPU] = {"gpu", {{"gpu-2x", 24, 128, 2}, {"gpu-4x", 48, 256, 4}}, 2},
 };
 
-NodePool demo_node_pool(size_t index) {
+static NodePool pool_of(size_t index) {
     /* Per twenty nodes: nine general, four batch, five workspace, two gpu. */
     enum { G = POOL_GENERAL, B = POOL_BATCH, W = POOL_WORKSPACE, U = POOL_GPU };
     static const uint8_t pattern[] = {G, W, G, B, G, U, W, G, G, B, W, G, B, W, G, U, G, W, B, G};
 
     return (NodePool)pattern[index % ELEMENTS_OF(pattern)];
+}
+
+const char *demo_node_pool_name(size_t index) {
+    return pool_types[pool_of(index)].name;
 }
 
 /* The random properties of a node. */
@@ -93,7 +104,7 @@ static void roll_general(DemoNodeSpec *spec, Rng *rng) {
 
 static void roll_spec(size_t index, int64_t now_sec, Rng *rng, DemoNodeSpec *ret) {
     static const char *const zones[] = {"a", "b", "c"};
-    NodePool pool = demo_node_pool(index);
+    NodePool pool = pool_of(index);
 
     *ret = (DemoNodeSpec){
         .pool = pool,
@@ -115,14 +126,14 @@ static void roll_spec(size_t index, int64_t now_sec, Rng *rng, DemoNodeSpec *ret
         (unsigned)(index / HOSTS_OF_NET % 256), (unsigned)(index % HOSTS_OF_NET + 1));
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
-
 /* Some labels are Gitpod's, which policies/workspaces.yaml reads. */
-static void put_labels(const DemoNodeSpec *spec, Buf *out) {
+static void put_labels(const DemoNodeSpec *spec, JsonWriter *writer) {
     bool is_workspace = spec->pool == POOL_WORKSPACE;
     const char *pool = pool_types[spec->pool].name;
     char generation[24];
-    const JsonPair labels[] = {
+    const struct {
+        const char *key, *value; /* NULL: it is left out */
+    } labels[] = {
         {DEMO_DEDICATED, spec->pool != POOL_GENERAL ? pool : NULL},
         {"example.com/node-generation", generation},
         {"example.com/pool", pool},
@@ -142,33 +153,27 @@ static void put_labels(const DemoNodeSpec *spec, Buf *out) {
     };
 
     (void)snprintf(generation, sizeof(generation), "%zu", spec->generation);
-    json_put_pairs(out, labels, ELEMENTS_OF(labels));
+    for (size_t i = 0; i < ELEMENTS_OF(labels); i++)
+        json_write(writer, "%s?: %s", labels[i].key, labels[i].value);
 }
 
-static void put_metadata(const DemoNodeSpec *spec, NodeChanges changes, Buf *out) {
-    char created[JSON_TIME_MAX], bytes[24];
-    const JsonPair annotations[] = {
-        {DEMO_VOLUMES, !spec->has_volumes ? NULL
-                       : spec->is_broken  ? "unknown"
-                                          : bytes},
-        {"cluster-autoscaler.kubernetes.io/scale-down-disabled", spec->stays ? "true" : NULL},
-    };
-    bool has_any = spec->has_volumes || spec->stays;
-
-    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, spec->volume_bytes);
-    json_put(out, "'metadata':{'name':'%s','creationTimestamp':'%s','labels':{", spec->name,
-        json_time(spec->created_at, created));
-    put_labels(spec, out);
-    buf_append(out, STR("},\"annotations\":{"));
-    json_put_pairs(out, annotations, ELEMENTS_OF(annotations));
-    for (size_t i = 0; i < changes.n; i++) {
-        json_put(out, "%s'%.*s':", i > 0 || has_any ? "," : "", STR_FMT(changes.items[i].key));
-        json_quote(out, changes.items[i].value);
-    }
-    buf_append(out, STR("}}"));
+static void put_metadata(const DemoNodeSpec *spec, NodeChanges changes, JsonWriter *writer) {
+    json_write(writer, "metadata: {name: %s, creationTimestamp: %.0td, labels: {", spec->name,
+        spec->created_at * NSEC_PER_SEC);
+    put_labels(spec, writer);
+    json_write(writer, "}, annotations: {");
+    if (spec->has_volumes && spec->is_broken)
+        json_write(writer, DEMO_VOLUMES ": 'unknown'");
+    else if (spec->has_volumes)
+        json_write(writer, DEMO_VOLUMES ": '%zu'", spec->volume_bytes);
+    if (spec->stays)
+        json_write(writer, "cluster-autoscaler.kubernetes.io/scale-down-disabled: 'true'");
+    for (size_t i = 0; i < changes.n; i++)
+        json_write_member(writer, changes.items[i].key, changes.items[i].value);
+    json_write(writer, "}}");
 }
 
-static void put_spec(const DemoNodeSpec *spec, Buf *out) {
+static void put_spec(const DemoNodeSpec *spec, JsonWriter *writer) {
     const struct {
         bool is_there;
         const char *key, *value, *effect;
@@ -176,61 +181,53 @@ static void put_spec(const DemoNodeSpec *spec, Buf *out) {
         {spec->pool == POOL_GPU, DEMO_GPU, "present", "NoSchedule"},
         {spec->pool == POOL_WORKSPACE && !spec->has_daemon, "gitpod.io/ws-daemon-not-ready", "true",
             "NoSchedule"},
-        {spec->is_candidate, "DeletionCandidateOfClusterAutoscaler", NULL, "PreferNoSchedule"},
-        {spec->is_leaving, "ToBeDeletedByClusterAutoscaler", NULL, "NoSchedule"},
-        {spec->is_cordoned, "node.kubernetes.io/unschedulable", NULL, "NoSchedule"},
+        {spec->is_candidate, "DeletionCandidateOfClusterAutoscaler", "", "PreferNoSchedule"},
+        {spec->is_leaving, "ToBeDeletedByClusterAutoscaler", "", "NoSchedule"},
+        {spec->is_cordoned, "node.kubernetes.io/unschedulable", "", "NoSchedule"},
     };
-    const char *comma = "";
 
-    json_put(out, "'spec':{'taints':[");
-    for (size_t i = 0; i < ELEMENTS_OF(taints); i++) {
-        const JsonPair members[] = {
-            {"key", taints[i].key}, {"value", taints[i].value}, {"effect", taints[i].effect}};
-
-        if (!taints[i].is_there)
-            continue;
-        buf_printf(out, "%s{", comma);
-        json_put_pairs(out, members, ELEMENTS_OF(members));
-        buf_append_char(out, '}');
-        comma = ",";
-    }
-    json_put(out, "]%s}", spec->is_cordoned ? ",'unschedulable':true" : "");
+    json_write(writer, "spec: {taints: [");
+    for (size_t i = 0; i < ELEMENTS_OF(taints); i++)
+        if (taints[i].is_there)
+            json_write(writer, "{key: %s, value?: %s, effect: %s}", taints[i].key, taints[i].value,
+                taints[i].effect);
+    json_write(writer, "], unschedulable?: %i}", spec->is_cordoned);
 }
 
-static void put_resources(const char *key, int cpu_milli, int memory_mi, int gpus, Buf *out) {
-    json_put(out, "'%s':{'cpu':'%dm','memory':'%dMi',", key, cpu_milli, memory_mi);
+static void put_resources(
+    const char *key, int cpu_milli, int memory_mi, int gpus, JsonWriter *writer) {
+    json_write(writer, "%s: {cpu: '%dm', memory: '%dMi'", key, cpu_milli, memory_mi);
     if (gpus > 0)
-        json_put(out, "'" DEMO_GPU "':'%d',", gpus);
-    json_put(out, "'pods':'110'},");
+        json_write(writer, DEMO_GPU ": '%d'", gpus);
+    json_write(writer, "pods: '110'}");
 }
 
-static void put_status(const DemoNodeSpec *spec, Buf *out) {
+static void put_status(const DemoNodeSpec *spec, JsonWriter *writer) {
     int cpu_milli = spec->type->cpu * 1000, memory_mi = spec->type->memory_gib * 1024;
     int gpus = spec->type->gpus;
 
-    json_put(out, "'status':{");
-    put_resources("capacity", cpu_milli, memory_mi, gpus, out);
-    put_resources(
-        "allocatable", cpu_milli - RESERVED_CPU_MILLI, memory_mi - RESERVED_MEMORY_MI, gpus, out);
-    json_put(out, "'conditions':[{'type':'Ready','status':'%s','reason':'%s'}],",
+    json_write(writer, "status: {");
+    put_resources("capacity", cpu_milli, memory_mi, gpus, writer);
+    put_resources("allocatable", cpu_milli - RESERVED_CPU_MILLI, memory_mi - RESERVED_MEMORY_MI,
+        gpus, writer);
+    json_write(writer, "conditions: [{type: 'Ready', status: %s, reason: %s}]",
         spec->is_ready ? "True" : "Unknown", spec->is_ready ? "KubeletReady" : "NodeStatusUnknown");
-    json_put(out,
-        "'addresses':[{'type':'InternalIP','address':'%s'},{'type':'Hostname','address':'%s'}]",
+    json_write(writer,
+        "addresses: [{type: 'InternalIP', address: %s}, {type: 'Hostname', address: %s}]",
         spec->address, spec->name);
     if (spec->has_image)
-        json_put(out, ",'images':[{'names':['" DEMO_IDE_IMAGE "'],'sizeBytes':2400000000}]");
-    buf_append_char(out, '}');
+        json_write(writer, "images: [{names: ['" DEMO_IDE_IMAGE "'], sizeBytes: 2400000000}]");
+    json_write(writer, "}");
 }
 
 void demo_node_write(size_t index, int64_t now_sec, NodeChanges changes, Rng *rng, Buf *out) {
+    JsonWriter writer = JSON_WRITER(out);
     DemoNodeSpec spec;
 
     roll_spec(index, now_sec, rng, &spec);
-    json_put(out, "{'apiVersion':'v1','kind':'Node',");
-    put_metadata(&spec, changes, out);
-    buf_append_char(out, ',');
-    put_spec(&spec, out);
-    buf_append_char(out, ',');
-    put_status(&spec, out);
-    buf_append_char(out, '}');
+    json_write(&writer, "{apiVersion: 'v1', kind: 'Node'");
+    put_metadata(&spec, changes, &writer);
+    put_spec(&spec, &writer);
+    put_status(&spec, &writer);
+    json_write(&writer, "}");
 }

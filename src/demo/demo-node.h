@@ -12,24 +12,16 @@
 #include "base/buf.h"
 #include "base/rng.h"
 
-typedef enum NodePool {
-    POOL_GENERAL,
-    POOL_BATCH,
-    POOL_WORKSPACE,
-    POOL_GPU,
-    _POOL_MAX,
-} NodePool;
-
 #define DEMO_GPU "nvidia.com/gpu"
-/* Label of nodes and pods in all pools but POOL_GENERAL. */
+/* Label of nodes in all pools but "general". workloads.yaml has these names, too. */
 #define DEMO_DEDICATED "example.com/dedicated"
 #define DEMO_WORKSPACES "workspaces"               /* namespace */
 #define DEMO_DAEMON "example.com/workspace-daemon" /* label of nodes for workspaces */
 #define DEMO_VOLUMES "capacity.topolvm.io/00default"
 #define DEMO_IDE_IMAGE "registry.example.com/ide:1"
 
-/* The pool of node number @index; the pools are interleaved. */
-NodePool demo_node_pool(size_t index);
+/* The pool of node number @index ("general"); the pools are interleaved. */
+const char *demo_node_pool_name(size_t index);
 
 typedef struct AddedAnnotation {
     Str key, value;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "demo/json-put.h"
 #include "kube/blocking-client.h"
 #include "json/fields.h"
+#include "json/write.h"
 
 #define SCHEDULER_BUDGET ((size_t)256 * 1024 * 1024)
 #define REQUEST_MAX ((size_t)16 * 1024 * 1024)
@@ -81,8 +81,6 @@ void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight) {
     scheduler->weight = weight;
 }
 
-/* --- calls ------------------------------------------------------------------- */
-
 /* The call failed: sets the placement's error. */
 static int fail(DemoScheduler *scheduler, Str error) {
     scheduler->placement->error = error;
@@ -92,8 +90,10 @@ static int fail(DemoScheduler *scheduler, Str error) {
 /* Sends scheduler->request. 0; 1 when the call failed; or -ENOMEM. */
 static int call(DemoScheduler *scheduler, Verb verb, Str *ret_reply) {
     Str path = arena_printf(scheduler->arena, "/%s", verb_name(verb));
-    const BlockingRequest request = {
-        .method = "POST", .path = path.ptr, .body = buf_str(&scheduler->request), .sec = CALL_SEC};
+    const BlockingRequest request = {.method = "POST",
+        .path = path.ptr,
+        .body = buf_str(&scheduler->request),
+        .total_sec = CALL_SEC};
     int64_t start = clock_monotonic_nsec();
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
@@ -130,32 +130,28 @@ static int check_reply(DemoScheduler *scheduler, Verb verb, JsonReader *reader) 
 
 /* ExtenderArgs, keys in the order of the Go struct. */
 static void write_args(DemoScheduler *scheduler, const uint32_t *rows, size_t n) {
-    Buf *out = &scheduler->request;
+    JsonWriter writer = JSON_WRITER(&scheduler->request);
 
-    buf_reset(out);
-    json_put(out, "{'Pod':");
-    demo_pod_write(scheduler->placement->pod, /* node= */ STR_NULL, /* is_typed= */ false, out);
-    json_put(out, ",'Nodes':null,'NodeNames':[");
+    buf_reset(writer.out);
+    json_write(&writer, "{Pod: ");
+    demo_pod_write(scheduler->placement->pod, /* is_typed= */ false, writer.out);
+    json_write(&writer, "Nodes: null, NodeNames: [");
     for (size_t i = 0; i < n; i++)
-        buf_printf(
-            out, "%s\"%.*s\"", i > 0 ? "," : "", STR_FMT(scheduler->table->names->names[rows[i]]));
-    buf_append(out, STR("]}"));
+        json_write_string(&writer, scheduler->table->names->names[rows[i]]);
+    json_write(&writer, "]}");
 }
 
-/* --- filter ------------------------------------------------------------------ */
-
-/* Counts one more node for the reason @text; returns its number. */
-static uint16_t count_reason(Placement *placement, Str text) {
+size_t reasons_count(NodeReason *reasons, size_t *n_reasons, size_t max, Str text, size_t n_nodes) {
     size_t i = 0;
 
-    while (i < placement->n_reasons && !str_eq(placement->reasons[i].text, text))
+    while (i < *n_reasons && !str_eq(reasons[i].text, text))
         i++;
-    if (i == PLACEMENT_REASONS_MAX)
+    if (i == max)
         i--;
-    else if (i == placement->n_reasons)
-        placement->reasons[placement->n_reasons++] = (NodeReason){.text = text};
-    placement->reasons[i].n_nodes++;
-    return (uint16_t)i;
+    else if (i == *n_reasons)
+        reasons[(*n_reasons)++] = (NodeReason){.text = text};
+    reasons[i].n_nodes += n_nodes;
+    return i;
 }
 
 static int by_count(const void *a, const void *b) {
@@ -164,6 +160,11 @@ static int by_count(const void *a, const void *b) {
     if (x->n_nodes != y->n_nodes)
         return x->n_nodes > y->n_nodes ? -1 : 1;
     return str_cmp(x->text, y->text);
+}
+
+void reasons_sort(NodeReason *reasons, size_t n) {
+    if (n > 0)
+        qsort(reasons, n, sizeof(*reasons), by_count);
 }
 
 static void read_passed(DemoScheduler *scheduler, JsonReader *reader, uint16_t *by_row) {
@@ -182,6 +183,7 @@ static void read_passed(DemoScheduler *scheduler, JsonReader *reader, uint16_t *
 }
 
 static void read_failed(DemoScheduler *scheduler, JsonReader *reader, uint16_t *by_row) {
+    Placement *placement = scheduler->placement;
     Str key;
 
     json_object(reader);
@@ -190,7 +192,8 @@ static void read_failed(DemoScheduler *scheduler, JsonReader *reader, uint16_t *
 
         json_string(reader, scheduler->arena, &text);
         if (json_error(reader) == JSON_OK)
-            by_row[table_find(scheduler->table, name)] = count_reason(scheduler->placement, text);
+            by_row[table_find(scheduler->table, name)] = (uint16_t)reasons_count(
+                placement->reasons, &placement->n_reasons, PLACEMENT_REASONS_MAX, text, 1);
     }
 }
 
@@ -236,8 +239,6 @@ static void print_reason(const void *context, size_t reason, Buf *out) {
     buf_append(out, scheduler->placement->reasons[reason].text);
 }
 
-/* --- prioritize -------------------------------------------------------------- */
-
 typedef struct HostScore {
     Str host;
     int64_t score;
@@ -280,17 +281,15 @@ static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uin
     return r;
 }
 
-/* --- bind -------------------------------------------------------------------- */
-
 static int bind_to(DemoScheduler *scheduler, Str node) {
     const Pod *pod = &scheduler->placement->pod->model;
+    JsonWriter writer = JSON_WRITER(&scheduler->request);
     Str reply = STR_NULL;
     JsonReader reader;
     int r;
 
     buf_reset(&scheduler->request);
-    json_put(&scheduler->request,
-        "{'PodName':'%.*s','PodNamespace':'%.*s','PodUID':'%.*s','Node':'%.*s'}",
+    json_write(&writer, "{PodName: %.*s, PodNamespace: %.*s, PodUID: %.*s, Node: %.*s}",
         STR_FMT(pod->name), STR_FMT(pod->namespace), STR_FMT(pod->uid), STR_FMT(node));
     r = call(scheduler, VERB_BIND, &reply);
     if (r != 0)
@@ -303,8 +302,6 @@ static int bind_to(DemoScheduler *scheduler, Str node) {
     return r;
 }
 
-/* --- an attempt -------------------------------------------------------------- */
-
 /* The current nodes and pods. */
 static int update_cluster(DemoScheduler *scheduler) {
     _cleanup_(cluster_state_freep) ClusterState *state = NULL;
@@ -316,7 +313,7 @@ static int update_cluster(DemoScheduler *scheduler) {
         .prioritize = prioritize,
         .print_reason = print_reason,
     };
-    int r = cluster_state_new(scheduler->table, &state);
+    int r = cluster_state_new(scheduler->table, /* index= */ NULL, &state);
 
     if (r < 0)
         return r;
@@ -331,27 +328,9 @@ static int update_cluster(DemoScheduler *scheduler) {
     return 0;
 }
 
-static int note_failure(DemoScheduler *scheduler) {
-    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
-
-    scheduler_print_fit_error(scheduler->scheduler, &text);
-    scheduler->placement->fit_error = arena_copy(scheduler->arena, buf_str(&text));
-    return scheduler->placement->fit_error.ptr ? 0 : -ENOMEM;
-}
-
-static void note_scores(DemoScheduler *scheduler, uint32_t row) {
-    Placement *placement = scheduler->placement;
-
-    if (!scheduler->scores)
-        return;
-    placement->score = scheduler->scores[row];
-    for (size_t i = 0; i < scheduler->table->n_rows; i++)
-        if (scheduler->scores[i] > placement->best_score)
-            placement->best_score = scheduler->scores[i];
-}
-
 int demo_scheduler_place(
     DemoScheduler *scheduler, const DemoPod *pod, const NodeTable *table, Placement *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)64 * 1024);
     PodRequest request = *pod->template;
     Choice choice;
     int r;
@@ -366,14 +345,18 @@ int demo_scheduler_place(
     if (r == 0)
         r = scheduler_choose(
             scheduler->scheduler, &request, clock_wall_nsec(), /* inspected= */ NO_ROW, &choice);
-    if (r == 0 && choice.row == NO_ROW)
-        r = note_failure(scheduler);
-    else if (r == 0) {
-        note_scores(scheduler, choice.row);
+    if (r == 0 && choice.row == NO_ROW) {
+        scheduler_print_fit_error(scheduler->scheduler, &text);
+        ret->fit_error = arena_copy(scheduler->arena, buf_str(&text));
+        r = ret->fit_error.ptr ? 0 : -ENOMEM;
+    } else if (r == 0) {
+        ret->score = scheduler->scores ? scheduler->scores[choice.row] : -1;
+        for (size_t i = 0; scheduler->scores && i < table->n_rows; i++)
+            if (scheduler->scores[i] > ret->best_score)
+                ret->best_score = scheduler->scores[i];
         r = bind_to(scheduler, table->names->names[choice.row]);
     }
-    if (ret->n_reasons > 1)
-        qsort(ret->reasons, ret->n_reasons, sizeof(ret->reasons[0]), by_count);
+    reasons_sort(ret->reasons, ret->n_reasons);
     return r < 0 ? r : 0;
 }
 

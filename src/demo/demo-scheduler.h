@@ -27,13 +27,18 @@ typedef struct NodeReason {
     size_t n_nodes;
 } NodeReason;
 
+/* Adds @n_nodes for the reason @text, which is borrowed. Returns the number of the reason: the last
+ * one if @max others are there. */
+size_t reasons_count(NodeReason *reasons, size_t *n_reasons, size_t max, Str text, size_t n_nodes);
+void reasons_sort(NodeReason *reasons, size_t n); /* the most frequent first */
+
 /* Result of one attempt. Strings live until the next one, the node's name as long as the table. */
 typedef struct Placement {
     const DemoPod *pod;
     Str node;            /* empty: none */
     size_t n_candidates; /* nodes that the extender was sent */
     size_t n_passed;     /* nodes that passed its filter */
-    int64_t score;       /* the extender's, 0..10, of the chosen node; -1: not called */
+    int64_t score;       /* the extender's, 0 to 10, of the chosen node; -1: not called */
     int64_t best_score;  /* ... of all nodes */
     NodeReason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
     size_t n_reasons;
@@ -50,7 +55,7 @@ int demo_scheduler_new(const char *url, uint64_t seed, DemoScheduler **ret);
 DemoScheduler *demo_scheduler_free(DemoScheduler *scheduler); /* takes NULL */
 DEFINE_CLEANUP(DemoScheduler *, demo_scheduler_free)
 
-/* Its options. */
+/* The options of such a scheduler. */
 SchedulerOptions demo_scheduler_options(uint64_t seed);
 
 /* From the next pod on. */
@@ -61,11 +66,11 @@ void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight);
 int demo_scheduler_place(
     DemoScheduler *scheduler, const DemoPod *pod, const NodeTable *table, Placement *ret);
 
-/* The pod in @columns, and its node, or that it is pending. */
+/* Prints the pod in @columns, and its node or that it is pending. */
 #define PLACEMENT_NODE_COLUMNS 18
 void placement_print_head(const Placement *placement, int columns, Console *console);
 
-/* Why nodes were rejected, or the attempt failed: the error, or as below. */
+/* Prints the error of the attempt, or else the reasons as below. */
 void placement_print_why(const Placement *placement, size_t width, Buf *out);
 
 /* "87 node is not in the workspace pool, 12 …": as many as fit into @width bytes, at least one, and

@@ -31,6 +31,27 @@ enum {
  * (-EINVAL: the policy has errors); then @error (DEMO_ERROR_MAX) is the reason. */
 int demo_run(const DemoOptions *options, char *error);
 
-/* Writes the initial cluster to @path ("-" is standard output), as `kubectl get nodes,pods -A -o
- * json`. 0, or a negative errno with @error. */
-int demo_dump(const DemoOptions *options, const char *path, char *error);
+/* Appends the initial cluster, as `kubectl get nodes,pods -A -o json` prints it; @out has room for
+ * DEMO_DUMP_MAX. 0, or a negative errno. */
+int demo_dump(const DemoOptions *options, Buf *out);
+
+/*
+ * Scenarios: a problem in a cluster, and one question: files of scenarios/.
+ *
+ * The situation is created with the real daemon and protocol, and shown with berth's own commands
+ * and pages. With --solve these commands run, and the cause and the fix are shown.
+ */
+
+/* All of them, a line each. */
+void scenario_print_list(Buf *out);
+
+enum {
+    _SCENARIO_E_SUCCESS,
+    SCENARIO_E_UNKNOWN,  /* there is none of that name */
+    SCENARIO_E_UNSOLVED, /* a step had an unexpected result */
+};
+
+/* Of @options it ignores nodes, pods, seed, policy and pace. @solves: --solve; without it, on a
+ * terminal, it runs until SIGINT or SIGTERM. 0, one of the above, or a negative errno; then @error
+ * (DEMO_ERROR_MAX) has the reason. */
+int scenario_run(const char *name, const DemoOptions *options, bool solves, char *error);

@@ -2,7 +2,7 @@
 
 /*
  * DemoEnvironment: the real daemon, and instead of a cluster a DemoCluster, a MockMetrics and a
- * DemoScheduler.
+ * DemoScheduler; with the console and the folder of a demo.
  *
  * Two threads: the main one runs the daemon's loop and handles signals, as `berth serve` does; the
  * driving one places pods. When one ends, so does the other. Functions are for the driving thread
@@ -11,65 +11,76 @@
 
 #include <pthread.h>
 
-#include "cluster/snapshot.h"
+#include "demo/console.h"
 #include "demo/demo-cluster.h"
 #include "demo/demo-scheduler.h"
 #include "demo/demo.h"
 #include "demo/mock-metrics.h"
-#include "extender/view.h"
 
-/* Maximum wait for the first values. */
-#define ENVIRONMENT_READY_MSEC 10000u
+/*
+ * The folder of the demo's files, ${TMPDIR:-/tmp}/berth-demo-UID.
+ *
+ * It is private to the user, remains after the demo because suggested commands read it, and is used
+ * again by the next demo. While one demo has it locked, another uses berth-demo-UID-2, and so on.
+ */
+#define DEMO_FOLDER_PATH_MAX 512u
+#define DEMO_FOLDER_FILE_MAX (DEMO_FOLDER_PATH_MAX + 32u) /* a path of a file in it */
+
+typedef struct DemoFolder {
+    char path[DEMO_FOLDER_PATH_MAX];
+    int fd; /* locked */
+} DemoFolder;
 
 typedef struct DemoEnvironment {
     DemoOptions options;
+    Console console;
+    DemoFolder folder;
+    char policy_path[DEMO_FOLDER_FILE_MAX]; /* unless the options have one */
     DemoCluster *cluster;
     MockMetrics *metrics;
     BindHook bind_hook;
-    const char *policy_paths[1];
     DaemonOptions daemon_options;
     Daemon *daemon;
     DemoScheduler *scheduler;
     Snapshot *seen; /* of the last placement, which borrows its strings */
+    int64_t annotated_at_nsec;
+    void (*drive)(void *context); /* of the driving thread */
+    void *drive_context;
 
     pthread_mutex_t lock; /* of is_stopped */
     pthread_cond_t stopped;
     bool is_stopped;
 } DemoEnvironment;
 
-/* Starts cluster and mocks, not the daemon, so that its files can be written first. Of @options it
- * reads nodes, seed, address and port. On the main thread, as the next two. 0, or a negative
- * errno. */
+/* Makes cluster and mocks with @options, which are copied. On the main thread, as the next two.
+ * 0, or a negative errno. */
 int environment_open(DemoEnvironment *env, const DemoOptions *options);
 
-/* Starts the daemon with the policy of @policy_path, which is borrowed. 0, or a negative errno with
- * a message in @error (DAEMON_ERROR_MAX). */
-int environment_start(DemoEnvironment *env, const char *policy_path, char *error);
+/* Starts the daemon with @policy, a YAML text that becomes a file of the folder; or that of the
+ * options. 0, or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
+int environment_start(DemoEnvironment *env, Str policy, char *error);
 
 /* Runs the daemon, and @drive on the driving thread, until @drive returns, or SIGINT or SIGTERM.
  * 0, or a negative errno. */
 int environment_run(DemoEnvironment *env, void (*drive)(void *context), void *context);
 
-void environment_done(DemoEnvironment *env); /* takes one that is all zero */
+void environment_done(DemoEnvironment *env); /* takes one that was not opened, all zero */
 
 /* Waits. True: the run must end; false after @msec. */
 bool environment_wait(DemoEnvironment *env, unsigned msec);
 
-/* Publishes the cluster to daemon and mocks. 0, or -ENOMEM. */
+/* Publishes the cluster to daemon and mocks; writes annotations before, every ten seconds, if a
+ * policy reads them. @ret: a reference to the snapshot. 0, or -ENOMEM. */
 int environment_publish(DemoEnvironment *env, Snapshot **ret);
 
-/* Waits until @is_so holds for the view in force; false after @msec, or when the run must end. */
-typedef bool ViewCondition(const View *view, const void *context);
-bool environment_wait_for(
-    DemoEnvironment *env, unsigned msec, ViewCondition *is_so, const void *context);
-
-/* Whether all metrics have values. */
-bool environment_is_measured(const View *view, const void *context);
+/* Waits until all metrics have values; at most ten seconds. */
+void environment_wait_for_metrics(DemoEnvironment *env);
 
 /* Publishes the cluster and places @pod. 0, or -ENOMEM. */
 int environment_place(DemoEnvironment *env, const DemoPod *pod, Placement *ret);
 
-/* The daemon's answer to GET @path, in @arena; ptr NULL: none. */
-Str environment_fetch(const DemoEnvironment *env, const char *path, Arena *arena);
-
 int64_t environment_now_sec(void); /* since 1970 */
+
+/* Replaces the file @name of the folder, atomically. 0, or a negative errno with @error
+ * (DEMO_ERROR_MAX). */
+int demo_folder_write(const DemoFolder *folder, const char *name, Str text, char *error);

@@ -10,7 +10,7 @@
 
 #include "api/query.h"
 #include "base/clock.h"
-#include "demo/json-put.h"
+#include "base/thread.h"
 #include "demo/usage.h"
 #include "json/write.h"
 
@@ -19,144 +19,56 @@
 
 #define NODE_NAME_MAX 253u
 
-/* CPU use of a node by processes outside pods. */
-typedef struct ExtraLoad {
-    char node[NODE_NAME_MAX + 1]; /* empty: none */
-    double share;
-} ExtraLoad;
-
 struct MockMetrics {
     MockServer mock;
 
-    pthread_mutex_t lock; /* of the next fields */
-    Snapshot *snapshot;   /* NULL: none yet */
-    Program *rules;       /* NULL: none yet */
-    ExtraLoad extra_load;
+    pthread_mutex_t lock;              /* of the next fields, and held during a request */
+    Snapshot *snapshot;                /* NULL: none yet */
+    Program *rules;                    /* NULL: none yet */
+    char busy_node[NODE_NAME_MAX + 1]; /* used by processes outside pods; empty: none */
+    double busy_share;                 /* of its cpu */
+
+    /* Of the request. */
+    const NodeTable *cluster; /* NULL: none yet */
+    int64_t now_nsec;
 };
 
-/* The state of one request, with references. */
-typedef struct MetricsState {
-    Snapshot *snapshot; /* references */
-    Program *rules;
-    const NodeTable *cluster;
-    ExtraLoad extra_load;
-    int64_t now_nsec;
-} MetricsState;
-
-static void state_begin(MockMetrics *metrics, MetricsState *ret) {
-    *ret = (MetricsState){.now_nsec = clock_wall_nsec()};
-    (void)pthread_mutex_lock(&metrics->lock);
-    if (metrics->snapshot)
-        ret->snapshot = snapshot_ref(metrics->snapshot);
-    if (metrics->rules)
-        ret->rules = program_ref(metrics->rules);
-    ret->extra_load = metrics->extra_load;
-    (void)pthread_mutex_unlock(&metrics->lock);
-    if (ret->snapshot)
-        ret->cluster = snapshot_table(ret->snapshot);
-}
-
-static void state_done(MetricsState *state) {
-    snapshot_unref(state->snapshot);
-    program_unref(state->rules);
-}
-
-static double measure(const MetricsState *state, const Usage *usage, uint32_t row) {
+static double measure(const MockMetrics *state, const Usage *usage, uint32_t row) {
     double value = usage_measure(usage, state->cluster, row, state->now_nsec);
 
     if (isnan(value) || usage->kind != USAGE_USED || usage->resource != TABLE_CPU ||
-        !str_is(state->cluster->names->names[row], state->extra_load.node))
+        !str_is(state->cluster->names->names[row], state->busy_node))
         return value;
-    return usage_in_unit(usage, state->cluster, row, state->extra_load.share);
+    return usage_in_unit(usage, state->cluster, row, state->busy_share);
 }
-
-/* --- Prometheus ------------------------------------------------------------------------------- */
-
-/* A query, and the labels of its series. */
-typedef struct SeriesQuery {
-    Usage usage;
-    bool is_of_pods;
-    Str label; /* of nodes */
-    bool is_by_address;
-    Str namespace_label, pod_label;
-} SeriesQuery;
 
 static bool contains(Str text, Str part) {
     return text.ptr && memmem(text.ptr, text.len, part.ptr, part.len);
 }
 
-/* Series of exporters have addresses; those of kubelets and the API server have names. */
-static bool is_exporters(Str query) {
-    return contains(query, STR("instance")) ||
-           (contains(query, STR("node_")) && !contains(query, STR("kube_")));
-}
-
-static const Gauge *find_gauge(const Program *rules, Str query) {
+/* The metric of the policies in force with this query; else what its words suggest. */
+static Gauge gauge_of(const Program *rules, Str query) {
     for (size_t i = 0; rules && i < rules->n_gauges; i++)
         if (rules->gauges[i].source == GAUGE_PROMETHEUS && str_eq(rules->gauges[i].query, query))
-            return &rules->gauges[i];
-    return NULL;
-}
-
-static SeriesQuery read_query(const Program *rules, Str query) {
-    const Gauge *gauge = find_gauge(rules, query);
-    SeriesQuery series = {
-        .usage = gauge ? usage_of_gauge(gauge) : usage_of_query(query),
-        .is_of_pods = gauge ? gauge->is_of_pods : contains(query, STR("pod")),
-        .is_by_address = is_exporters(query),
-        .namespace_label = gauge ? gauge->namespace_label : STR("namespace"),
-        .pod_label = gauge ? gauge->pod_label : STR("pod"),
+            return rules->gauges[i];
+    return (Gauge){
+        .source = GAUGE_PROMETHEUS,
+        .query = query,
+        .is_of_pods = contains(query, STR("pod")),
+        .namespace_label = STR("namespace"),
+        .pod_label = STR("pod"),
     };
-
-    if (gauge && gauge->identity != GAUGE_BY_ANY)
-        series.is_by_address = gauge->identity == GAUGE_BY_IP;
-    series.label = series.is_by_address ? STR("instance") : STR("node");
-    if (gauge && !str_is_empty(gauge->node_label))
-        series.label = gauge->node_label;
-    return series;
-}
-
-/* Between the items of a list. */
-static const char *comma(const Buf *out) {
-    return out->data[out->len - 1] == '[' ? "" : ",";
 }
 
 /* The end of a series. Prometheus sends the value as a string. */
-static void put_value(Buf *out, int64_t now_nsec, double value) {
+static void put_value(JsonWriter *writer, int64_t now_nsec, double value) {
     int64_t msec = now_nsec / NSEC_PER_MSEC;
+    char text[64];
 
-    json_put(out, "},'value':[%.3f,'%.8g']}", (double)msec / 1000, value);
-}
-
-/* A label of a metric. The policy defines it, so it may need escapes. */
-static void put_label(Buf *out, Str label, Str value) {
-    json_quote(out, label);
-    buf_append_char(out, ':');
-    json_quote(out, value);
-}
-
-static void put_node_series(
-    const MetricsState *state, const SeriesQuery *query, uint32_t row, Buf *out) {
-    const Node *node = table_node(state->cluster, row);
-    double value = measure(state, &query->usage, row);
-    char address[64];
-
-    if (!node || isnan(value))
-        return;
-    (void)snprintf(address, sizeof(address), "%.*s:%d",
-        STR_FMT(node->n_addresses > 0 ? node->addresses[0].text : node->name), EXPORTER_PORT);
-    json_put(out, "%s{'metric':{", comma(out));
-    put_label(out, query->label, query->is_by_address ? str_from_c(address) : node->name);
-    put_value(out, state->now_nsec, value);
-}
-
-static void put_pod_series(
-    const MetricsState *state, const SeriesQuery *query, const Pod *pod, Buf *out) {
-    json_put(out, "%s{'metric':{", comma(out));
-    put_label(out, query->namespace_label, pod->namespace);
-    buf_append_char(out, ',');
-    put_label(out, query->pod_label, pod->name);
-    put_value(out, state->now_nsec, usage_measure_pod(&query->usage, pod, state->now_nsec));
+    (void)snprintf(text, sizeof(text), "[%.3f,\"%.8g\"]", (double)msec / 1000, value);
+    json_write(writer, "}, value: ");
+    json_write_raw(writer, str_from_c(text));
+    json_write(writer, "}");
 }
 
 /* The pods of a node that is ready. */
@@ -168,101 +80,123 @@ static const PodList *pods_of(const NodeTable *cluster, uint32_t row) {
     return pods && node && node->is_ready ? pods : &none;
 }
 
-static void answer_query(const MetricsState *state, Str text, Buf *out) {
-    SeriesQuery query = read_query(state->rules, text);
+static void answer_query(const MockMetrics *state, Str query, Buf *out) {
+    Gauge gauge = gauge_of(state->rules, query);
+    Usage usage = usage_of_gauge(&gauge);
+    /* Series of exporters have addresses; those of kubelets and the API server have names. */
+    bool is_exporters = contains(query, STR("instance")) ||
+                        (contains(query, STR("node_")) && !contains(query, STR("kube_")));
+    bool is_by_address =
+        gauge.identity == GAUGE_BY_IP || (gauge.identity == GAUGE_BY_ANY && is_exporters);
+    Str label = is_by_address ? STR("instance") : STR("node");
+    JsonWriter writer = JSON_WRITER(out);
 
-    json_put(out, "{'status':'success','data':{'resultType':'vector','result':[");
+    label = str_is_empty(gauge.node_label) ? label : gauge.node_label;
+    json_write(&writer, "{status: 'success', data: {resultType: 'vector', result: [");
     for (uint32_t row = 0; row < state->cluster->n_rows; row++) {
         const PodList *pods = pods_of(state->cluster, row);
+        const Node *node = table_node(state->cluster, row);
+        double value = gauge.is_of_pods ? (double)NAN : measure(state, &usage, row);
 
-        if (!query.is_of_pods)
-            put_node_series(state, &query, row, out);
-        for (uint32_t i = 0; query.is_of_pods && i < pods->n; i++)
-            put_pod_series(state, &query, pods->items[i], out);
+        if (node && !isnan(value)) {
+            Str address = node->n_addresses > 0 ? node->addresses[0].text : node->name;
+
+            json_write(&writer, "{metric: {%.*s: ", STR_FMT(label));
+            if (is_by_address)
+                json_write(&writer, "'%.*s:%d'", STR_FMT(address), EXPORTER_PORT);
+            else
+                json_write_string(&writer, node->name);
+            put_value(&writer, state->now_nsec, value);
+        }
+        for (uint32_t i = 0; gauge.is_of_pods && i < pods->n; i++) {
+            const Pod *pod = pods->items[i];
+
+            json_write(&writer, "{metric: {%.*s: %.*s, %.*s: %.*s", STR_FMT(gauge.namespace_label),
+                STR_FMT(pod->namespace), STR_FMT(gauge.pod_label), STR_FMT(pod->name));
+            put_value(&writer, state->now_nsec, usage_measure_pod(&usage, pod, state->now_nsec));
+        }
     }
-    json_put(out, "]}}");
+    json_write(&writer, "]}}");
 }
-
-/* --- metrics.k8s.io --------------------------------------------------------------------------- */
 
 /* A NodeMetrics, or a PodMetrics with one container. @cpu in cores, @memory in bytes. */
 static void put_item(
-    Buf *out, int64_t now_nsec, Str namespace, Str name, double cpu, double memory) {
+    JsonWriter *writer, int64_t now_nsec, Str namespace, Str name, double cpu, double memory) {
     bool is_pod = !str_is_empty(namespace);
-    char time[JSON_TIME_MAX];
 
-    json_put(out, "%s{'metadata':{'name':'%.*s'", comma(out), STR_FMT(name));
+    json_write(writer, "{metadata: {name: %.*s, namespace?: %.*s}, timestamp: %.0td, window: '15s'",
+        STR_FMT(name), STR_FMT(namespace), now_nsec);
     if (is_pod)
-        json_put(out, ",'namespace':'%.*s'", STR_FMT(namespace));
-    json_put(out,
-        "},'timestamp':'%s','window':'15s',%s'usage':{'cpu':'%.0fn','memory':'%.0fKi'}}%s",
-        json_time(now_nsec / NSEC_PER_SEC, time), is_pod ? "'containers':[{'name':'main'," : "",
-        cpu * 1e9, memory / 1024, is_pod ? "]}" : "");
+        json_write(writer, "containers: [{name: 'main'");
+    json_write(
+        writer, "usage: {cpu: '%jdn', memory: '%jdKi'}}", lrint(cpu * 1e9), lrint(memory / 1024));
+    if (is_pod)
+        json_write(writer, "]}");
 }
 
-static void answer_resources(const MetricsState *state, bool is_of_pods, Buf *out) {
+static void answer_resources(const MockMetrics *state, bool is_of_pods, Buf *out) {
     static const Gauge gauges[] = {
         {.source = GAUGE_RESOURCES, .resource = STR("cpu")},
         {.source = GAUGE_RESOURCES, .resource = STR("memory")},
     };
     const Usage cpu = usage_of_gauge(&gauges[0]), memory = usage_of_gauge(&gauges[1]);
     const NodeTable *cluster = state->cluster;
+    JsonWriter writer = JSON_WRITER(out);
     int64_t now = state->now_nsec;
 
-    json_put(out, "{'kind':'%s','apiVersion':'metrics.k8s.io/v1beta1','metadata':{},'items':[",
+    json_write(&writer, "{kind: %s, apiVersion: 'metrics.k8s.io/v1beta1', metadata: {}, items: [",
         is_of_pods ? "PodMetricsList" : "NodeMetricsList");
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         const PodList *pods = pods_of(cluster, row);
         double used = measure(state, &cpu, row);
 
         if (!is_of_pods && !isnan(used))
-            put_item(
-                out, now, STR_NULL, cluster->names->names[row], used, measure(state, &memory, row));
+            put_item(&writer, now, STR_NULL, cluster->names->names[row], used,
+                measure(state, &memory, row));
         for (uint32_t i = 0; is_of_pods && i < pods->n; i++) {
             const Pod *pod = pods->items[i];
 
-            put_item(out, now, pod->namespace, pod->name, usage_measure_pod(&cpu, pod, now),
+            put_item(&writer, now, pod->namespace, pod->name, usage_measure_pod(&cpu, pod, now),
                 usage_measure_pod(&memory, pod, now));
         }
     }
-    json_put(out, "]}");
+    json_write(&writer, "]}");
 }
 
 #define CUSTOM_PATH STR("/apis/custom.metrics.k8s.io/v1beta1/nodes/*/")
 
 /* A MetricValueList of all nodes; values in thousandths. */
-static void answer_custom(const MetricsState *state, Str name, Buf *out) {
+static void answer_custom(const MockMetrics *state, Str name, Buf *out) {
     const Gauge gauge = {.source = GAUGE_CUSTOM, .query = name};
     const Usage usage = usage_of_gauge(&gauge);
     const NodeTable *cluster = state->cluster;
-    char time[JSON_TIME_MAX];
+    JsonWriter writer = JSON_WRITER(out);
 
-    json_put(out, "{'kind':'MetricValueList','apiVersion':'custom.metrics.k8s.io/v1beta1',"
-                  "'metadata':{},'items':[");
+    json_write(&writer,
+        "{kind: 'MetricValueList', apiVersion: 'custom.metrics.k8s.io/v1beta1', metadata: {}, "
+        "items: [");
     for (uint32_t row = 0; row < cluster->n_rows; row++) {
         double value = measure(state, &usage, row);
 
         if (!isnan(value))
-            json_put(out,
-                "%s{'describedObject':{'kind':'Node','name':'%.*s'},'metricName':'%.*s',"
-                "'timestamp':'%s','value':'%.0fm'}",
-                comma(out), STR_FMT(cluster->names->names[row]), STR_FMT(name),
-                json_time(state->now_nsec / NSEC_PER_SEC, time), value * 1000);
+            json_write(&writer,
+                "{describedObject: {kind: 'Node', name: %.*s}, metricName: %.*s, "
+                "timestamp: %.0td, value: '%jdm'}",
+                STR_FMT(cluster->names->names[row]), STR_FMT(name), state->now_nsec,
+                lrint(value * 1000));
     }
-    json_put(out, "]}");
+    json_write(&writer, "]}");
 }
 
-/* --- requests --------------------------------------------------------------------------------- */
-
 static void refuse(unsigned status, const char *why, Buf *out, HttpReply *reply) {
+    JsonWriter writer = JSON_WRITER(out);
+
     reply->status = status;
-    json_put(out, "{'status':'error','errorType':'bad_data','error':");
-    json_quote(out, str_from_c(why));
-    buf_append_char(out, '}');
+    json_write(&writer, "{status: 'error', errorType: 'bad_data', error: %s}", why);
 }
 
 static void handle_query(
-    const MetricsState *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    const MockMetrics *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
     static const Str names[] = {
         STR("query"), STR("time"), STR("timeout"), STR("limit"), STR("lookback_delta")};
     Str form = request->body_size > 0 ? request->body : request->query;
@@ -278,7 +212,7 @@ static void handle_query(
 }
 
 static void route(
-    const MetricsState *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
+    const MockMetrics *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
     if (!state->cluster)
         refuse(503, "no cluster yet", out, reply);
     else if (str_is(request->path, "/api/v1/query"))
@@ -294,13 +228,13 @@ static void route(
 }
 
 static void answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
-    _cleanup_(state_done) MetricsState state;
+    MockMetrics *metrics = context;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
 
-    state_begin(context, &state);
-    route(&state, request, out, reply);
+    metrics->now_nsec = clock_wall_nsec();
+    metrics->cluster = metrics->snapshot ? snapshot_table(metrics->snapshot) : NULL;
+    route(metrics, request, out, reply);
 }
-
-/* --- start and stop --------------------------------------------------------------------------- */
 
 int mock_metrics_new(MockMetrics **ret) {
     _cleanup_(mock_metrics_freep) MockMetrics *metrics = calloc(1, sizeof(*metrics));
@@ -332,32 +266,27 @@ MockMetrics *mock_metrics_free(MockMetrics *metrics) {
 }
 
 void mock_metrics_add_load(MockMetrics *metrics, Str node, double share) {
-    (void)pthread_mutex_lock(&metrics->lock);
-    (void)snprintf(
-        metrics->extra_load.node, sizeof(metrics->extra_load.node), "%.*s", STR_FMT(node));
-    metrics->extra_load.share = share;
-    (void)pthread_mutex_unlock(&metrics->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
+
+    (void)snprintf(metrics->busy_node, sizeof(metrics->busy_node), "%.*s", STR_FMT(node));
+    metrics->busy_share = share;
 }
 
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot) {
-    Snapshot *before;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
 
-    mock_server_tick(&metrics->mock);
-    (void)pthread_mutex_lock(&metrics->lock);
-    before = metrics->snapshot;
+    snapshot_unref(metrics->snapshot);
     metrics->snapshot = snapshot_ref(snapshot);
-    (void)pthread_mutex_unlock(&metrics->lock);
-    snapshot_unref(before);
 }
 
-void mock_metrics_follow(MockMetrics *metrics, Program *rules) {
-    Program *before;
+bool mock_metrics_follow(MockMetrics *metrics, Program *rules) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
 
-    (void)pthread_mutex_lock(&metrics->lock);
-    before = metrics->rules;
+    if (rules == metrics->rules)
+        return false;
+    program_unref(metrics->rules);
     metrics->rules = program_ref(rules);
-    (void)pthread_mutex_unlock(&metrics->lock);
-    program_unref(before);
+    return true;
 }
 
 MockServer *mock_metrics_server(MockMetrics *metrics) {

@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * MockMetrics: a mock of Prometheus (instant queries) and of metrics.k8s.io, on loopback.
+ * MockMetrics: Prometheus (instant queries), metrics.k8s.io and custom.metrics.k8s.io, on loopback.
  *
- * Values (demo/usage.h) describe the cluster of the last mock_metrics_show(). berth polls it like a
- * real Prometheus.
+ * Values (demo/usage.h) describe the cluster of the last mock_metrics_show().
  *
  *     GET, POST  /api/v1/query?query=…
  *     GET        /apis/metrics.k8s.io/v1beta1/nodes, …/pods
+ *     GET        /apis/custom.metrics.k8s.io/v1beta1/nodes/…/NAME
  *
  * Threads: any.
  */
@@ -28,11 +28,12 @@ DEFINE_CLEANUP(MockMetrics *, mock_metrics_free)
 /* Gives its URL; stop and resume it on the thread of mock_metrics_show(). */
 MockServer *mock_metrics_server(MockMetrics *metrics);
 
-/* Sets the cluster. Also calls mock_server_tick(). */
+/* Sets the cluster. */
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
 
-/* The policies in force: their metrics determine the labels of series. Other queries work, too. */
-void mock_metrics_follow(MockMetrics *metrics, Program *rules);
+/* The policies in force: their metrics determine the labels of series. Other queries work, too.
+ * True: these are others than before. */
+bool mock_metrics_follow(MockMetrics *metrics, Program *rules);
 
 /* From now on @share (0 to 1) of the cpu of @node is used, whatever its pods do. One node at a
  * time. */

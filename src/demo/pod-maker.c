@@ -1,4 +1,4 @@
-/* Pods as copies of templates, and their JSON. */
+/* Reads workloads and their pod templates from YAML; makes pods from templates, and their JSON. */
 
 #include "demo/pod-maker.h"
 
@@ -6,114 +6,116 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "json/read.h"
+#include "demo/demo-node.h"
+#include "model/time.h"
+#include "yaml/document.h"
 
 #define POD_MAX ((size_t)64 * 1024)
 
-/* --- JSON ------------------------------------------------------------------------------------ */
+static const char source[] =
+#include "demo-workloads.inc"
+    ;
 
-static void put_metadata(const DemoPod *pod, Buf *out) {
-    const Workload *workload = pod->workload;
-    char created[JSON_TIME_MAX];
-
-    json_put(out,
-        "'metadata':{'name':'%s','namespace':'%s','uid':'%s','creationTimestamp':'%s',"
-        "'labels':{'app.kubernetes.io/name':'%s',",
-        pod->name, workload->namespace, pod->uid, json_time(pod->model.created_at, created),
-        workload->name);
-    json_put_pairs(out, workload->labels, WORKLOAD_PAIRS_MAX);
-    if (workload->has_person)
-        json_put(out, ",'owner':'user-%u'", pod->person + 1);
-    buf_append_char(out, '}');
-    if (workload->annotations[0].key) {
-        json_put(out, ",'annotations':{");
-        json_put_pairs(out, workload->annotations, WORKLOAD_PAIRS_MAX);
-        buf_append_char(out, '}');
-    }
-    json_put(out,
-        ",'ownerReferences':[{'apiVersion':'%s','kind':'%s','name':'%s','uid':'%s',"
-        "'controller':true}]}",
-        workload->owner_kind[0] == 'J' ? "batch/v1" : "apps/v1", workload->owner_kind,
-        workload->name, workload->name);
-}
-
-static void put_spec(const Workload *workload, Str node, Buf *out) {
-    json_put(out,
-        "'spec':{'containers':[{'name':'%s','image':'%s','resources':{'requests':"
-        "{'cpu':'%s','memory':'%s'",
-        workload->name, workload->image ? workload->image : "registry.example.com/demo:1",
-        workload->cpu, workload->memory);
-    if (workload->gpus > 0)
-        json_put(out, ",'" DEMO_GPU "':'%d'", workload->gpus);
-    json_put(out, "}}}],");
-    if (!str_is_empty(node))
-        json_put(out, "'nodeName':'%.*s',", STR_FMT(node));
-    json_put(out, "'schedulerName':'default-scheduler',");
-    if (workload->tolerates_gpu_taint)
-        json_put(out,
-            "'tolerations':[{'key':'" DEMO_GPU "','operator':'Exists','effect':'NoSchedule'}],");
-    json_put(out, "'priority':0}");
-}
-
-void demo_pod_write(const DemoPod *pod, Str node, bool is_typed, Buf *out) {
-    char placed[JSON_TIME_MAX];
-
-    json_put(out, "{%s", is_typed ? "'apiVersion':'v1','kind':'Pod'," : "");
-    put_metadata(pod, out);
-    buf_append_char(out, ',');
-    put_spec(pod->workload, node, out);
-    if (str_is_empty(node))
-        json_put(out, ",'status':{'phase':'Pending'}}");
-    else
-        json_put(out,
-            ",'status':{'phase':'Running','conditions':[{'type':'PodScheduled','status':'True',"
-            "'lastTransitionTime':'%s'}]}}",
-            json_time(pod->model.scheduled_at, placed));
-}
-
-/* --- templates -------------------------------------------------------------------------------- */
-
-static int make_template(PodMaker *maker, size_t number, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
-    DemoPod pod = {
-        .workload = &workloads[number / WORKLOAD_PEOPLE],
-        .person = (unsigned)(number % WORKLOAD_PEOPLE),
+void demo_pod_write(const DemoPod *demo_pod, bool is_typed, Buf *out) {
+    const Pod *pod = &demo_pod->model;
+    _cleanup_(buf_done) Buf created = BUF_INIT(64), user = BUF_INIT(64);
+    BufValue values[] = {
+        {STR("{name}"), pod->name},
+        {STR("{uid}"), pod->uid},
+        {STR("{created}")},
+        {STR("{person}")},
     };
+
+    time_print(pod->created_at, &created);
+    values[2].text = buf_str(&created);
+    buf_printf(&user, "user-%u", demo_pod->person + 1);
+    values[3].text = buf_str(&user);
+    buf_append(out, is_typed ? STR("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",") : STR("{"));
+    buf_append_template(out, demo_pod->workload->json, values, ELEMENTS_OF(values));
+    if (str_is_empty(pod->node_name)) {
+        buf_append(out, STR("},\"status\":{\"phase\":\"Pending\"}}"));
+        return;
+    }
+    buf_printf(out,
+        ",\"nodeName\":\"%.*s\"},\"status\":{\"phase\":\"Running\",\"conditions\":[{\"type\":"
+        "\"PodScheduled\",\"status\":\"True\",\"lastTransitionTime\":\"",
+        STR_FMT(pod->node_name));
+    time_print(pod->scheduled_at, out);
+    buf_append(out, STR("\"}]}}"));
+}
+
+static int read_template(const Workload *workload, unsigned person, Arena *arena, PodRequest *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_MAX);
+    const DemoPod pod = {.workload = workload, .person = person};
     JsonReader reader;
     Str json;
 
-    demo_pod_write(&pod, /* node= */ STR_NULL, /* is_typed= */ false, &text);
+    demo_pod_write(&pod, /* is_typed= */ false, &text);
     json = arena_copy(arena, buf_str(&text));
     if (buf_error(&text) < 0 || !json.ptr)
         return -ENOMEM;
     json_reader_init(&reader, json);
-    pod_request_decode(&reader, arena, &maker->templates[number]);
-    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM;
+    pod_request_decode(&reader, arena, ret);
+    return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
+}
+
+static unsigned number_of(const YamlNode *workload, const char *key) {
+    const YamlNode *value = yaml_find(workload, str_from_c(key));
+
+    return value ? (unsigned)value->integer : 0;
+}
+
+static int read_workload(const YamlNode *node, Arena *arena, Workload *ret) {
+    _cleanup_(buf_done) Buf json = BUF_INIT(POD_MAX);
+    PodRequest *templates = ARENA_ARRAY(arena, PodRequest, WORKLOAD_PEOPLE);
+    const Pod *pod = &templates->pod;
+    int r = templates ? 0 : -ENOMEM;
+
+    /* The object without its first brace, and without those that end its spec. */
+    yaml_to_json(yaml_find(node, STR("pod")), &json);
+    ret->json = arena_copy(arena, str_skip(str_take(buf_str(&json), json.len - strlen("}}")), 1));
+    for (unsigned i = 0; r == 0 && i < WORKLOAD_PEOPLE; i++)
+        r = read_template(ret, i, arena, &templates[i]);
+    if (r < 0)
+        return r;
+    ret->templates = templates;
+    ret->name = pod->owner_name;
+    ret->namespace = pod->namespace;
+    ret->owner_kind = pod->owner_kind;
+    ret->gpus = resources_get(&pod->requests, STR(DEMO_GPU));
+    ret->home = yaml_text(yaml_find(node, STR("home")));
+    ret->home_max = number_of(node, "homeMax");
+    ret->share = number_of(node, "share");
+    ret->life_span = number_of(node, "lifeSpan");
+    return 0;
 }
 
 int pod_maker_init(PodMaker *maker, Arena *arena) {
-    size_t n = n_workloads * WORKLOAD_PEOPLE;
-    int r = 0;
+    DiagList diags = DIAG_LIST_IN(arena);
+    DemoWorkloads *all = &maker->workloads;
+    YamlStream stream;
+    int r = yaml_parse(STR("workloads"), str_from_c(source), arena, &diags, &stream);
 
-    *maker = (PodMaker){.templates = ARENA_ARRAY(arena, PodRequest, n)};
-    if (!maker->templates)
-        return -ENOMEM;
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = make_template(maker, i, arena);
-    return r;
+    for (size_t i = 0; r == 0 && i < stream.documents[0]->n && i < DEMO_WORKLOADS_MAX; i++) {
+        all->items[i].number = all->n++;
+        r = read_workload(stream.documents[0]->items[i], arena, &all->items[i]);
+    }
+    return r < 0 ? -ENOMEM : 0;
 }
 
-const PodRequest *pod_maker_template(
-    const PodMaker *maker, const Workload *workload, unsigned person) {
-    return &maker->templates[(size_t)(workload - workloads) * WORKLOAD_PEOPLE + person];
+const Workload *demo_workloads_find(const DemoWorkloads *workloads, Str name) {
+    for (size_t i = 0; i < workloads->n; i++)
+        if (str_eq(workloads->items[i].name, name))
+            return &workloads->items[i];
+    return NULL;
 }
-
-/* --- new pods --------------------------------------------------------------------------------- */
 
 static void fill_queue(PodMaker *maker, Rng *rng) {
-    for (size_t i = 0; i < n_workloads; i++)
-        for (unsigned j = 0; j < workloads[i].share && maker->n_queue < WORKLOAD_SHARES; j++)
-            maker->queue[maker->n_queue++] = &workloads[i];
+    const DemoWorkloads *all = &maker->workloads;
+
+    for (size_t i = 0; i < all->n; i++)
+        for (unsigned j = 0; j < all->items[i].share && maker->n_queue < WORKLOAD_SHARES; j++)
+            maker->queue[maker->n_queue++] = &all->items[i];
     for (size_t i = maker->n_queue; i > 1; i--) {
         size_t other = rng_pick(rng, i);
         const Workload *card = maker->queue[other];
@@ -152,11 +154,12 @@ void pod_maker_make(
     pod_suffix(maker->n_made++, suffix);
     ret->workload = workload;
     ret->person = (unsigned)(low % WORKLOAD_PEOPLE);
-    ret->template = pod_maker_template(maker, workload, ret->person);
+    ret->template = &workload->templates[ret->person];
     ret->model = ret->template->pod;
     ret->model.created_at = now_sec;
-    (void)snprintf(ret->name, sizeof(ret->name), "%s-%s", workload->name, suffix);
-    (void)snprintf(ret->full_name, sizeof(ret->full_name), "%s/%s", workload->namespace, ret->name);
+    (void)snprintf(ret->name, sizeof(ret->name), "%.*s-%s", STR_FMT(workload->name), suffix);
+    (void)snprintf(
+        ret->full_name, sizeof(ret->full_name), "%.*s/%s", STR_FMT(workload->namespace), ret->name);
     (void)snprintf(ret->uid, sizeof(ret->uid),
         "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-a%03" PRIx64 "-%012" PRIx64, high >> 32,
         high >> 16 & 0xffff, high & 0xfff, low >> 48 & 0xfff, low & UINT64_C(0xffffffffffff));

@@ -135,7 +135,7 @@ static void test_bind_counts_requests(void **state) {
     assert_true(requested > 0);
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_pending, 1);
-    assert_int_equal(figures.pending[pod->workload - workloads], 1);
+    assert_int_equal(figures.pending[pod->workload->number], 1);
 
     assert_string_equal(bind_pod(cluster, &pod->model, old->names->names[3]), "");
     assert_int_equal(demo_cluster_snapshot(cluster, &after), 0);
@@ -224,18 +224,24 @@ static void test_changed_node_wakes_pending_pods(void **state) {
 
     (void)state;
     demo_cluster_clear(cluster); /* nothing else can end */
-    assert_int_equal(demo_cluster_create_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
+    assert_int_equal(
+        demo_cluster_create_pod(cluster,
+            demo_workloads_find(demo_cluster_workloads(cluster), STR("web")), 0, NOW, &pod),
+        0);
     while (demo_cluster_due_pod(cluster))
         ;
     for (size_t i = 0; i < 10; i++) {
-        assert_int_equal(demo_cluster_create_pod(cluster, workload_named("api"), 1, NOW, &pod), 0);
+        assert_int_equal(
+            demo_cluster_create_pod(cluster,
+                demo_workloads_find(demo_cluster_workloads(cluster), STR("api")), 1, NOW, &pod),
+            0);
         while ((pod = demo_cluster_due_pod(cluster)))
-            assert_string_equal(pod->workload->name, "api");
+            assert_true(str_is(pod->workload->name, "api"));
     }
     assert_int_equal(demo_cluster_change_node(cluster, STR("workspace-b-001"), changes), 0);
     pod = demo_cluster_due_pod(cluster);
     assert_non_null(pod);
-    assert_string_equal(pod->workload->name, "web");
+    assert_true(str_is(pod->workload->name, "web"));
     assert_int_equal(pod->n_attempts, 2);
     demo_cluster_free(cluster);
 }
@@ -258,7 +264,8 @@ static void test_number_of_pods_is_stable(void **state) {
 
 /* The demo's policy relies on these. */
 static void test_pools_have_their_shares(void **state) {
-    size_t n_not_ready = 0, n_cordoned = 0, n_pool[_POOL_MAX] = {0};
+    static const Str pools[] = {STR("general"), STR("batch"), STR("workspace"), STR("gpu")};
+    size_t n_not_ready = 0, n_cordoned = 0, n_pool[ELEMENTS_OF(pools) + 1] = {0};
     DemoCluster *cluster = make_world(400, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -274,13 +281,14 @@ static void test_pools_have_their_shares(void **state) {
         assert_true(node_name_is_valid(table->names->names[row]));
         assert_non_null(labels_find(&node->labels, STR("topology.kubernetes.io/zone")));
         assert_true(str_has_prefix(table->names->names[row], *pool));
-        n_pool[demo_node_pool(row)]++;
+        assert_true(str_is(*pool, demo_node_pool_name(row)));
+        n_pool[str_index(*pool, pools, ELEMENTS_OF(pools))]++;
         n_not_ready += !node->is_ready;
         n_cordoned += node->is_unschedulable;
-        if (demo_node_pool(row) == POOL_GPU)
+        if (str_is(*pool, "gpu"))
             assert_true(node->taints.n > 0);
     }
-    for (size_t i = 0; i < _POOL_MAX; i++)
+    for (size_t i = 0; i < ELEMENTS_OF(pools); i++)
         assert_true(n_pool[i] >= 40);
     assert_true(n_not_ready > 0 && n_not_ready < 60);
     assert_true(n_cordoned > 0 && n_cordoned < 60);
@@ -354,7 +362,7 @@ static void test_pods_have_times(void **state) {
         assert_int_equal(bind_pod(cluster, &pod->model, table->names->names[0])[0], '\0');
         assert_int_equal(pod->model.created_at, NOW + (int64_t)i);
         owner = labels_find(&pod->model.labels, STR("owner"));
-        assert_int_equal(owner != NULL, pod->workload->has_person);
+        assert_int_equal(owner != NULL, str_is(pod->model.namespace, DEMO_WORKSPACES));
         n_persons += owner != NULL;
     }
     assert_true(n_persons > 0 && n_persons < 40);
@@ -378,7 +386,10 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     demo_cluster_count(cluster, &figures);
     assert_true(figures.n_running == 0 && figures.n_pending == 0 && figures.n_ended == 0);
 
-    assert_int_equal(demo_cluster_create_pod(cluster, workload_named("ws"), 1, NOW, &pod), 0);
+    assert_int_equal(
+        demo_cluster_create_pod(
+            cluster, demo_workloads_find(demo_cluster_workloads(cluster), STR("ws")), 1, NOW, &pod),
+        0);
     assert_true(str_is(pod->model.namespace, DEMO_WORKSPACES));
     demo_cluster_try(cluster, pod);
     demo_cluster_try(cluster, pod); /* its backoff does not matter */
@@ -389,7 +400,10 @@ static void test_makes_pods_and_changes_nodes_on_request(void **state) {
     assert_string_equal(error, "");
     demo_cluster_count(cluster, &figures);
     assert_int_equal(figures.n_running, 1);
-    assert_int_equal(demo_cluster_create_pod(cluster, workload_named("web"), 0, NOW, &pod), 0);
+    assert_int_equal(
+        demo_cluster_create_pod(cluster,
+            demo_workloads_find(demo_cluster_workloads(cluster), STR("web")), 0, NOW, &pod),
+        0);
     demo_cluster_count(cluster, &figures); /* the first has ended */
     assert_true(figures.n_running == 0 && figures.n_pending == 1);
     assert_true(figures.n_ended == 1 && figures.n_deleted == 0);

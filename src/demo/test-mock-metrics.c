@@ -295,7 +295,8 @@ static void test_file_has_measured_values(void **state) {
     mock_metrics_follow(scene.metrics, scene.rules);
     measurements = ask(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
     view = make_view(&scene, measurements);
-    demo_files_print_metrics(view, view->measured.now_nsec, &file);
+    demo_files_print_metrics(
+        view, demo_cluster_workloads(scene.cluster), view->measured.now_nsec, &file);
     assert_non_null(memmem(file.data, file.len, "\"podCpu\":{\"shop/ReplicaSet/web\":", 31));
     assert_null(memmem(file.data, file.len, "\"noted\"", 7)); /* the cluster's file has it */
     measurements_unref(measurements);

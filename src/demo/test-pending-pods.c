@@ -58,7 +58,7 @@ static void look(Hours *hours) {
     assert_int_equal(demo_cluster_snapshot(hours->cluster, &snapshot), 0);
     parts.snapshot = snapshot;
     assert_int_equal(view_new(&parts, hours->view, &view), 0);
-    assert_int_equal(cluster_state_new(view->table, &state), 0);
+    assert_int_equal(cluster_state_new(view->table, NULL, &state), 0);
     cluster_state_add_table_pods(state);
     if (hours->scheduler)
         assert_int_equal(scheduler_set_cluster(hours->scheduler, state), 0);
@@ -97,8 +97,10 @@ static void try_pod(Hours *hours, const DemoPod *pod, int64_t tick) {
 }
 
 /* Pods that become possible when others end: all but those without the toleration. */
-static size_t count_hopeful(const DemoClusterCounts *figures) {
-    return figures->n_pending - figures->pending[workload_named("render") - workloads];
+static size_t count_hopeful(const DemoCluster *cluster, const DemoClusterCounts *figures) {
+    return figures->n_pending -
+           figures->pending[demo_workloads_find(demo_cluster_workloads(cluster), STR("render"))
+                                ->number];
 }
 
 static void run(Hours *hours) {
@@ -112,7 +114,7 @@ static void run(Hours *hours) {
             try_pod(hours, pod, tick);
         demo_cluster_count(hours->cluster, &figures);
         hours->sum[tick / HOUR] += figures.n_pending;
-        hours->n_without += count_hopeful(&figures) == 0;
+        hours->n_without += count_hopeful(hours->cluster, &figures) == 0;
         if (figures.n_pending > hours->n_most)
             hours->n_most = figures.n_pending;
     }

@@ -1,8 +1,10 @@
-#include "demo/stats.h"
+#include "demo/printer.h"
 
 #include <stdlib.h>
 
 #include "base/test-assert.h"
+
+static const Workload workloads[] = {{.number = 0}, {.number = 1}};
 
 static void add(PlacementStats *stats, const DemoPod *pod, const char *node, const char *reason) {
     Placement placement = {
@@ -58,9 +60,9 @@ static void test_counts_pods_once(void **state) {
     assert_int_equal(stats->n_pods, 3);
     assert_int_equal(stats->n_placed, 2);
 
-    stats_sort(stats);
+    reasons_sort(stats->reasons, stats->n_reasons);
     assert_int_equal(stats->n_reasons, 2);
-    assert_string_equal(stats->reasons[0].text, "too far");
+    assert_true(str_is(stats->reasons[0].text, "too far"));
     assert_int_equal(stats->reasons[0].n_nodes, 8);
     free(stats);
 }

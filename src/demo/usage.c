@@ -1,7 +1,5 @@
-/*
- * Values are functions of names and time: the hash of a name gives a share, and the phase and
- * period of a wave. Nothing is stored.
- */
+/* Simulated use of resources. Values are functions of names and time: the hash of a name gives a
+ * share, and the phase and period of a wave. Nothing is stored. */
 
 #include "demo/usage.h"
 
@@ -43,8 +41,6 @@ static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
 #define NODE_PERIOD_MIN_SEC 90
 #define NODE_PERIOD_MAX_SEC 300
 
-/* --- numbers from names ----------------------------------------------------------------------- */
-
 /* FNV-1a: the same on every machine, unlike base/hash.h. */
 static Rng rng_of(Str name, Str more) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -73,18 +69,7 @@ static double wave(Rng *rng, size_t least_sec, size_t most_sec, int64_t now_nsec
     return sin(2 * M_PI * (turns - floor(turns)));
 }
 
-/* --- meaning of a query ----------------------------------------------------------------------- */
-
-static GaugeUnit guess_unit(Str query) {
-    if (str_contains_nocase(query, STR("100")))
-        return GAUGE_PERCENT;
-    return str_contains_nocase(query, STR("/")) || str_contains_nocase(query, STR("ratio")) ||
-                   str_contains_nocase(query, STR("1 -"))
-               ? GAUGE_FRACTION
-               : GAUGE_AMOUNT;
-}
-
-/* By the first word that occurs. */
+/* The kind of use, by the first of these words that occurs in @query. */
 static Usage read_words(Str query) {
     static const struct {
         Str word;
@@ -100,7 +85,15 @@ static Usage read_words(Str query) {
         {STR("mem"), USAGE_USED, TABLE_MEMORY},
         {STR("cpu"), USAGE_USED, TABLE_CPU},
     };
-    Usage usage = {.kind = USAGE_OTHER, .unit = guess_unit(query)};
+    bool is_fraction = str_contains_nocase(query, STR("/")) ||
+                       str_contains_nocase(query, STR("ratio")) ||
+                       str_contains_nocase(query, STR("1 -"));
+    Usage usage = {
+        .kind = USAGE_OTHER,
+        .unit = str_contains_nocase(query, STR("100")) ? GAUGE_PERCENT
+                : is_fraction                          ? GAUGE_FRACTION
+                                                       : GAUGE_AMOUNT,
+    };
 
     for (size_t i = 0; i < ELEMENTS_OF(words); i++) {
         if (!str_contains_nocase(query, words[i].word))
@@ -130,16 +123,6 @@ Usage usage_of_query(Str query) {
     return usage;
 }
 
-/* cpu_usage_avg_5m: ends in its range. */
-static Usage usage_of_annotation(Str key) {
-    Str end = str_skip(key, str_find_last(key, '_') + 1);
-    Usage usage = read_words(key);
-
-    usage.unit = GAUGE_FRACTION;
-    usage.range_nsec = promql_cut_duration(&end);
-    return usage;
-}
-
 Usage usage_of_gauge(const Gauge *gauge) {
     const GaugePlacements *placements = &gauge->placements;
     Usage usage;
@@ -147,8 +130,14 @@ Usage usage_of_gauge(const Gauge *gauge) {
     if (gauge->source == GAUGE_RESOURCES)
         return (Usage){
             .resource = resource_of(gauge->resource), .range_nsec = SCRAPE_SEC * NSEC_PER_SEC};
-    if (gauge->source == GAUGE_ANNOTATION)
-        return usage_of_annotation(gauge->annotation);
+    if (gauge->source == GAUGE_ANNOTATION) { /* cpu_usage_avg_5m: ends in its range */
+        Str end = str_skip(gauge->annotation, str_find_last(gauge->annotation, '_') + 1);
+
+        usage = read_words(gauge->annotation);
+        usage.unit = GAUGE_FRACTION;
+        usage.range_nsec = promql_cut_duration(&end);
+        return usage;
+    }
     usage = usage_of_query(gauge->query);
     if (placements->is_counted) {
         usage.kind = USAGE_USED;
@@ -158,50 +147,27 @@ Usage usage_of_gauge(const Gauge *gauge) {
     return usage;
 }
 
-/* --- pods ------------------------------------------------------------------------------------- */
-
-static double requested(const Pod *pod, size_t resource) {
-    if (resource == TABLE_CPU)
-        return (double)resources_get(&pod->requests, STR("cpu")) / 1000;
-    return (double)resources_get(&pod->requests, STR("memory"));
-}
-
-/* The share of the pod in an average over @range_nsec. */
-static double shown(const Pod *pod, int64_t range_nsec, int64_t now_nsec) {
-    int64_t there_nsec = now_nsec - pod_placed_at(pod) * NSEC_PER_SEC;
-
-    if (there_nsec >= range_nsec)
-        return 1;
-    return there_nsec > 0 ? (double)there_nsec / (double)range_nsec : 0;
-}
-
 double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec) {
     const ShareRange *range = &share_ranges[usage->resource];
     Rng of_workload = rng_of(str_is_empty(pod->owner_name) ? pod->name : pod->owner_name,
         usage->resource == TABLE_CPU ? STR("/cpu") : STR("/memory"));
     Rng of_pod = rng_of(pod->name, pod->namespace);
     double drift = wave(&of_pod, POD_PERIOD_MIN_SEC, POD_PERIOD_MAX_SEC, now_nsec);
+    int64_t there_nsec = now_nsec - pod_placed_at(pod) * NSEC_PER_SEC;
+    double shown = 1; /* its share in an average */
+    double requested = usage->resource == TABLE_CPU
+                           ? (double)resources_get(&pod->requests, STR("cpu")) / 1000
+                           : (double)resources_get(&pod->requests, STR("memory"));
 
-    return requested(pod, usage->resource) * range_pick(range, &of_workload) *
-           (1 + range->drift * drift) * shown(pod, usage->range_nsec, now_nsec);
+    if (there_nsec < usage->range_nsec)
+        shown = there_nsec > 0 ? (double)there_nsec / (double)usage->range_nsec : 0;
+    return requested * range_pick(range, &of_workload) * (1 + range->drift * drift) * shown;
 }
-
-/* --- nodes ------------------------------------------------------------------------------------ */
 
 static double allocatable(const NodeTable *cluster, uint32_t row, size_t resource) {
     double amount = (double)table_amount(cluster, row, resource, AMOUNT_ALLOCATABLE);
 
     return resource == TABLE_CPU ? amount / 1000 : amount;
-}
-
-static double sum_pods(
-    const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec) {
-    const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
-    double sum = 0;
-
-    for (uint32_t i = 0; pods && i < pods->n; i++)
-        sum += usage_measure_pod(usage, pods->items[i], now_nsec);
-    return sum;
 }
 
 /* 0 to FULL. @ret_busy: how busy this minute is, -1 to 1. */
@@ -210,54 +176,40 @@ static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t 
     Rng rng = rng_of(cluster->names->names[row], STR_NULL);
     double all = allocatable(cluster, row, usage->resource);
     double busy = wave(&rng, NODE_PERIOD_MIN_SEC, NODE_PERIOD_MAX_SEC, now_nsec);
-    double share = range_pick(&system_range, &rng);
+    double share = range_pick(&system_range, &rng), sum = 0;
+    const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
 
     if (rng_percent(&rng, STRANGER_PERCENT) && usage->resource == TABLE_CPU)
         share += range_pick(&stranger_range, &rng);
     *ret_busy = busy;
     if (all <= 0)
         return 0;
-    share += sum_pods(usage, cluster, row, now_nsec) / all;
+    for (uint32_t i = 0; pods && i < pods->n; i++)
+        sum += usage_measure_pod(usage, pods->items[i], now_nsec);
+    share += sum / all;
     if (usage->resource == TABLE_CPU) /* memory use does not fall */
         share *= 1 + BUSY_MOST * busy;
     return share < FULL ? share : FULL;
 }
 
-static double in_unit(double share, double all, GaugeUnit unit) {
-    switch (unit) {
-    case GAUGE_FRACTION:
-        return share;
-    case GAUGE_PERCENT:
-        return share * 100;
-    default:
-        return share * all;
-    }
-}
-
 double usage_in_unit(const Usage *usage, const NodeTable *cluster, uint32_t row, double share) {
-    return in_unit(share, allocatable(cluster, row, usage->resource), usage->unit);
+    return usage->unit == GAUGE_FRACTION  ? share
+           : usage->unit == GAUGE_PERCENT ? share * 100
+                                          : share * allocatable(cluster, row, usage->resource);
 }
 
 double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec) {
     const Node *node = table_node(cluster, row);
-    double busy, share, all;
+    double busy, share;
 
     if (!node || !node->is_ready)
         return NAN;
     share = share_used(usage, cluster, row, now_nsec, &busy);
-    all = allocatable(cluster, row, usage->resource);
-    switch (usage->kind) {
-    case USAGE_USED:
-        return in_unit(share, all, usage->unit);
-    case USAGE_FREE:
-        return in_unit(1 - share, all, usage->unit);
-    case USAGE_DEVIATION:
-        return DEVIATION_CALM + (DEVIATION_BUSY - DEVIATION_CALM) * share * (1 + busy) / 2;
-    case USAGE_QUEUE:
-        return share * (share + 1.4);
-    case USAGE_TEMPERATURE:
-        return TEMPERATURE_IDLE + TEMPERATURE_FULL * share;
-    default:
-        return share;
-    }
+    return usage->kind == USAGE_USED   ? usage_in_unit(usage, cluster, row, share)
+           : usage->kind == USAGE_FREE ? usage_in_unit(usage, cluster, row, 1 - share)
+           : usage->kind == USAGE_DEVIATION
+               ? DEVIATION_CALM + (DEVIATION_BUSY - DEVIATION_CALM) * share * (1 + busy) / 2
+           : usage->kind == USAGE_QUEUE       ? share * (share + 1.4)
+           : usage->kind == USAGE_TEMPERATURE ? TEMPERATURE_IDLE + TEMPERATURE_FULL * share
+                                              : share;
 }

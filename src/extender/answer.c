@@ -48,13 +48,6 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
     };
 }
 
-/* Out of memory must not turn an error into success. */
-static Str copy_text(Arena *arena, Str text) {
-    Str copy = str_is_empty(text) ? text : arena_copy(arena, text);
-
-    return copy.ptr || str_is_empty(text) ? copy : STR(NO_MEMORY);
-}
-
 /* Keeps only the request; decisions made before an error do not count. */
 static Decision undecided(const Decision *decision) {
     return (Decision){
@@ -79,7 +72,9 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     answer->body = ROPE_INIT_IN(arena);
     rope_copy(&answer->body, buf_str(&body));
     answer->decision = undecided(&answer->decision);
-    answer->decision.error = copy_text(arena, text);
+    answer->decision.error = str_is_empty(text) ? text : arena_copy(arena, text);
+    if (!answer->decision.error.ptr && !str_is_empty(text)) /* it must not look like success */
+        answer->decision.error = STR(NO_MEMORY);
     if (rope_error(&answer->body)) { /* no memory even for this: an empty 500 */
         answer->status = 500;
         answer->body = ROPE_INIT_IN(arena);
@@ -107,12 +102,10 @@ void answer_no_memory(Answer *answer, Arena *arena, unsigned status) {
         answer, arena, status, STR("berth: the request needs more memory than it may have"));
 }
 
-/* --- filter and prioritize ------------------------------------------------------------------ */
-
 int answer_begin(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, Answer *ret, FilterArgs **ret_args) {
     FilterArgs *args = ARENA_NEW(arena, FilterArgs);
-    char error[WIRE_ERROR_MAX];
+    SCRATCH char error[WIRE_ERROR_MAX];
     int r;
 
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};

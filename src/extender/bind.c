@@ -1,7 +1,5 @@
-/*
- * bind: put the pod on the node. The caller does it (through an API server or a demo cluster); here
- * is only the protocol.
- */
+/* bind: the protocol only. The caller puts the pod on the node, through an API server or a demo
+ * cluster. */
 
 #include "extender/verbs-internal.h"
 
@@ -17,14 +15,14 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
     return r == 0;
 }
 
-/* Opens a judge about one node, as @pod sees the cluster. */
 #define NO_VERDICT "berth: refused: out of time or memory"
 
+/* Opens a judge about one node, as @pod sees the cluster. */
 static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     const uint32_t *row, Arena *arena, Judge **ret) {
     NodeSet node_set = {.table = view->table, .facts = &view->facts};
     JudgeInput input;
-    int r = view_adjust_rows(view, time, pod, row, 1, arena, &node_set);
+    int r = view_adjust(view, time, pod, row, 1, arena, &node_set);
 
     if (r < 0)
         return r;
@@ -40,7 +38,7 @@ int extender_bind_annotations(const View *view, const RequestTime *time, const P
     return r == 0 ? judge_bind_annotations(judge, arena, ret, ret_n) : r;
 }
 
-/* Fills @ret; false: one failed that must not be left out. */
+/* Fills @ret. False: a required annotation failed, or out of memory. */
 static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
     Label *labels = ARENA_ARRAY(arena, Label, n);
 
@@ -71,7 +69,7 @@ static Str refusal_of(Arena *arena, Str node, Str reason) {
     return text.ptr ? text : STR(NO_VERDICT);
 }
 
-/* All filters once more; false with the refusal. */
+/* Evaluates all filters again. False: with the reason of the rejection. */
 static bool passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Judge **ret, Str *ret_refusal) {
     uint32_t *row = ARENA_NEW(arena, uint32_t);
@@ -118,7 +116,7 @@ bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod
 
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    answer_error(ret, arena, 200, error); /* {"Error":""} is how success looks */
+    answer_error(ret, arena, 200, error); /* {"Error":""} means success */
     ret->decision = (Decision){
         .pod_namespace = args->pod_namespace,
         .pod_name = args->pod_name,

@@ -1,8 +1,8 @@
 /*
- * First all rules over all nodes: which nodes pass, and their order. Then each rule alone, over all
- * nodes. Scores are those of prioritize, over the nodes that are returned to kube-scheduler,
- * because normalize depends on the candidates; ranks are those of narrowing, over all nodes that
- * pass.
+ * Explains a decision. First all rules are evaluated together, for the nodes that pass and their
+ * order, then each rule alone, over all nodes. Scores are those of prioritize, over the nodes that
+ * are returned to kube-scheduler, because normalize depends on the candidates; ranks are those of
+ * narrowing, over all nodes that pass.
  */
 
 #include "extender/explain.h"
@@ -48,7 +48,7 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
         nodes[i].row = rows[i];
         nodes[i].node = view->table->names->names[rows[i]];
     }
-    r = view_adjust(view, &time, pod, /* gone= */ NULL, 0, arena, node_set);
+    r = view_adjust(view, &time, pod, /* rows= */ NULL, 0, arena, node_set);
     if (r < 0)
         return r;
     ret->input = view_judge_input(view, &time, node_set, pod, rows, n, arena);
@@ -58,11 +58,6 @@ static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint3
 }
 
 /* --- policies ----------------------------------------------------------------------------- */
-
-static bool is_namespace_listed(const Match *match, Str namespace) {
-    return match->namespaces.n == 0 ||
-           str_is_one_of(namespace, match->namespaces.items, match->namespaces.n);
-}
 
 /* The innermost part of the text that an error points to. */
 static Str failed_part(const Expression *expression, const CelError *error) {
@@ -101,7 +96,9 @@ static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy
 
     if (judge_applies(x->judge, policy))
         return result;
-    if (!is_namespace_listed(&policy->match, x->input.pod->namespace)) {
+    if (policy->match.namespaces.n > 0 &&
+        !str_is_one_of(
+            x->input.pod->namespace, policy->match.namespaces.items, policy->match.namespaces.n)) {
         result.fit = FIT_OTHER_NAMESPACE;
     } else if (!policy_selects(policy, x->input.pod)) {
         result.fit = FIT_OTHER_LABELS;
@@ -148,11 +145,8 @@ static int set_verdicts(Explainer *x) {
     const JudgeInput *input = &x->input;
     uint16_t *verdicts = ARENA_ARRAY(x->arena, uint16_t, input->n);
     uint32_t to = judge_narrow_to(x->judge);
-    int r;
+    int r = verdicts ? judge_filters(x->judge, verdicts) : -ENOMEM;
 
-    if (!verdicts)
-        return -ENOMEM;
-    r = judge_filters(x->judge, verdicts);
     if (r == 0 && to > 0)
         r = judge_narrow(x->judge, to, verdicts, /* ret_scores= */ NULL);
     if (r < 0)
@@ -438,13 +432,6 @@ static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
     add_errors(x, &errors);
 }
 
-static void find_score_errors(Explainer *x) {
-    for (size_t i = 0; i < x->result->n_scores; i++) {
-        find_errors_of_score(x, i, /* is_missing= */ false);
-        find_errors_of_score(x, i, /* is_missing= */ true);
-    }
-}
-
 /* --- the contract ------------------------------------------------------------------------- */
 
 int extender_explain(
@@ -486,8 +473,8 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
         r = find_failures(x);
     if (r == 0)
         r = find_scores(x);
-    if (r == 0)
-        find_score_errors(x);
+    for (size_t i = 0; r == 0 && i < 2 * ret->n_scores; i++)
+        find_errors_of_score(x, i / 2, /* is_missing= */ i % 2);
     if (r == 0 && arena_has_failed(arena))
         r = -ENOMEM;                                    /* a text is missing */
     x->scratch = x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
@@ -495,23 +482,15 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     return r;
 }
 
-static int find_probe(Explainer *x, const Filter *filter, Probe **ret) {
-    Probe **probe = &x->probes[filter->number];
-    int r = *probe ? 0 : probe_new(x->judge, &filter->test, x->arena, probe);
-
-    *ret = *probe;
-    return r;
-}
-
 int explain_failure(const Explanation *explanation, const NodeExplanation *node,
     const FailedRule *failed, Arena *arena, FailureDetails *ret) {
     Explainer *x = explanation->explainer;
-    Probe *probe;
-    int r = find_probe(x, failed->filter, &probe);
+    Probe **probe = &x->probes[failed->filter->number];
+    int r = *probe ? 0 : probe_new(x->judge, &failed->filter->test, x->arena, probe);
 
     *ret = (FailureDetails){0};
     if (r == 0)
-        r = probe_values(probe, node->row, arena, ret->values, &ret->n_values);
+        r = probe_values(*probe, node->row, arena, ret->values, &ret->n_values);
     if (r == 0 && !x->remedies)
         r = remedies_new(x->judge, x->arena, &x->remedies);
     if (r == 0)
@@ -543,4 +522,22 @@ int explain_expression(const Explanation *explanation, const NodeExplanation *no
     int r = probe_new(explanation->explainer->judge, expression, arena, &probe);
 
     return r < 0 ? r : probe_print(probe, node->row, colour, arena, out);
+}
+
+int extender_main_reason(const View *view, const RequestTime *time, const NodeSet *node_set,
+    const Pod *pod, const uint32_t *rows, size_t n, Arena *arena, MainReason *ret) {
+    JudgeInput input = view_judge_input(view, time, node_set, pod, rows, n, arena);
+    uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
+    Judge *judge = NULL;
+    int r = verdicts ? judge_open(&input, &judge) : -ENOMEM;
+
+    *ret = (MainReason){0};
+    if (r == 0)
+        r = judge_filters(judge, verdicts);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        if (rows[i] == node_set->table->n_rows)
+            verdicts[i] = VERDICT_UNKNOWN_NODE;
+        else if (verdicts[i] == VERDICT_PASS)
+            return 0;
+    return r < 0 ? r : main_reason_find(judge, verdicts, ret);
 }

@@ -1,9 +1,5 @@
-/*
- * filter: which of the offered nodes may take this pod?
- *
- * Survivors go back exactly as they came, in the order they came: a run of
- * neighbours that all pass is one slice of the request.
- */
+/* filter: which of the candidate nodes may take this pod? Nodes that pass are returned exactly as
+ * they came, in the same order: a run of consecutive ones is one slice of the request. */
 
 #include <assert.h>
 #include <errno.h>
@@ -24,9 +20,7 @@ typedef struct FilterResult {
     size_t n_failed;
 } FilterResult;
 
-/* --- deciding --------------------------------------------------------------- */
-
-/* Finds the nodes that do not pass, without branches: rejections come in no predictable pattern. */
+/* Finds the nodes that do not pass, without branches: no processor can predict rejections. */
 static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
     const uint16_t *restrict verdicts = result->verdicts;
     uint32_t *restrict failed = ARENA_RAW(arena, uint32_t, n + 1);
@@ -34,6 +28,7 @@ static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
 
     if (!failed)
         return -ENOMEM;
+    UNROLLED
     for (size_t i = 0; i < n; i++) {
         failed[n_failed] = (uint32_t)i;
         n_failed += verdicts[i] != VERDICT_PASS;
@@ -44,7 +39,7 @@ static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
     return 0;
 }
 
-/* Behind the counts of the filters are those of the special verdicts, from VERDICT_PASS down. */
+/* Counts of special verdicts come after those of the filters, from VERDICT_PASS down. */
 #define SPECIAL(verdict) (VERDICT_PASS - (verdict))
 #define N_SPECIAL (SPECIAL(VERDICT_LATE) + 1)
 
@@ -81,7 +76,7 @@ static void mark_unknown(const FilterArgs *args, uint16_t *verdicts) {
             verdicts[i] = VERDICT_UNKNOWN_NODE;
 }
 
-/* Evaluates the policies in mode Observe: counted, never acted upon. */
+/* Evaluates the policies in mode Observe, for counts only. */
 static int observe(
     Judge *judge, const View *view, const FilterArgs *args, Arena *arena, Decision *decision) {
     FilterResult result = {0};
@@ -100,8 +95,8 @@ static int observe(
     return decision->observed ? 0 : -ENOMEM;
 }
 
-/* Leaves out nodes that pass but are not among the best, if a policy wants that. Where no node is
- * known, or not yet what runs on them, the best are not known. */
+/* Leaves out nodes that pass but are not among the best, if a policy has `narrow`. Not if no node
+ * is known, or their pods are not known yet. */
 static int narrow(Judge *judge, const View *view, const FilterArgs *args, FilterResult *result,
     Decision *decision) {
     uint32_t to = judge_narrow_to(judge);
@@ -142,8 +137,6 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
     return r;
 }
 
-/* --- answering -------------------------------------------------------------- */
-
 /* Copies @run, mostly a few names of @body, to @to, where BYTES_BLOCK bytes may be written beyond
  * it. Returns the end of the copy. */
 static inline char *put_run(char *to, Str body, Str run) {
@@ -157,7 +150,7 @@ static inline char *put_run(char *to, Str body, Str run) {
     return to + run.len;
 }
 
-/* Names are copied, so that the reply is one piece; there is room for all of them. */
+/* Copies the names, so that the reply is one piece; there is room for all of them. */
 WIDE_LOOPS static void encode_names(const FilterArgs *args, const FilterResult *result, Rope *out) {
     const BodySpan *spans = args->spans;
     const uint32_t *failed = result->failed;
@@ -179,7 +172,7 @@ WIDE_LOOPS static void encode_names(const FilterArgs *args, const FilterResult *
     pen_close(pen);
 }
 
-/* Node objects are large and only referred to. */
+/* Node objects are large: the reply refers to them. */
 static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rope *out) {
     bool needs_comma = false;
 
@@ -213,40 +206,70 @@ static inline char *put_reason(char *to, Str reason) {
     return to + reason.len;
 }
 
-/* One of the two maps: the nodes of which a filter below @limit spoke. What the loop reads is in
- * local variables: any byte that is written could change it otherwise. */
-WIDE_LOOPS static void encode_rejected(
-    const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
-    const BodySpan *spans = args->has_names ? args->spans : NULL;
+/* Whether a filter below @limit rejects the node. Nodes left out by narrowing have failed none. */
+static inline bool is_rejected(uint16_t verdict, size_t limit) {
+    return verdict < limit && verdict != VERDICT_NARROWED;
+}
+
+/* Names mode; there is room for all. What the loop reads is in local variables: any byte that is
+ * written could change it otherwise. */
+WIDE_LOOPS static char *put_rejected_names(
+    char *at, const View *view, const FilterArgs *args, const FilterResult *result, size_t limit) {
+    const BodySpan *spans = args->spans;
     Str body = args->body;
     const Str *reasons = view->reasons;
     size_t n_filters = view->program->n_filters;
     const uint16_t *verdicts = result->verdicts;
     const uint32_t *failed = result->failed, *end = failed + result->n_failed;
-    Pen pen = pen_open(out, 1);
-    bool has_any = false;
 
-    for (; pen.at && limit > 0 && failed < end; failed++) {
+    for (; failed < end; failed++) {
         uint16_t verdict = verdicts[*failed];
+
+        if (!is_rejected(verdict, limit))
+            continue;
+        at = body_span_copy(at, body, spans[*failed], /* is_roomy= */ false);
+        at = put_reason(at, verdict < n_filters ? reasons[verdict] : special_reason(verdict));
+    }
+    return at;
+}
+
+/* Whole-node mode. */
+static Pen put_rejected_nodes(
+    Pen pen, const View *view, const FilterArgs *args, const FilterResult *result, size_t limit) {
+    for (size_t i = 0; pen.at && i < result->n_failed; i++) {
+        uint32_t node = result->failed[i];
+        uint16_t verdict = result->verdicts[node];
         Str reason;
 
-        if (verdict >= limit || verdict == VERDICT_NARROWED)
-            continue; /* nodes left out by narrowing have failed no rule */
-        reason = verdict < n_filters ? reasons[verdict] : special_reason(verdict);
-        if (spans)
-            pen.at = body_span_copy(pen.at, body, spans[*failed]);
-        else
-            pen = filter_args_put_quoted(args, *failed, reason.len + BYTES_BLOCK, pen);
+        if (!is_rejected(verdict, limit))
+            continue;
+        reason =
+            verdict < view->program->n_filters ? view->reasons[verdict] : special_reason(verdict);
+        pen = filter_args_put_quoted(args, node, reason.len + BYTES_BLOCK, pen);
         if (pen.at)
             pen.at = put_reason(pen.at, reason);
-        has_any = true;
     }
+    return pen;
+}
+
+/* One of the two maps: the nodes that a filter below @limit rejects. */
+static void encode_rejected(
+    const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
+    Pen pen = pen_open(out, 1);
+    const char *start = pen.at;
+
+    if (!start || limit == 0)
+        return;
+    if (args->has_names)
+        pen.at = put_rejected_names(pen.at, view, args, result, limit);
+    else
+        pen = put_rejected_nodes(pen, view, args, result, limit);
     if (pen.at)
-        pen.at -= has_any; /* the last comma */
+        pen.at -= pen.at != start; /* the last comma */
     pen_close(pen);
 }
 
-/* Unresolvable filters have the lowest numbers: how many are there? */
+/* The number of unresolvable filters, which come first. */
 static size_t count_unresolvable(const Program *program) {
     size_t n = 0;
 
@@ -289,9 +312,8 @@ static void encode(const View *view, const FilterArgs *args, const FilterResult 
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
-/* Why nothing can be decided, or empty. A policy that is not known yet might reject any node.
- * Without its pods a node looks emptier than it is, so a
- * cluster that is still being listed cannot be used. */
+/* Why nothing can be decided, or empty. A policy that is not known yet might reject any node, and a
+ * node whose pods are not listed yet looks emptier than it is. */
 static Str find_missing(const View *view, const FilterArgs *args, const Judge *judge) {
     if (view->program->is_partial && !exemptions_cover(view->exemptions, &args->pod))
         return STR("berth: the policies of the cluster have not been listed yet; try again in a "
@@ -306,8 +328,6 @@ static Str find_missing(const View *view, const FilterArgs *args, const Judge *j
             "it with --kubeconfig, --in-cluster or --cluster, or set nodeCacheCapable: false");
     return STR_NULL;
 }
-
-/* --- the verb ---------------------------------------------------------------- */
 
 static void answer_filter(const View *view, const RequestTime *time, Str body, bool is_dry_run,
     Arena *arena, Answer *ret) {
@@ -324,7 +344,8 @@ static void answer_filter(const View *view, const RequestTime *time, Str body, b
         return;
     }
     if (r == 0) {
-        input = filter_args_judge_input(view, time, args, arena);
+        input =
+            view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
         r = judge_open(&input, &judge);
     }
     if (r < 0) {
@@ -355,47 +376,4 @@ void extender_filter(
 void extender_filter_dry_run(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     answer_filter(view, time, body, /* is_dry_run= */ true, arena, ret);
-}
-
-/* --- one node of those that pass ---------------------------------------------- */
-
-/* Its place in the request; args->n: it does not pass. */
-static size_t find_passed(const Decision *decision, Str node) {
-    const FilterArgs *args = decision->args;
-    uint32_t row = table_find(args->node_set.table, node);
-    size_t i = row < args->node_set.table->n_rows ? 0 : args->n;
-
-    while (i < args->n && (args->rows[i] != row || decision->verdicts[i] != VERDICT_PASS))
-        i++;
-    return i;
-}
-
-bool extender_filter_keep(const View *view, Str node, Arena *arena, Answer *answer) {
-    Decision decision = answer->decision;
-    const FilterArgs *args = decision.args;
-    FilterResult result = {0};
-    Rope body = ROPE_INIT_IN(arena);
-    size_t kept;
-
-    if (!args || decision.summary.n_out < 2)
-        return false;
-    kept = find_passed(&decision, node);
-    result.verdicts = kept < args->n ? ARENA_RAW(arena, uint16_t, args->n) : NULL;
-    if (!result.verdicts)
-        return false;
-    for (size_t i = 0; i < args->n; i++)
-        result.verdicts[i] = decision.verdicts[i] == VERDICT_PASS && i != kept
-                                 ? VERDICT_NARROWED
-                                 : decision.verdicts[i];
-    if (collect_failed(&result, args->n, arena) < 0)
-        return false;
-    decision.verdicts = result.verdicts;
-    decision.summary.n_narrowed += decision.summary.n_out - 1;
-    decision.summary.n_out = 1;
-    encode(view, args, &result, &decision, &body);
-    if (rope_error(&body))
-        return false;
-    answer->body = body;
-    answer->decision = decision;
-    return true;
 }

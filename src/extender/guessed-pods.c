@@ -88,18 +88,15 @@ static void leave_out(const NodeRoom *rooms, size_t n, uint16_t *verdicts) {
             verdicts[i] = VERDICT_NARROWED;
 }
 
-static bool has_guessed(const NodeTable *table) {
-    for (size_t i = 0; i < table->n_assumed; i++)
-        if (table->assumed[i]->is_guessed)
-            return true;
-    return false;
-}
-
 int guessed_pods_leave_room(const Judge *judge, const Program *program, const FilterArgs *args,
     Arena *arena, uint16_t *verdicts) {
+    const NodeTable *table = args->node_set.table;
     NodeRoom *rooms;
+    size_t n_others = 0;
 
-    if (!has_guessed(args->node_set.table))
+    while (n_others < table->n_assumed && !table->assumed[n_others]->is_guessed)
+        n_others++;
+    if (n_others == table->n_assumed) /* none is guessed */
         return 0;
     rooms = ARENA_RAW(arena, NodeRoom, args->n);
     if (!rooms)

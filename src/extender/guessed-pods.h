@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Guessed pods: the places that they may take.
+ * Guessed pods: keeps room for them on nodes that they may take.
  *
  * Without bind, a pod whose filter left several nodes counts on a guessed one (live/expectation.h)
  * until the watch shows the truth: it may be on any node. So a node is near its limit (maxPods with

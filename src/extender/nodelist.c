@@ -3,6 +3,7 @@
 #include "extender/nodelist.h"
 
 #include "base/bytes.h"
+#include "base/wide-loops.h"
 
 #define NODE_LIST_FIRST 256u
 
@@ -54,14 +55,12 @@ void name_check(JsonReader *reader, Str name) {
         json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
 }
 
-/* --- name by name ------------------------------------------------------------ */
-
 /* The node that came last; the unknown one before the first. */
 static uint32_t last_row(const View *view, const NodeList *list) {
     return list->n > 0 ? list->rows[list->n - 1] : (uint32_t)view->table->n_rows;
 }
 
-/* Reads one name and finds its row by hashing: what to do when nothing was guessed. */
+/* Reads one name and finds its row by hashing, if there is no hint. */
 static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena, Str *ret_raw) {
     bool escaped = false;
     Str raw = STR_NULL, name;
@@ -91,8 +90,6 @@ static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, N
     return node_list_add(reader, arena, list, raw, row);
 }
 
-/* --- expected order ---------------------------------------------------------- */
-
 /* The list has @n names now, and the reader is at @at. */
 static void note_taken(JsonReader *reader, NodeList *list, size_t n, const char *at) {
     if (n == list->n)
@@ -101,12 +98,19 @@ static void note_taken(JsonReader *reader, NodeList *list, size_t n, const char 
     json_take_elements(reader, (size_t)(at - reader->data) - reader->at, list->spans[n - 1].at);
 }
 
-/* Where the sequence may go on, or SEQUENCE_NOWHERE. */
+/* Where the sequence may continue, or SEQUENCE_NOWHERE. */
 static uint32_t find_place(const View *view, const NodeList *list, const NameSequence *sequence) {
     return sequence ? sequence->places[last_row(view, list)] : SEQUENCE_NOWHERE;
 }
 
-/* Consumes runs of names that follow the learnt sequence. */
+/* The names of a stretch, which are where the sequence has them plus @shift, without the comma. */
+WIDE_LOOPS static void put_spans(
+    BodySpan *restrict spans, const uint32_t *restrict at, uint32_t shift) {
+    for (size_t i = 0; i < STRETCH; i++)
+        spans[i] = (BodySpan){at[i] + shift + 1, at[i + 1] - at[i] - 1};
+}
+
+/* Takes runs of names that follow the learned sequence. */
 static void take_stretches(const View *view, JsonReader *reader, NodeList *list) {
     const NameSequence *sequence = names_sequence(view->table->names);
     Str ahead = json_ahead(reader);
@@ -123,9 +127,7 @@ static void take_stretches(const View *view, JsonReader *reader, NodeList *list)
 
         if (len > (size_t)(end - at) || memcmp(at, sequence->text + from[0], len) != 0)
             break;
-        /* raw text of the request, without the comma */
-        for (size_t i = 0; i < STRETCH; i++)
-            list->spans[n + i] = (BodySpan){from[i] + shift + 1, from[i + 1] - from[i] - 1};
+        put_spans(&list->spans[n], from, shift);
         memcpy(&list->rows[n], &sequence->rows[place], STRETCH * sizeof(*list->rows));
         n += STRETCH;
         place += STRETCH;
@@ -187,7 +189,7 @@ static void take_near(const View *view, JsonReader *reader, NodeList *list) {
     note_taken(reader, list, n, at);
 }
 
-/* The hot loop of berth: the fastest way that gets on is taken. */
+/* The hot loop of berth: tries the fastest way first. */
 static void take_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
     for (;;) {
         size_t before = list->n;

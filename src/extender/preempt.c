@@ -15,11 +15,6 @@
 
 #define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
 
-/* The UID between the quotes. No pod has a UID with escapes, so such a one evicts none. */
-static Str bare_uid(Str literal) {
-    return str_of(literal.ptr + 1, literal.len - 2);
-}
-
 /* Every victim of every candidate, removed from its node. Candidates are independent: rules read
  * only the pods of their own node. */
 static int collect_gone(
@@ -36,9 +31,12 @@ static int collect_gone(
     for (size_t i = 0; i < args->candidates.n; i++) {
         const Candidate *candidate = &args->candidates.items[i];
 
-        for (size_t j = 0; j < candidate->victims.n; j++)
+        for (size_t j = 0; j < candidate->victims.n; j++) {
+            Str quoted = candidate->victims.items[j]; /* no pod has a UID with escapes */
+
             (*ret)[n++] =
-                (PodChange){.row = rows[i], .remove = bare_uid(candidate->victims.items[j])};
+                (PodChange){.row = rows[i], .remove = str_of(quoted.ptr + 1, quoted.len - 2)};
+        }
     }
     return 0;
 }
@@ -53,7 +51,9 @@ static int open_judge(const View *view, const RequestTime *time, const PreemptAr
     int r = collect_gone(args, rows, arena, &gone, &n_gone);
 
     if (r == 0)
-        r = view_adjust(view, time, &args->pod, gone, n_gone, arena, &node_set);
+        r = view_adjust(view, time, &args->pod, /* rows= */ NULL, 0, arena, &node_set);
+    if (r == 0 && n_gone > 0 && !node_set.facts->is_late)
+        r = view_change(view, time, gone, n_gone, arena, &node_set);
     if (r < 0)
         return r;
     input = view_judge_input(view, time, &node_set, &args->pod, rows, args->candidates.n, arena);

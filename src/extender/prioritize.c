@@ -17,23 +17,50 @@
 #define HOST "{\"Host\":"
 #define SCORE ",\"Score\":"
 
-/* The text between one name and the next: the score of the first, and the next entry's start. */
+/* The text between two names: the score of the first, and the start of the next entry. */
 typedef struct Tail {
     char text[32]; /* a power of two: copied at once */
     size_t len;
-    size_t kept; /* all bits, or none for a score of 0 */
-} Tail;
+    size_t kept;                     /* all bits, or none for a score of 0 */
+} __attribute__((aligned(64))) Tail; /* a power of two: found by a shift */
 
 static_assert(WIRE_MAX_LIMIT <= 100 && sizeof(SCORE "100}," HOST) - 1 <= sizeof(((Tail *)0)->text),
     "every text fits");
 
-/* An upper bound for the reply, so that it is one piece; of it only what is used costs anything. */
+/* An upper bound of the reply, so that it is one piece. Unused memory costs nothing. */
 static size_t reply_bound(const FilterArgs *args) {
     size_t names = 16 + BYTES_BLOCK;
 
     if (args->has_names && args->n > 0)
         names += filter_args_run(args, 0, args->n).len;
     return names + args->n * sizeof(((Tail *)0)->text);
+}
+
+/* Nodes from @begin up to, not including, @end. No branch on the score: no processor could predict
+ * which nodes score 0. What the loop reads is in local variables: any byte that is written could
+ * change it otherwise. */
+static inline __attribute__((always_inline)) char *put_range(char *at, const FilterArgs *args,
+    const uint8_t *scores, const Tail *tails, size_t begin, size_t end, bool is_roomy) {
+    const BodySpan *spans = args->spans;
+    Str body = args->body;
+
+    for (size_t i = begin; i < end; i++) {
+        const Tail *tail = &tails[scores[i]];
+        BodySpan span = spans[i];
+
+        bytes_copy_wide(body_span_copy(at, body, span, is_roomy), tail->text);
+        at += (span.len + tail->len) & tail->kept;
+    }
+    return at;
+}
+
+/* Names mode. */
+WIDE_LOOPS static char *put_names(
+    char *at, const FilterArgs *args, const uint8_t *scores, const Tail *tails) {
+    size_t n_roomy = filter_args_n_roomy(args);
+
+    at = put_range(at, args, scores, tails, 0, n_roomy, /* is_roomy= */ true);
+    return put_range(at, args, scores, tails, n_roomy, args->n, /* is_roomy= */ false);
 }
 
 static char *put(char *at, Str text) {
@@ -57,23 +84,6 @@ static void fill_tails(Tail *tails, unsigned most) {
     }
 }
 
-/* Names mode. No branch on the score: no processor could predict which nodes score 0. What the loop
- * reads is in local variables: any byte that is written could change it otherwise. */
-WIDE_LOOPS static char *put_names(
-    char *at, const FilterArgs *args, const uint8_t *scores, const Tail *tails) {
-    const BodySpan *spans = args->spans;
-    Str body = args->body;
-
-    for (size_t i = 0, n = args->n; i < n; i++) {
-        const Tail *tail = &tails[scores[i]];
-        char *end = body_span_copy(at, body, spans[i]);
-
-        bytes_copy_wide(end, tail->text);
-        at += (spans[i].len + tail->len) & tail->kept;
-    }
-    return at;
-}
-
 /* Whole-node mode. */
 static Pen put_quoted(Pen pen, const FilterArgs *args, const uint8_t *scores, const Tail *tails) {
     for (size_t i = 0; pen.at && i < args->n; i++) {
@@ -88,17 +98,23 @@ static Pen put_quoted(Pen pen, const FilterArgs *args, const uint8_t *scores, co
     return pen;
 }
 
+WIDE_LOOPS static size_t count_scored(const uint8_t *scores, size_t n) {
+    uint32_t n_scored = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_scored += scores[i] > 0;
+    return n_scored;
+}
+
 /* [{"Host":"<name>","Score":7},…]. Returns how many nodes have a score. */
 static size_t encode(const FilterArgs *args, const uint8_t *scores, unsigned most, Rope *out) {
-    size_t n_scored = 0;
-    Tail tails[WIRE_MAX_LIMIT + 1];
+    size_t n_scored = count_scored(scores, args->n);
+    SCRATCH Tail tails[WIRE_MAX_LIMIT + 1];
     Pen pen = pen_open(out, reply_bound(args));
 
     if (!pen.at)
         return 0;
     fill_tails(tails, most);
-    for (size_t i = 0; i < args->n; i++)
-        n_scored += scores[i] > 0;
     pen.at = put(pen.at, STR("[" HOST));
     if (args->has_names)
         pen.at = put_names(pen.at, args, scores, tails);
@@ -112,13 +128,6 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, unsigned mos
     return n_scored;
 }
 
-/* A node that berth does not know has no score. */
-static void clear_unknown(const FilterArgs *args, uint8_t *scores) {
-    for (size_t i = 0; i < args->n; i++)
-        if (args->rows[i] == args->node_set.table->n_rows)
-            scores[i] = 0;
-}
-
 /* Without branches, and restrict, so that the compiler makes vector code of it. */
 WIDE_LOOPS static void map_scores(
     const double *restrict scores, size_t n, unsigned most, uint8_t *restrict ret) {
@@ -126,66 +135,62 @@ WIDE_LOOPS static void map_scores(
         ret[i] = (uint8_t)score_to_wire(scores[i], most);
 }
 
-/* The wire's score of each node, and the highest there can be; NULL through @ret when no rule
- * applies. */
-static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
-    Decision *decision, const uint8_t **ret, unsigned *ret_most) {
-    JudgeInput input = filter_args_judge_input(view, time, args, arena);
-    double *scores = ARENA_RAW(arena, double, args->n);
-    uint8_t *wire = ARENA_RAW(arena, uint8_t, args->n);
+int extender_scores(
+    const JudgeInput *input, JudgeNotes *ret_notes, unsigned *ret_most, uint8_t **ret) {
+    double *scores = ARENA_RAW(input->arena, double, input->n);
+    uint8_t *wire = ARENA_RAW(input->arena, uint8_t, input->n);
     Judge *judge = NULL;
-    int r = scores && wire ? judge_open(&input, &judge) : -ENOMEM;
+    int r = scores && wire ? judge_open(input, &judge) : -ENOMEM;
 
     *ret = NULL;
     if (r == 0 && judge_has_scores(judge))
         r = judge_scores(judge, scores);
     if (r < 0)
         return r;
-    decision->notes = judge_notes(judge);
-    decision->summary.n_unjudged = decision->notes.n_late;
+    *ret_notes = judge_notes(judge);
     if (!judge_has_scores(judge))
         return 0;
     *ret_most = judge_wire_max(judge);
-    map_scores(scores, args->n, *ret_most, wire);
-    if (args->n_unknown > 0)
-        clear_unknown(args, wire);
+    map_scores(scores, input->n, *ret_most, wire);
     *ret = wire;
     return 0;
 }
 
-int extender_scores(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
-    const uint8_t **ret) {
-    Decision decision = {0};
-    unsigned most;
+/* The scores of these nodes; nodes that berth does not know have none. */
+static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
+    Decision *decision, unsigned *ret_most) {
+    JudgeInput input =
+        view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
+    uint8_t *scores;
+    int r = extender_scores(&input, &decision->notes, ret_most, &scores);
 
-    return score(view, time, args, arena, &decision, ret, &most);
+    for (size_t i = 0; scores && args->n_unknown > 0 && i < args->n; i++)
+        if (args->rows[i] == args->node_set.table->n_rows)
+            scores[i] = 0;
+    decision->scores = scores;
+    decision->summary.n_unjudged = decision->notes.n_late;
+    return r;
 }
 
 void extender_prioritize(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     const NodeParts *parts = &view->program->score_parts;
     FilterArgs *args = NULL;
-    const uint8_t *scores = NULL;
     unsigned most = 0;
     int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
     if (r == WIRE_E_MALFORMED)
         return;
     if (r == 0)
-        r = score(view, time, args, arena, &ret->decision, &scores, &most);
-    if (r == 0 && scores)
-        ret->decision.summary.n_out = encode(args, scores, most, &ret->body);
+        r = score(view, time, args, arena, &ret->decision, &most);
+    if (r == 0 && ret->decision.scores)
+        ret->decision.summary.n_out = encode(args, ret->decision.scores, most, &ret->body);
     else if (r == 0)
         rope_copy(&ret->body, STR("[]")); /* no rule applies */
-    if (r < 0 || rope_error(&ret->body)) {
-        answer_no_memory(ret, arena, 500);
-        return;
-    }
     ret->decision.args = args;
-    ret->decision.scores = scores;
+    if (r < 0 || rope_error(&ret->body))
+        answer_no_memory(ret, arena, 500);
 }
-
-/* --- compared with kube-scheduler's own scores ------------------------------------------------ */
 
 int64_t score_points(unsigned wire, int64_t weight) {
     return (int64_t)wire * SCORE_POINTS * weight;

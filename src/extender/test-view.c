@@ -137,8 +137,7 @@ static void test_adjusts_only_judged_rows(void **state) {
         assert_true(store_apply_pod(store, &first) >= 0 && store_apply_pod(store, &second) >= 0);
         view = next_view(store, scene.program, NULL);
         node_set = (NodeSet){.table = view->table, .facts = &view->facts};
-        assert_int_equal(
-            view_adjust_rows(view, /* time= */ NULL, &pod, &row, 1, arena, &node_set), 0);
+        assert_int_equal(view_adjust(view, /* time= */ NULL, &pod, &row, 1, arena, &node_set), 0);
         assert_int_equal(node_set.table->chunks[0]->n_pods[1], 1);
         assert_int_equal(node_set.table->chunks[1]->n_pods[70 - CHUNK_ROWS], cases[i].reads_others);
         scene_done(&scene);

@@ -82,9 +82,6 @@ typedef struct Answer {
 /* Each fills @ret with slices of @body and memory of @arena. @time as for view_judge_input(). */
 void extender_filter(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
-/* Of the nodes that pass in @answer, only @node is returned. False: it does not pass, no other
- * does, or out of memory; nothing has changed. */
-bool extender_filter_keep(const View *view, Str node, Arena *arena, Answer *answer);
 /* Without narrowing: every node that passes is in the answer. */
 void extender_filter_dry_run(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
@@ -93,10 +90,10 @@ void extender_prioritize(
 void extender_preempt(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret);
 
-/* The scores that prioritize would send for @args; NULL through @ret when no rule applies. 0, or
- * -ENOMEM. */
-int extender_scores(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
-    const uint8_t **ret) MUST_CHECK;
+/* The scores that prioritize would send for the rows of @input, in its arena, and the highest there
+ * can be; NULL through @ret when no rule applies. 0, or -ENOMEM. */
+int extender_scores(
+    const JudgeInput *input, JudgeNotes *ret_notes, unsigned *ret_most, uint8_t **ret) MUST_CHECK;
 
 /* Bind is not a pure function: the caller binds. Decodes the request into @ret_args and returns
  * true; or fills @ret with the error reply and returns false. extender_bind_reply() then reports

@@ -46,16 +46,6 @@ static int build_reasons(View *view) {
     return 0;
 }
 
-/* Without a cluster there is one hint: that of the unknown node, which never matches. */
-static int find_guesses(View *view) {
-    view->hints = view->table->names->hints;
-    if (!view->hints)
-        view->hints = ARENA_ARRAY(view->arena, NameHint, view->table->n_rows + 1);
-    return view->hints ? 0 : -ENOMEM;
-}
-
-/* --- zones for the times of annotations ------------------------------------------------------ */
-
 typedef struct ViewZones {
     LoadZones loads; /* first */
     const CelZones *zones;
@@ -72,8 +62,6 @@ static bool local_to_utc(const LoadZones *loads, Str name, int64_t local_sec, in
     *ret_sec = local_sec - cel_zone_offset(zone, *ret_sec);
     return true;
 }
-
-/* --- making one ------------------------------------------------------------------------------- */
 
 static int find_table(View *view) {
     if (view->snapshot)
@@ -116,7 +104,7 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
 
 static int find_facts(View *view, const View *before, const ViewParts *parts) {
     bool may_share = before && before->program == view->program && !before->facts.is_late;
-    KnownFacts known;
+    NodeSet known;
     FactsOptions options = {.zones = view->zones,
         .known = may_share ? &known : NULL,
         .clock = parts->clock,
@@ -124,7 +112,7 @@ static int find_facts(View *view, const View *before, const ViewParts *parts) {
         .is_counted = true};
 
     if (may_share)
-        known = (KnownFacts){.table = before->table, .facts = &before->facts};
+        known = (NodeSet){.table = before->table, .facts = &before->facts};
     return facts_build(view->program, view->table, &options, view->arena, &view->facts);
 }
 
@@ -150,69 +138,38 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
         r = find_facts(view, before, parts);
     if (r == 0)
         r = build_reasons(view);
-    if (r == 0)
-        r = find_guesses(view);
     if (r < 0)
         return r;
+    view->hints = view->table->names->hints;
+    if (!view->hints) /* without a cluster there is one, that of the unknown node: it never matches
+                       */
+        view->hints = ARENA_ARRAY(view->arena, NameHint, view->table->n_rows + 1);
+    if (!view->hints)
+        return -ENOMEM;
     *ret = TAKE_PTR(view);
     return 0;
-}
-
-FactsOptions view_facts_options(
-    const View *view, const RequestTime *time, const KnownFacts *known) {
-    FactsOptions options = {.zones = view->zones, .known = known};
-
-    if (time)
-        options.clock = (PlanDeadline){.is_over = time->is_over, .context = time->context};
-    return options;
-}
-
-static bool has_room_kept(const Pod *nominated, const Pod *pod) {
-    return nominated->priority >= pod->priority && !str_eq(nominated->uid, pod->uid);
 }
 
 /* The node where @pod is already counted: it runs there, or berth bound it there a moment ago and
  * kube-scheduler, which missed the reply, retries; or it is expected there. Empty: none. */
 static Str find_home(const NodeTable *table, const Pod *pod) {
-    const Pod *assumed = str_is_empty(pod->uid) ? NULL : table_find_assumed(table, pod->uid);
+    const Pod *assumed;
 
     if (str_is_empty(pod->uid))
         return STR_NULL;
+    assumed = table_find_assumed(table, pod->uid);
     return assumed ? assumed->node_name : pod->node_name;
 }
 
-/* Rows that are judged; NULL: any. */
-typedef struct JudgedRows {
-    const uint32_t *rows;
-    size_t n;
-} JudgedRows;
-
-static bool is_judged(const NodeTable *table, const JudgedRows *judged, Str node) {
-    for (size_t i = 0; i < judged->n; i++) /* an unknown node has no row */
-        if (judged->rows[i] < table->n_rows &&
-            str_eq(table_node(table, judged->rows[i])->name, node))
+/* Whether @node has one of @rows; NULL: any. */
+static bool is_judged(const NodeTable *table, const uint32_t *rows, size_t n, Str node) {
+    for (size_t i = 0; i < n; i++) /* an unknown node has no row */
+        if (rows[i] < table->n_rows && str_eq(table_node(table, rows[i])->name, node))
             return true;
-    return !judged->rows;
+    return !rows;
 }
 
-/* All differences between the cluster as it is and as @pod is to see it. */
-static size_t collect_changes(
-    const NodeTable *table, const Pod *pod, Str home, const JudgedRows *judged, PodChange *ret) {
-    size_t n = 0;
-
-    if (!str_is_empty(home))
-        ret[n++] = (PodChange){.row = table_find(table, home), .remove = pod->uid};
-    for (size_t i = 0; i < table->n_nominated; i++) {
-        const Pod *nominated = table->nominated[i];
-        Str node = nominated->nominated_node_name;
-
-        if (is_judged(table, judged, node) && has_room_kept(nominated, pod))
-            ret[n++] = (PodChange){.row = table_find(table, node), .add = nominated};
-    }
-    return n;
-}
-
-int view_measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,
+static int measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,
     NodeTable *table) {
     KnownLoads known = {.table = before, .loads = before ? before->loads : NULL};
     LoadsInput input = view->measured;
@@ -231,53 +188,54 @@ int view_measure(const View *view, const RequestTime *time, const NodeTable *bef
     return r;
 }
 
-static int adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
-    size_t n_gone, const JudgedRows *judged, Arena *arena, NodeSet *node_set) {
-    KnownFacts known = {.table = node_set->table, .facts = node_set->facts};
-    FactsOptions options = view_facts_options(view, time, &known);
-    Str home = find_home(node_set->table, pod);
-    size_t n_max = n_gone + 1 + node_set->table->n_nominated;
-    PodChange *changes;
-    NodeTable *table;
-    NodeFacts *facts;
-    size_t n;
-    int r;
+int view_complete(const View *view, const RequestTime *time, const NodeSet *known, Arena *arena,
+    NodeTable *table, NodeSet *ret) {
+    FactsOptions options = {.zones = view->zones, .known = known};
+    NodeFacts *facts = ARENA_NEW(arena, NodeFacts);
+    int r = facts ? measure(view, time, known ? known->table : NULL, arena, table) : -ENOMEM;
 
-    if (node_set->facts->is_late || (n_max == 1 && str_is_empty(home)))
-        return 0;
-    changes = ARENA_RAW(arena, PodChange, n_max);
-    table = ARENA_NEW(arena, NodeTable);
-    facts = ARENA_NEW(arena, NodeFacts);
-    if (!changes || !table || !facts)
-        return -ENOMEM;
-    n = collect_changes(node_set->table, pod, home, judged, changes);
-    if (n_gone > 0)
-        memcpy(changes + n, gone, n_gone * sizeof(*changes));
-    if (n + n_gone == 0)
-        return 0;
-    r = table_change(node_set->table, changes, n + n_gone, arena, table);
-    if (r == 0)
-        r = view_measure(view, time, /* before= */ node_set->table, arena, table);
+    if (time)
+        options.clock = (PlanDeadline){.is_over = time->is_over, .context = time->context};
     if (r == 0)
         r = facts_build(view->program, table, &options, arena, facts);
-    if (r < 0)
-        return r;
-    *node_set = (NodeSet){.table = table, .facts = facts};
-    return 0;
+    if (r == 0)
+        *ret = (NodeSet){.table = table, .facts = facts};
+    return r;
 }
 
-int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
-    size_t n_gone, Arena *arena, NodeSet *node_set) {
-    return adjust(view, time, pod, gone, n_gone, &(JudgedRows){0}, arena, node_set);
+int view_change(const View *view, const RequestTime *time, const PodChange *changes, size_t n,
+    Arena *arena, NodeSet *node_set) {
+    NodeTable *table = ARENA_NEW(arena, NodeTable);
+    int r = table ? table_change(node_set->table, changes, n, arena, table) : -ENOMEM;
+
+    return r < 0 ? r : view_complete(view, time, node_set, arena, table, node_set);
 }
 
-int view_adjust_rows(const View *view, const RequestTime *time, const Pod *pod,
-    const uint32_t *rows, size_t n, Arena *arena, NodeSet *node_set) {
+int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const uint32_t *rows,
+    size_t n, Arena *arena, NodeSet *node_set) {
+    const NodeTable *table = node_set->table;
     bool reads_others = (view->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER)) ||
                         node_set->facts->whole || n > JUDGED_ROWS_MAX || n == 0;
-    const JudgedRows judged = {.rows = reads_others ? NULL : rows, .n = reads_others ? 0 : n};
+    Str home = find_home(table, pod);
+    PodChange *changes;
+    size_t n_changes = 0;
 
-    return adjust(view, time, pod, /* gone= */ NULL, 0, &judged, arena, node_set);
+    if (node_set->facts->is_late || (table->n_nominated == 0 && str_is_empty(home)))
+        return 0;
+    changes = ARENA_RAW(arena, PodChange, 1 + table->n_nominated);
+    if (!changes)
+        return -ENOMEM;
+    if (!str_is_empty(home))
+        changes[n_changes++] = (PodChange){.row = table_find(table, home), .remove = pod->uid};
+    for (size_t i = 0; i < table->n_nominated; i++) {
+        const Pod *nominated = table->nominated[i];
+        Str node = nominated->nominated_node_name;
+
+        if (nominated->priority >= pod->priority && !str_eq(nominated->uid, pod->uid) &&
+            is_judged(table, reads_others ? NULL : rows, reads_others ? 0 : n, node))
+            changes[n_changes++] = (PodChange){.row = table_find(table, node), .add = nominated};
+    }
+    return n_changes > 0 ? view_change(view, time, changes, n_changes, arena, node_set) : 0;
 }
 
 JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,

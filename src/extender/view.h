@@ -13,6 +13,7 @@
 #include "base/ref.h"
 #include "cluster/loads.h"
 #include "cluster/snapshot.h"
+#include "extender/kept-pod.h"
 #include "judge/judge.h"
 #include "policy/exemption.h"
 #include "policy/program.h"
@@ -33,7 +34,7 @@ typedef struct View {
     NodeTable with_loads; /* the snapshot's table, or an empty one, plus the loads */
     const NodeTable *table;
     LoadsInput measured; /* the inputs of the loads */
-    Loads loads; /* until_nsec: by when a new view is due, since something will be too old */
+    Loads loads;         /* until_nsec: when a value expires and a new view is due */
     NodeFacts facts;
 
     Str *reasons;    /* by number of the filter: its reason in a map, `:"text",`; BYTES_BLOCK bytes
@@ -62,46 +63,37 @@ DEFINE_REF(View, view)
 View *view_unref(View *view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(View *, view_unref)
 
-/* A table and the facts that go with it. */
-typedef struct NodeSet {
-    const NodeTable *table;
-    const NodeFacts *facts;
-} NodeSet;
-
 /* When a request is answered, how long that may take, and where. */
 typedef struct RequestTime {
     int64_t now_nsec;               /* since 1970 */
     bool (*is_over)(void *context); /* whether its deadline has passed; NULL: no deadline */
     void *context;
-    Arena *scratch; /* for its judge; NULL: none */
+    Arena *scratch;    /* for its judge; NULL: none */
+    KeptPod *kept_pod; /* may be that of the request; NULL: none */
 } RequestTime;
 
 /*
  * Adjusts @node_set to the cluster as @pod sees it, starting from the given one (the view's own, or
  * that of a request's nodes), in place:
  *   - without itself, if it already runs (an in-place resize) or was bound by us a moment ago: it
- * must not be counted against itself;
+ *     must not be counted against itself;
  *   - with nominated pods of at least the same priority: kube-scheduler reserves their resources
- * too;
- *   - without the pods of @gone, which preemption would evict. Mostly nothing changes. @time as for
- * view_judge_input(). 0, or -ENOMEM.
+ *     too.
+ * Mostly nothing changes. @rows: those that will be judged (NULL: any). If rules read nothing of
+ * other nodes, and the rows are few, nominated pods of other rows are left out: with many nominated
+ * pods that is most of the work. @time as for view_judge_input(). 0, or -ENOMEM.
  */
-int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const PodChange *gone,
-    size_t n_gone, Arena *arena, NodeSet *node_set);
+int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const uint32_t *rows,
+    size_t n, Arena *arena, NodeSet *node_set);
 
-/* The same without @gone, for a caller that judges @rows only: if rules read nothing of other
- * nodes, and the rows are few, nominated pods of other rows are left out. With many nominated pods
- * that is most of the work. */
-int view_adjust_rows(const View *view, const RequestTime *time, const Pod *pod,
-    const uint32_t *rows, size_t n, Arena *arena, NodeSet *node_set);
+/* Adds the view's measurements to @table, which is of a request or was changed, and computes its
+ * facts. Chunks that @known (NULL: none) also has are shared. 0, or -ENOMEM. */
+int view_complete(const View *view, const RequestTime *time, const NodeSet *known, Arena *arena,
+    NodeTable *table, NodeSet *ret) MUST_CHECK;
 
-/* Adds the view's measurements to @table, which is of a request or was changed. Chunks that @before
- * (NULL: none) also has are shared. 0, or -ENOMEM. */
-int view_measure(const View *view, const RequestTime *time, const NodeTable *before, Arena *arena,
-    NodeTable *table) MUST_CHECK;
-
-/* The options for computing facts at that time. */
-FactsOptions view_facts_options(const View *view, const RequestTime *time, const KnownFacts *known);
+/* Replaces @node_set by one with @changes. 0, or -ENOMEM. */
+int view_change(const View *view, const RequestTime *time, const PodChange *changes, size_t n,
+    Arena *arena, NodeSet *node_set) MUST_CHECK;
 
 /* The input to judge @rows. @time NULL: in 1970, without a deadline. */
 JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,

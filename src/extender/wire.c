@@ -10,8 +10,6 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* --- keys ------------------------------------------------------------------ */
-
 /* The text decoded; over the budget it is empty and the reader has the error. */
 static Str decoded(JsonReader *reader, Str raw, bool escaped, Arena *arena) {
     Str text = escaped ? json_unescape(raw, arena) : raw;
@@ -37,12 +35,13 @@ static void once(JsonReader *reader, bool *seen, const char *static_text) {
 }
 
 /* A Pod that is null is as good as none. */
-static void decode_pod(JsonReader *reader, Arena *arena, bool *seen, bool *ret_is_given, Pod *ret) {
+static void decode_pod(
+    JsonReader *reader, KeptPod *kept, Arena *arena, bool *seen, bool *ret_is_given, Pod *ret) {
     once(reader, seen, "\"Pod\" is given twice");
     if (json_null(reader))
         return;
     *ret_is_given = true;
-    pod_decode(reader, arena, ret);
+    kept_pod_decode(kept, reader, arena, ret);
 }
 
 static int finish(JsonReader *reader, char *error) {
@@ -65,8 +64,6 @@ static void open_args(JsonReader *reader, Str body) {
         json_fail(reader, JSON_E_TYPE, "expected an object with the scheduler's arguments");
     json_object(reader);
 }
-
-/* --- whole-node mode ------------------------------------------------------- */
 
 static void decode_items(JsonReader *reader, Arena *arena, const NodeParts *parts, NodeList *list) {
     json_array(reader);
@@ -111,27 +108,15 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
 static int build_own_table(const View *view, const RequestTime *time, const NodeList *nodes,
     Arena *arena, FilterArgs *ret) {
     NodeTable *table = ARENA_NEW(arena, NodeTable);
-    NodeFacts *facts = ARENA_NEW(arena, NodeFacts);
-    FactsOptions options = view_facts_options(view, time, /* known= */ NULL);
-    int r;
+    int r = table ? table_build(nodes->nodes.items, nodes->nodes.n, arena, table) : -ENOMEM;
 
-    if (!table || !facts)
-        return -ENOMEM;
-    r = table_build(nodes->nodes.items, nodes->nodes.n, arena, table);
     if (r == 0 && view->snapshot)
         r = table_adopt_pods(table, view->table, arena);
-    if (r == 0)
-        r = view_measure(view, time, /* before= */ NULL, arena, table);
-    if (r == 0)
-        r = facts_build(view->program, table, &options, arena, facts);
-    ret->node_set = (NodeSet){.table = table, .facts = facts};
-    return r;
+    return r < 0 ? r : view_complete(view, time, /* known= */ NULL, arena, table, &ret->node_set);
 }
 
-/* --- filter and prioritize -------------------------------------------------- */
-
-static int decode_filter_body(const View *view, Str body, const NodeParts *parts, Arena *arena,
-    FilterArgs *ret, NodeList *names, NodeList *nodes, char *error) {
+static int decode_filter_body(const View *view, KeptPod *kept, Str body, const NodeParts *parts,
+    Arena *arena, FilterArgs *ret, NodeList *names, NodeList *nodes, char *error) {
     bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
     JsonReader reader;
     Str key;
@@ -141,7 +126,7 @@ static int decode_filter_body(const View *view, Str body, const NodeParts *parts
         if (str_eq_nocase(key, STR("Pod"))) {
             size_t begin = reader.at;
 
-            decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
+            decode_pod(&reader, kept, arena, &seen_pod, &has_pod, &ret->pod);
             ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
         } else if (str_eq_nocase(key, STR("NodeNames"))) {
             once(&reader, &has_names, "\"NodeNames\" is given twice");
@@ -169,7 +154,8 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
     }
-    r = decode_filter_body(view, body, parts, arena, ret, &names, &nodes, error);
+    r = decode_filter_body(
+        view, time ? time->kept_pod : NULL, body, parts, arena, ret, &names, &nodes, error);
     if (r != 0)
         return r;
 
@@ -184,12 +170,7 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
         r = build_own_table(view, time, &nodes, arena, ret);
     if (r < 0)
         return r;
-    return view_adjust_rows(view, time, &ret->pod, ret->rows, ret->n, arena, &ret->node_set);
-}
-
-JudgeInput filter_args_judge_input(
-    const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena) {
-    return view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
+    return view_adjust(view, time, &ret->pod, ret->rows, ret->n, arena, &ret->node_set);
 }
 
 /* Mostly the name is unescaped in the request, between quotes. */
@@ -215,8 +196,6 @@ Pen filter_args_put_quoted(const FilterArgs *args, size_t i, size_t more, Pen pe
     }
     return pen;
 }
-
-/* --- preempt ---------------------------------------------------------------- */
 
 /* "Pods": pods with metadata.uid, or {"UID": …}, depending on the form. */
 static void decode_victim(JsonReader *reader, Arena *arena, bool meta, Candidate *candidate) {
@@ -305,7 +284,7 @@ int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error) {
     open_args(&reader, body);
     while (next_key(&reader, arena, &key)) {
         if (str_eq_nocase(key, STR("Pod"))) {
-            decode_pod(&reader, arena, &seen_pod, &has_pod, &ret->pod);
+            decode_pod(&reader, /* kept= */ NULL, arena, &seen_pod, &has_pod, &ret->pod);
         } else if (str_eq_nocase(key, STR("NodeNameToVictims"))) {
             once(&reader, &has_victims, "\"NodeNameToVictims\" is given twice");
             decode_candidates(&reader, arena, /* meta= */ false, &full);
@@ -322,8 +301,6 @@ int preempt_args_decode(Str body, Arena *arena, PreemptArgs *ret, char *error) {
         json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
     return finish(&reader, error);
 }
-
-/* --- bind ------------------------------------------------------------------- */
 
 int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
     struct {

@@ -52,10 +52,6 @@ typedef struct FilterArgs {
 int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error);
 
-/* The input to judge these nodes. */
-JudgeInput filter_args_judge_input(
-    const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena);
-
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
 static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
 
@@ -87,8 +83,6 @@ typedef struct BindArgs {
 /* Returns as filter_args_decode() does. */
 int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 
-/* --- the hot path, inline ---------------------------------------------------- */
-
 /* Whole-node mode. */
 Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
 
@@ -99,11 +93,20 @@ static inline Str body_span_text(const char *body, BodySpan span) {
     return str_of(body + span.at, span.len);
 }
 
-/* Copies the text of @span to @to, where BYTES_BLOCK bytes may be written beyond it. Returns the
- * end of the copy. */
+/* How many nodes, from the first on, have BYTES_BLOCK bytes of the request from their start on. */
+static inline size_t filter_args_n_roomy(const FilterArgs *args) {
+    size_t n = args->n;
+
+    while (n > 0 && args->body.len - args->spans[n - 1].at < BYTES_BLOCK)
+        n--;
+    return n;
+}
+
+/* Copies the text of @span to @to, where BYTES_BLOCK bytes may be written beyond it. @is_roomy: so
+ * many can be read, see above. Returns the end of the copy. */
 static inline __attribute__((always_inline)) char *body_span_copy(
-    char *to, Str body, BodySpan span) {
-    if (span.len <= BYTES_BLOCK && body.len - span.at >= BYTES_BLOCK)
+    char *to, Str body, BodySpan span, bool is_roomy) {
+    if (span.len <= BYTES_BLOCK && (is_roomy || body.len - span.at >= BYTES_BLOCK))
         bytes_copy_block(to, body.ptr + span.at);
     else
         bytes_copy(to, body.ptr + span.at, span.len);

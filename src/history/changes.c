@@ -11,6 +11,7 @@
 #include "base/ref.h"
 #include "base/thread.h"
 #include "base/utf8.h"
+#include "history/put-text.h"
 
 #define DIFF_MAX (2 * CHANGES_VERSIONS_BYTES + ((size_t)1 << 20))
 
@@ -27,8 +28,8 @@ typedef struct Version {
 typedef struct Entry {
     ChangeKind kind;
     int64_t at_nsec;
-    char *texts; /* @what, then @text */
-    size_t what_len, text_len;
+    char *texts; /* both of these: */
+    Str what, text;
     Digest digest, before; /* CHANGE_POLICY only */
 } Entry;
 
@@ -69,8 +70,6 @@ bool change_is_bad(ChangeKind kind) {
     return kinds[kind].is_bad;
 }
 
-/* --- versions ----------------------------------------------------------------------------- */
-
 static Version *version_unref(Version *version) {
     if (!version || !ref_drop(&version->ref))
         return NULL;
@@ -81,14 +80,6 @@ static Version *version_unref(Version *version) {
 DEFINE_CLEANUP(Version *, version_unref)
 
 DEFINE_REF(Version, version)
-
-static size_t sources_bytes(const PolicySource *sources, size_t n) {
-    size_t bytes = sizeof(Version);
-
-    for (size_t i = 0; i < n; i++)
-        bytes += sizeof(sources[i]) + sources[i].file.len + sources[i].text.len;
-    return bytes;
-}
 
 /* Into @arena; NULL when out of memory. */
 static PolicySource *copy_sources(Arena *arena, const PolicySource *sources, size_t n) {
@@ -103,9 +94,12 @@ static PolicySource *copy_sources(Arena *arena, const PolicySource *sources, siz
 
 /* NULL: too large to be kept, or out of memory. */
 static Version *version_new(Digest digest, const PolicySource *sources, size_t n) {
-    size_t bytes = sources_bytes(sources, n);
-    Version *version = bytes > CHANGES_VERSIONS_BYTES ? NULL : calloc(1, sizeof(*version));
+    size_t bytes = sizeof(Version);
+    Version *version;
 
+    for (size_t i = 0; i < n; i++)
+        bytes += sizeof(sources[i]) + sources[i].file.len + sources[i].text.len;
+    version = bytes > CHANGES_VERSIONS_BYTES ? NULL : calloc(1, sizeof(*version));
     if (!version)
         return NULL;
     *version = (Version){.ref = REF_ONE, .digest = digest, .n = n, .bytes = bytes};
@@ -147,8 +141,6 @@ static void keep_version(Changes *changes, Version *version) {
     changes->bytes += version->bytes;
 }
 
-/* --- noting ------------------------------------------------------------------------------- */
-
 Changes *changes_new(void) {
     Changes *changes = calloc(1, sizeof(*changes));
 
@@ -178,29 +170,22 @@ static Str cut(Str text) {
 static void add(Changes *changes, const Entry *about, Str what, Str text) {
     Entry *entry = &changes->entries[changes->n++ % CHANGES_MAX];
     Str first = cut(what), second = cut(text);
+    char *at;
 
     free(entry->texts);
     *entry = *about;
-    entry->texts = malloc(first.len + second.len + 1);
-    if (!entry->texts)
+    entry->texts = at = malloc(first.len + second.len + 1);
+    if (!at)
         return;
-    entry->what_len = first.len;
-    entry->text_len = second.len;
-    if (first.len > 0)
-        memcpy(entry->texts, first.ptr, first.len);
-    if (second.len > 0)
-        memcpy(entry->texts + first.len, second.ptr, second.len);
+    entry->what = put_text(&at, first);
+    entry->text = put_text(&at, second);
 }
 
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text) {
-    if (changes) {
-        _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
 
-        add(changes, &(Entry){.kind = kind, .at_nsec = at_nsec}, what, text);
-    }
+    add(changes, &(Entry){.kind = kind, .at_nsec = at_nsec}, what, text);
 }
-
-/* --- differences -------------------------------------------------------------------------- */
 
 static const PolicySource *find_source(const Version *version, Str file) {
     for (size_t i = 0; i < version->n; i++)
@@ -267,12 +252,10 @@ void changes_note_policies(
     _cleanup_(buf_done) Buf diff = BUF_INIT(DIFF_MAX);
     _cleanup_(buf_done) Buf text = BUF_INIT(CHANGES_TEXT_MAX);
     _cleanup_(version_unrefp) Version *before = NULL;
-    Version *version = changes ? version_new(digest, sources, n) : NULL;
+    Version *version = version_new(digest, sources, n);
     LinediffCounts counts = {0};
     Entry about = {.kind = CHANGE_POLICY, .at_nsec = at_nsec, .digest = digest};
 
-    if (!changes)
-        return;
     (void)pthread_mutex_lock(&changes->lock);
     about.before = changes->digest;
     if (changes->has_digest && !digest_equal(about.before, digest))
@@ -298,8 +281,6 @@ bool changes_diff(Changes *changes, Digest digest, Buf *out) {
     _cleanup_(version_unrefp) Version *after = NULL;
     const Entry *entry;
 
-    if (!changes)
-        return false;
     (void)pthread_mutex_lock(&changes->lock);
     entry = change_to(changes, digest);
     if (entry) {
@@ -314,21 +295,13 @@ bool changes_sources(
     Changes *changes, Digest digest, Arena *arena, const PolicySource **ret, size_t *ret_n) {
     _cleanup_(version_unrefp) Version *version = NULL;
 
-    *ret = NULL;
-    *ret_n = 0;
-    if (!changes)
-        return false;
     (void)pthread_mutex_lock(&changes->lock);
     version = take_version(changes, digest);
     (void)pthread_mutex_unlock(&changes->lock);
-    if (!version)
-        return false;
-    *ret = copy_sources(arena, version->sources, version->n);
+    *ret = version ? copy_sources(arena, version->sources, version->n) : NULL;
     *ret_n = *ret ? version->n : 0;
     return *ret != NULL;
 }
-
-/* --- reading ------------------------------------------------------------------------------ */
 
 /* With the lock. False: out of memory. */
 static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change *ret) {
@@ -338,9 +311,8 @@ static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change
         .id = id,
         .kind = entry->kind,
         .at_nsec = entry->at_nsec,
-        .what = arena_copy(arena, str_of(entry->texts, entry->what_len)),
-        .text = arena_copy(
-            arena, str_of(entry->texts ? entry->texts + entry->what_len : NULL, entry->text_len)),
+        .what = arena_copy(arena, entry->what),
+        .text = arena_copy(arena, entry->text),
         .digest = entry->digest,
     };
     ret->has_diff = entry->kind == CHANGE_POLICY && change_to(changes, entry->digest) == entry &&
@@ -350,27 +322,22 @@ static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change
 }
 
 int64_t changes_last(Changes *changes, ChangeKind kind) {
-    if (changes) {
-        _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
 
-        for (uint64_t id = changes->n; id >= first_id(changes); id--)
-            if (entry_at(changes, id)->kind == kind)
-                return entry_at(changes, id)->at_nsec;
-    }
+    for (uint64_t id = changes->n; id >= first_id(changes); id--)
+        if (entry_at(changes, id)->kind == kind)
+            return entry_at(changes, id)->at_nsec;
     return 0;
 }
 
 size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&changes->lock);
     size_t n_read = 0;
 
-    if (!changes)
-        return 0;
-    (void)pthread_mutex_lock(&changes->lock);
     for (uint64_t id = changes->n; id >= first_id(changes) && n_read < n; id--) {
         if (!read_entry(changes, id, arena, &ret[n_read]))
             break;
         n_read++;
     }
-    (void)pthread_mutex_unlock(&changes->lock);
     return n_read;
 }

@@ -44,10 +44,9 @@ typedef struct Changes Changes;
 
 Changes *changes_new(void); /* NULL when out of memory */
 Changes *changes_free(Changes *changes);
-DEFINE_CLEANUP(Changes *, changes_free)
 
 /* @what: the subject, "policy", "nodes", "load of Prometheus"; may be empty. @text: a detail, or
- * empty. Copies the first line of each. @changes NULL: does nothing, here and below. */
+ * empty. Copies the first line of each. */
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text);
 
 /* Policies were read and are in force: a version, and a CHANGE_POLICY unless it is the first or has

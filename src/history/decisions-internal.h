@@ -43,7 +43,7 @@ struct Decisions {
     DecisionsFigures figures; /* bytes: all but those of pods and saved views */
 };
 
-/* --- with the lock ---------------------------------------------------------------------------- */
+/* All with the lock held. */
 
 /* The place of the decision with this id. */
 static inline Kept *decisions_at(Decisions *decisions, uint64_t id) {
@@ -72,7 +72,7 @@ FoundDecision decisions_take(const Kept *kept);
 void decisions_use_pod(Decisions *decisions, PodText *pod);
 void decisions_release_pod(Decisions *decisions, PodText *pod);
 
-void decisions_forget_inputs(Decisions *decisions, Kept *kept);
+bool decisions_forget_inputs(Decisions *decisions, Kept *kept); /* false: it has none */
 
 /* Drops decisions over the limit of bytes. */
 void decisions_make_room(Decisions *decisions);

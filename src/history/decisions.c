@@ -39,7 +39,7 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
     decisions->bytes_max = bytes_max;
     decisions->next = decisions->next_outcomes = decisions->next_inputs = 1;
     decisions->next_raw = decisions->next_reason = 1;
-    saved_views_init(&decisions->saved_views, bytes_max / PROGRAMS_SHARE);
+    decisions->saved_views.programs_bytes_max = bytes_max / PROGRAMS_SHARE;
     decisions->ring = calloc(max, sizeof(*decisions->ring));
     if (!decisions->ring) {
         free(decisions);
@@ -49,8 +49,6 @@ Decisions *decisions_new(size_t max, size_t bytes_max) {
     (void)pthread_mutex_init(&decisions->mutex, NULL);
     return decisions;
 }
-
-/* --- shared parts --------------------------------------------------------------------- */
 
 static void release_numbers(Decisions *decisions, NodeNumbers *numbers) {
     if (numbers == decisions->numbers || numbers->n_users > 0)
@@ -102,19 +100,19 @@ static RuleNames *find_rule_names(Decisions *decisions, Program *program) {
     return decisions->rule_names;
 }
 
-/* --- dropping ---------------------------------------------------------------------------- */
-
-static void forget_outcomes(Decisions *decisions, Kept *kept) {
+/* False: it has none. */
+static bool forget_outcomes(Decisions *decisions, Kept *kept) {
     NodeNumbers *numbers;
 
     if (!kept->outcomes)
-        return;
+        return false;
     numbers = outcomes_numbers(kept->outcomes);
     decisions->figures.bytes -= outcomes_bytes(kept->outcomes) + PIECE_COST;
     decisions->figures.n_with_outcomes--;
     numbers->n_users--;
     release_numbers(decisions, numbers);
     kept->outcomes = outcomes_unref(kept->outcomes);
+    return true;
 }
 
 void decisions_use_pod(Decisions *decisions, PodText *pod) {
@@ -130,22 +128,23 @@ void decisions_release_pod(Decisions *decisions, PodText *pod) {
     pod_text_unref(pod);
 }
 
-void decisions_forget_inputs(Decisions *decisions, Kept *kept) {
+bool decisions_forget_inputs(Decisions *decisions, Kept *kept) {
     PodText *pod = TAKE_PTR(kept->pod_text);
 
     if (!pod)
-        return;
+        return false;
     saved_views_leave(&decisions->saved_views, TAKE_PTR(kept->saved_view));
     decisions->figures.n_replayable--;
     decisions_release_pod(decisions, pod);
+    return true;
 }
 
 static void forget_oldest(Decisions *decisions) {
     Kept *kept = decisions_at(decisions, decisions_oldest(decisions));
     RuleNames *rule_names = kept->past->rule_names;
 
-    decisions_forget_inputs(decisions, kept);
-    forget_outcomes(decisions, kept);
+    (void)decisions_forget_inputs(decisions, kept);
+    (void)forget_outcomes(decisions, kept);
     decisions->figures.bytes -= kept->past->bytes + PIECE_COST;
     rule_names->n_users--;
     release_rule_names(decisions, rule_names);
@@ -155,31 +154,18 @@ static void forget_oldest(Decisions *decisions) {
     decisions_raise(&decisions->next_inputs, decisions_oldest(decisions));
 }
 
-/* Drops the oldest outcomes, but not those of @spare. False: there are none. */
-static bool forget_oldest_outcomes(Decisions *decisions, uint64_t spare) {
-    while (decisions->next_outcomes < decisions->next && decisions->next_outcomes != spare) {
-        Kept *kept = decisions_at(decisions, decisions->next_outcomes++);
-
-        if (!kept->outcomes)
-            continue;
-        forget_outcomes(decisions, kept);
-        decisions->figures.n_outcomes_dropped++;
-        return true;
-    }
+/* Drops what the oldest decision from *@next on has, but not that of @spare. False: there is none.
+ */
+static bool forget_next(Decisions *decisions, uint64_t *next, uint64_t spare,
+    bool (*forget)(Decisions *decisions, Kept *kept)) {
+    while (*next < decisions->next && *next != spare)
+        if (forget(decisions, decisions_at(decisions, (*next)++)))
+            return true;
     return false;
 }
 
-/* The same with inputs. */
 static bool forget_oldest_inputs(Decisions *decisions, uint64_t spare) {
-    while (decisions->next_inputs < decisions->next && decisions->next_inputs != spare) {
-        Kept *kept = decisions_at(decisions, decisions->next_inputs++);
-
-        if (!kept->pod_text)
-            continue;
-        decisions_forget_inputs(decisions, kept);
-        return true;
-    }
-    return false;
+    return forget_next(decisions, &decisions->next_inputs, spare, decisions_forget_inputs);
 }
 
 static bool is_over(const Decisions *decisions) {
@@ -189,8 +175,12 @@ static bool is_over(const Decisions *decisions) {
 static bool forget_details(Decisions *decisions, uint64_t spare) {
     bool inputs_first = decisions_inputs_bytes(decisions) > decisions->bytes_max / INPUTS_SHARE;
 
-    return (inputs_first && forget_oldest_inputs(decisions, spare)) ||
-           forget_oldest_outcomes(decisions, spare) || forget_oldest_inputs(decisions, spare);
+    if (inputs_first && forget_oldest_inputs(decisions, spare))
+        return true;
+    if (!forget_next(decisions, &decisions->next_outcomes, spare, forget_outcomes))
+        return forget_oldest_inputs(decisions, spare);
+    decisions->figures.n_outcomes_dropped++;
+    return true;
 }
 
 /* Back below the ceiling, in the order of the header; the newest goes last, and its headline
@@ -219,23 +209,13 @@ Decisions *decisions_free(Decisions *decisions) {
     drop_rule_names(decisions);
     assert(decisions->figures.bytes == decisions->max * sizeof(*decisions->ring));
     assert(decisions->pods_bytes == 0);
-    saved_views_done(&decisions->saved_views);
+    assert(decisions->saved_views.n == 0 && decisions->saved_views.n_programs == 0 &&
+           decisions->saved_views.bytes == 0);
     row_numbers_done(&decisions->row_numbers);
     free(decisions->ring);
     (void)pthread_mutex_destroy(&decisions->mutex);
     free(decisions);
     return NULL;
-}
-
-/* --- keeping ---------------------------------------------------------------------------------- */
-
-/* Numbers that can hold this request, without too many nodes that are gone. */
-static NodeNumbers *find_numbers(Decisions *decisions, size_t n_nodes) {
-    if (decisions->numbers && node_numbers_size(decisions->numbers) > 4 * n_nodes + NUMBERS_SPARE)
-        drop_numbers(decisions);
-    if (!decisions->numbers)
-        decisions->numbers = node_numbers_new();
-    return decisions->numbers;
 }
 
 /* Its names may have grown. */
@@ -249,19 +229,24 @@ static Outcomes *make_outcomes(
     const FilterArgs *args = decision->args;
     size_t n_known = view->table->names->n_nodes;
     size_t n_nodes = args->n > n_known ? args->n : n_known;
-    NumberedNodes numbers = {0};
+    NumberedNodes numbers;
     Outcomes *outcomes = NULL;
 
     if (n_nodes > decisions->bytes_max / NUMBERS_NAME_COST / NUMBERS_SHARE) {
         decisions->figures.n_outcomes_dropped++;
         return NULL;
     }
-    if (find_numbers(decisions, n_nodes))
-        numbers = row_numbers_of(&decisions->row_numbers, decisions->numbers, args);
+    /* Numbers that can hold this request, without too many nodes that are gone. */
+    if (decisions->numbers && node_numbers_size(decisions->numbers) > 4 * n_nodes + NUMBERS_SPARE)
+        drop_numbers(decisions);
+    if (!decisions->numbers)
+        decisions->numbers = node_numbers_new();
+    if (!decisions->numbers)
+        return NULL;
+    numbers = row_numbers_of(&decisions->row_numbers, decisions->numbers, args);
     if (numbers.numbers)
         outcomes = outcomes_new(decision, places, decisions->numbers, numbers);
-    if (decisions->numbers)
-        count_numbers(decisions, decisions->numbers);
+    count_numbers(decisions, decisions->numbers);
     return outcomes;
 }
 
@@ -309,7 +294,7 @@ static Kept *keep(Decisions *decisions, PastDecision *past) {
 static void note_locked(
     Decisions *decisions, const View *view, Verb verb, const Decision *decision, PastTimes times) {
     RuleNames *rule_names = find_rule_names(decisions, view->program);
-    RulePlaces places;
+    SCRATCH RulePlaces places;
     PastDecision *past =
         rule_names ? past_new(decisions->next, view, verb, decision, times, rule_names, &places)
                    : NULL;

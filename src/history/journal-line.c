@@ -59,23 +59,17 @@ static void write_rules(const JournalContext *context, Buf *out) {
     char digest[DIGEST_TEXT_MAX];
     size_t start = begin_line(out);
 
-    json_write_object(&writer);
-    json_write_member(&writer, STR("digest"), str_from_c(digest_print(rule_names->digest, digest)));
-    json_member_int(&writer, "program", context->program);
-    json_member_array(&writer, "rules");
+    json_write(&writer, "{digest: %s, program: %jd, rules: [",
+        digest_print(rule_names->digest, digest), context->program);
     for (size_t i = 0; i < rule_names->n_rules; i++) {
         const RuleName *rule = &rule_names->rules[i];
 
-        json_write_object(&writer);
-        json_write_member(&writer, STR("policy"), rule->policy);
-        json_write_member(&writer, STR("name"), rule->name);
-        json_write_member(&writer, STR("reason"), rule->reason);
-        json_member_bool(&writer, "unresolvable", rule->is_unresolvable);
-        json_member_bool(&writer, "permanent", rule->is_permanent);
-        json_write_end_object(&writer);
+        json_write(&writer,
+            "{policy: %.*s, name: %.*s, reason: %.*s, unresolvable: %i, permanent: %i}",
+            STR_FMT(rule->policy), STR_FMT(rule->name), STR_FMT(rule->reason),
+            rule->is_unresolvable, rule->is_permanent);
     }
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "]}");
     end_line(out, start);
 }
 
@@ -101,60 +95,35 @@ static void write_names(JournalContext *context, Decisions *decisions, const Out
         return;
     }
     start = begin_line(out);
-    json_write_object(&writer);
-    json_member_int(&writer, "list", context->list);
-    json_member_int(&writer, "first", context->n_names + 1);
-    json_member_array(&writer, "nodes");
+    json_write(&writer, "{list: %jd, first: %u, nodes: [", context->list, context->n_names + 1);
     for (; context->n_names < highest; context->n_names++)
         json_write_string(&writer, names[context->n_names]);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "]}");
     end_line(out, start);
 }
 
 static void write_counts(const PastDecision *past, JsonWriter *writer) {
     const DecisionSummary *summary = &past->summary;
 
-    json_member_int(writer, "in", (int64_t)summary->n_in);
-    json_member_int(writer, "out", (int64_t)summary->n_out);
-    json_member_int(writer, "rejected", (int64_t)summary->n_rejected);
-    json_member_int(writer, "unknown", (int64_t)summary->n_unknown);
-    json_member_int(writer, "narrowed", (int64_t)summary->n_narrowed);
-    json_member_int(writer, "late", (int64_t)summary->n_late);
-    json_member_int(writer, "unjudged", (int64_t)summary->n_unjudged);
-    json_member_array(writer, "rules");
+    json_write(writer,
+        "in: %zu, out: %zu, rejected: %zu, unknown: %zu, narrowed: %zu, late: %zu, unjudged: %zu, "
+        "rules: [",
+        summary->n_in, summary->n_out, summary->n_rejected, summary->n_unknown, summary->n_narrowed,
+        summary->n_late, summary->n_unjudged);
     for (size_t i = 0; i < past->n_rules; i++) {
         const RuleCount *rule = &past->rules[i];
 
-        json_write_array(writer);
-        json_write_int(writer, rule->number);
-        json_write_int(writer, rule->rejected);
-        json_write_int(writer, rule->observed);
-        json_write_int(writer, rule->failed);
-        json_write_int(writer, rule->missing);
-        json_write_end_array(writer);
+        json_write(writer, "[%u, %u, %u, %u, %u]", rule->number, rule->rejected, rule->observed,
+            rule->failed, rule->missing);
     }
     json_write_end_array(writer);
-}
-
-static void write_main(const MainReason *main, JsonWriter *writer) {
-    json_member_object(writer, "main");
-    json_member_int(writer, "rule", main->filter);
-    json_member_int(writer, "nodes", main->n_nodes);
-    json_member_int(writer, "neverRule", main->never_filter);
-    json_write_member(writer, STR("neverResource"), main->never_resource);
-    json_member_int(writer, "never", main->n_never);
-    json_write_end_object(writer);
 }
 
 static void write_outcomes(const Outcomes *outcomes, JsonWriter *writer) {
     OutcomesColumns columns = outcomes_columns(outcomes);
 
-    json_member_int(writer, "entries", (int64_t)columns.n);
-    json_member_bool(writer, "listed", columns.has_numbers);
-    json_member_bool(writer, "ranked", columns.has_places);
-    json_member_bool(writer, "scored", columns.has_scores);
-    json_write_key(writer, STR("columns"));
+    json_write(writer, "entries: %zu, listed: %i, ranked: %i, scored: %i, columns: ", columns.n,
+        columns.has_numbers, columns.has_places, columns.has_scores);
     json_write_raw(writer, STR("\"")); /* base64 needs no escapes */
     base64_encode(columns.bytes, writer->out);
     buf_append_char(writer->out, '"');
@@ -162,37 +131,30 @@ static void write_outcomes(const Outcomes *outcomes, JsonWriter *writer) {
 
 static void write_decision(const JournalContext *context, const FoundDecision *found, Buf *out) {
     const PastDecision *past = found->past;
+    const MainReason *main = past_main(past);
     JsonWriter writer = JSON_WRITER(out);
     char digest[DIGEST_TEXT_MAX];
     size_t start = begin_line(out);
 
-    json_write_object(&writer);
-    json_member_object(&writer, "decision");
-    json_member_int(&writer, "id", (int64_t)past->id);
-    json_member_int(&writer, "program", context->program);
-    json_member_int(&writer, "list", context->list);
-    json_write_member(&writer, STR("verb"), str_from_c(verb_name(past->verb)));
-    json_member_int(&writer, "at", past->at_nsec);
-    json_member_int(&writer, "duration", past->duration_nsec);
-    json_write_member(&writer, STR("namespace"), past->pod_namespace);
-    json_write_member(&writer, STR("pod"), past->pod_name);
-    json_write_member(&writer, STR("uid"), past->pod_uid);
-    json_write_member(&writer, STR("node"), past->node);
-    if (!str_is_empty(past->nominated))
-        json_write_member(&writer, STR("nominated"), past->nominated);
-    json_write_member(&writer, STR("error"), past->error);
-    json_write_member(&writer, STR("digest"), str_from_c(digest_print(past->pod_digest, digest)));
-    json_member_int(&writer, "generation", (int64_t)past->generation);
-    json_member_int(&writer, "known", (int64_t)past->n_known);
-    json_member_bool(&writer, "exempt", past->is_exempt);
-    json_member_bool(&writer, "names", past->had_names);
+    json_write(&writer,
+        "{decision: {id: %zu, program: %jd, list: %jd, verb: %s, at: %jd, duration: %jd", past->id,
+        context->program, context->list, verb_name(past->verb), past->at_nsec, past->duration_nsec);
+    json_write(&writer, "namespace: %.*s, pod: %.*s, uid: %.*s, node: %.*s, nominated?: %.*s",
+        STR_FMT(past->pod_namespace), STR_FMT(past->pod_name), STR_FMT(past->pod_uid),
+        STR_FMT(past->node), STR_FMT(past->nominated));
+    json_write(&writer,
+        "error: %.*s, digest: %s, generation: %zu, known: %zu, exempt: %i, names: %i",
+        STR_FMT(past->error), digest_print(past->pod_digest, digest), past->generation,
+        past->n_known, past->is_exempt, past->had_names);
     write_counts(past, &writer);
-    if (past_main(past))
-        write_main(past_main(past), &writer);
+    if (main)
+        json_write(&writer,
+            "main: {rule: %u, nodes: %u, neverRule: %u, neverResource: %.*s, never: %u}",
+            main->filter, main->n_nodes, main->never_filter, STR_FMT(main->never_resource),
+            main->n_never);
     if (found->outcomes)
         write_outcomes(found->outcomes, &writer);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}}");
     end_line(out, start);
 }
 
@@ -226,9 +188,8 @@ typedef struct Line {
     struct {
         int64_t rule, n_nodes, never_rule, n_never;
         Str never_resource;
-    } main; /* n_nodes 0: none */
-    OutcomesColumns columns;
-    bool has_rules, has_nodes, has_decision, has_columns;
+    } main;                  /* n_nodes 0: none */
+    OutcomesColumns columns; /* bytes as base64; none: ptr NULL */
 } Line;
 
 #define AT(member) offsetof(Line, member)
@@ -250,11 +211,6 @@ static void read_rule(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_MEMORY, "too many rules");
 }
 
-static void read_rules(JsonReader *reader, Arena *arena, void *target) {
-    ((Line *)target)->has_rules = true;
-    json_read_array(reader, arena, read_rule, target);
-}
-
 static void read_node(JsonReader *reader, Arena *arena, void *target) {
     Str *name = VEC_PUSH(&((Line *)target)->nodes, arena);
 
@@ -262,11 +218,6 @@ static void read_node(JsonReader *reader, Arena *arena, void *target) {
         json_string(reader, arena, name);
     else
         json_fail(reader, JSON_E_MEMORY, "too many nodes");
-}
-
-static void read_nodes(JsonReader *reader, Arena *arena, void *target) {
-    ((Line *)target)->has_nodes = true;
-    json_read_array(reader, arena, read_node, target);
 }
 
 static void read_verb(JsonReader *reader, Arena *arena, void *target) {
@@ -305,13 +256,6 @@ static void read_count(JsonReader *reader, Arena *arena, void *target) {
     };
 }
 
-static void read_columns(JsonReader *reader, Arena *arena, void *target) {
-    Line *line = target;
-
-    line->has_columns = true;
-    json_string(reader, arena, &line->columns.bytes);
-}
-
 static void read_decision(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"id", JSON_FIELD_INT, AT(id)},
@@ -348,10 +292,9 @@ static void read_decision(JsonReader *reader, Arena *arena, void *target) {
         {"listed", JSON_FIELD_BOOL, AT(columns.has_numbers)},
         {"ranked", JSON_FIELD_BOOL, AT(columns.has_places)},
         {"scored", JSON_FIELD_BOOL, AT(columns.has_scores)},
-        {"columns", JSON_FIELD_CUSTOM, .read = read_columns},
+        {"columns", JSON_FIELD_TEXT, AT(columns.bytes)},
     };
 
-    ((Line *)target)->has_decision = true;
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
@@ -359,11 +302,11 @@ static bool parse(Str text, Arena *arena, Line *ret) {
     static const JsonField fields[] = {
         {"form", JSON_FIELD_INT, AT(form)},
         {"digest", JSON_FIELD_TEXT, AT(digest)},
-        {"rules", JSON_FIELD_CUSTOM, .read = read_rules},
+        {"rules", JSON_FIELD_ARRAY, .read = read_rule},
         {"program", JSON_FIELD_INT, AT(program)},
         {"list", JSON_FIELD_INT, AT(list)},
         {"first", JSON_FIELD_INT, AT(first)},
-        {"nodes", JSON_FIELD_CUSTOM, .read = read_nodes},
+        {"nodes", JSON_FIELD_ARRAY, .read = read_node},
         {"decision", JSON_FIELD_CUSTOM, .read = read_decision},
     };
     JsonReader reader;
@@ -406,7 +349,7 @@ static Outcomes *load_outcomes(const JournalContext *context, const Line *line) 
     _cleanup_(buf_done) Buf bytes = BUF_INIT(JOURNAL_LINE_MAX);
     OutcomesColumns columns = line->columns;
 
-    if (!line->has_columns || !context->node_numbers || context->list != line->list ||
+    if (!line->columns.bytes.ptr || !context->node_numbers || context->list != line->list ||
         !base64_decode(line->columns.bytes, &bytes) || buf_error(&bytes))
         return NULL;
     columns.bytes = buf_str(&bytes);
@@ -416,7 +359,7 @@ static Outcomes *load_outcomes(const JournalContext *context, const Line *line) 
 static bool is_decision(const JournalContext *context, const Line *line) {
     const PastDecision *past = &line->past;
 
-    if (!context->rule_names || context->program != line->program || line->id <= 0 ||
+    if (!context->rule_names || context->program != line->program ||
         past->pod_namespace.len > PAST_NAME_MAX || past->pod_name.len > PAST_NAME_MAX ||
         past->pod_uid.len > PAST_UID_MAX || past->node.len > PAST_NAME_MAX ||
         past->error.len > PAST_ERROR_MAX)
@@ -478,11 +421,11 @@ bool journal_line_read(JournalContext *context, Str text, Arena *arena, Decision
 
     if (!has_sum(text) || !parse(str_skip(text, SUM_DIGITS + 1), arena, &line))
         return false;
-    if (line.has_decision)
+    if (line.id > 0)
         return take_decision(context, &line, decisions);
-    if (line.has_nodes)
+    if (line.first > 0)
         return take_nodes(context, &line);
-    if (line.has_rules)
+    if (line.digest.ptr)
         return take_rules(context, &line);
     return line.form == JOURNAL_FORM;
 }

@@ -38,8 +38,6 @@ int journal_make_folder(const char *folder) {
     return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
 typedef struct FileRead {
     size_t n_lines, n_damaged;
     size_t end; /* after the last complete line that is sound */
@@ -104,8 +102,6 @@ static int restore_file(Journal *journal, const char *name, Decisions *decisions
             LOG_INT("lines", ret->n_damaged));
     return r;
 }
-
-/* --- opening ---------------------------------------------------------------------------------- */
 
 static int lock_folder(Journal *journal) {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -205,8 +201,6 @@ Journal *journal_free(Journal *journal) {
     free(journal);
     return NULL;
 }
-
-/* --- writing ---------------------------------------------------------------------------------- */
 
 /* The full file becomes the old one. */
 static int replace_file(Journal *journal) {

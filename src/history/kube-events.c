@@ -2,6 +2,7 @@
 
 #include "history/kube-events.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -20,9 +21,9 @@
 
 struct KubeEvents {
     KubeEventsOptions options;
-    pthread_mutex_t lock; /* for all that follows */
+    _Atomic uint64_t policy_error; /* hash of the last one; 0: none */
+    pthread_mutex_t lock;          /* for all that follows */
     TokenBucket bucket;
-    uint64_t policy_error; /* hash of the last one; 0: none */
     uint64_t n_dropped;
 };
 
@@ -63,8 +64,6 @@ uint64_t kube_events_dropped(KubeEvents *events) {
     return events->n_dropped;
 }
 
-/* --- how often -------------------------------------------------------------------------- */
-
 /* Whether an Event may be written now; counts it either way. */
 static bool take_turn(KubeEvents *events, int64_t now) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&events->lock);
@@ -87,17 +86,8 @@ static void post(
                                                   });
 }
 
-static void append_start(Buf *out, Str text) {
-    (void)visible_append(out, utf8_take(text, REASON_MAX));
-}
-
-/* --- no node passed ------------------------------------------------------------------------ */
-
-static size_t find_cause(const Causes *causes, Str text) {
-    for (size_t i = 0; i < causes->n; i++)
-        if (str_eq(causes->items[i].text, text))
-            return i;
-    return SIZE_MAX;
+static Str start_of(Str text) {
+    return utf8_take(text, REASON_MAX);
 }
 
 static bool comes_before(const Causes *causes, const Cause *a, const Cause *b) {
@@ -108,15 +98,17 @@ static bool comes_before(const Causes *causes, const Cause *a, const Cause *b) {
 
 /* Rules with one text are one cause, if they come one after the other often enough to be kept. */
 static void add_cause(Causes *causes, Str text, size_t n) {
-    size_t i = find_cause(causes, text);
     Cause cause = {.text = text, .n = n};
+    size_t i = 0;
 
     if (n == 0)
         return;
-    if (i == SIZE_MAX)
-        i = causes->n++;
-    else
+    while (i < causes->n && !str_eq(causes->items[i].text, text))
+        i++;
+    if (i < causes->n)
         cause.n += causes->items[i].n;
+    else
+        causes->n++;
     for (; i > 0 && comes_before(causes, &cause, &causes->items[i - 1]); i--)
         causes->items[i] = causes->items[i - 1];
     causes->items[i] = cause;
@@ -138,7 +130,7 @@ static void collect_causes(
 static void write_causes(const Causes *causes, Buf *out) {
     for (size_t i = 0; i < causes->n; i++) {
         buf_printf(out, "%s%zu ", i > 0 ? ", " : "", causes->items[i].n);
-        append_start(out, causes->items[i].text);
+        (void)visible_append(out, start_of(causes->items[i].text));
     }
     if (causes->n_others > 0)
         buf_printf(out, ", %zu for other reasons", causes->n_others);
@@ -198,15 +190,10 @@ void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_n
 
     if (!take_turn(events, now_nsec))
         return;
-    buf_append(&note, STR("Bound to "));
-    append_start(&note, pod->node_name);
-    buf_append(&note, STR(" by "));
-    append_start(&note, pod->scheduler_name);
-    buf_append(&note, STR(", which did not call berth: no policy was evaluated"));
+    visible_print(&note, "Bound to {} by {}, which did not call berth: no policy was evaluated",
+        start_of(pod->node_name), start_of(pod->scheduler_name));
     post(events, "Bypassed", "Bind", &note, pod);
 }
-
-/* --- about berth itself ----------------------------------------------------------------------- */
 
 /* Whether an Event about berth's own pod may be written now: then *ret is the pod. */
 static bool find_self(KubeEvents *events, int64_t now_nsec, Pod *ret) {
@@ -225,17 +212,13 @@ static bool find_self(KubeEvents *events, int64_t now_nsec, Pod *ret) {
 void kube_events_note_policy(KubeEvents *events, Str error, int64_t now_nsec) {
     _cleanup_(buf_done) Buf note = BUF_INIT(NOTE_MAX);
     uint64_t hash = str_is_empty(error) ? 0 : hash_str(error) | 1;
-    bool is_new;
     Pod self;
 
-    (void)pthread_mutex_lock(&events->lock);
-    is_new = hash != events->policy_error;
-    events->policy_error = hash;
-    (void)pthread_mutex_unlock(&events->lock);
-    if (!is_new || hash == 0 || !find_self(events, now_nsec, &self))
+    if (atomic_exchange(&events->policy_error, hash) == hash || hash == 0 ||
+        !find_self(events, now_nsec, &self))
         return;
-    buf_append(&note, STR("A policy was rejected, the last good ones stay in force: "));
-    (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
+    visible_print(&note, "A policy was rejected, the last good ones stay in force: {}",
+        utf8_take(error, EVENT_NOTE_MAX));
     post(events, "PolicyRejected", "Reload", &note, &self);
 }
 
@@ -244,8 +227,8 @@ void kube_events_note_rejected(KubeEvents *events, Str name, Str uid, Str error,
 
     if (!take_turn(events, now_nsec))
         return;
-    buf_append(&note, STR("Rejected; a version that was good before stays in force: "));
-    (void)visible_append(&note, utf8_take(error, EVENT_NOTE_MAX));
+    visible_print(&note, "Rejected; a version that was good before stays in force: {}",
+        utf8_take(error, EVENT_NOTE_MAX));
     post(events, "PolicyRejected", "Reload", &note, &(Pod){.name = name, .uid = uid});
 }
 
@@ -256,12 +239,9 @@ void kube_events_note_stale(
 
     if (!find_self(events, now_nsec, &self))
         return;
-    buf_append(&note, STR("Metric "));
-    append_start(&note, metric);
-    buf_append(&note, STR(" of policy "));
-    append_start(&note, policy);
-    buf_append(&note, STR(" has no value any more, older than its maxAge; source "));
-    append_start(&note, source);
-    buf_append(&note, STR(". onMissing of each rule decides"));
+    visible_print(&note,
+        "Metric {} of policy {} has no value any more, older than its maxAge; source {}. onMissing "
+        "of each rule decides",
+        start_of(metric), start_of(policy), start_of(source));
     post(events, "MetricsStale", "Measure", &note, &self);
 }

@@ -35,8 +35,6 @@ uint32_t node_numbers_add(NodeNumbers *numbers, Str name) {
     return intern_add(&numbers->names, name);
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
-
 void row_numbers_forget(RowNumbers *row_numbers) {
     names_unref(row_numbers->names);
     row_numbers->names = NULL;
@@ -87,16 +85,6 @@ static bool number_rows(RowNumbers *row_numbers, NodeNumbers *numbers, const Nod
     return true;
 }
 
-/* Names that the cluster does not know are in the request only, as JSON. */
-static uint32_t number_unknown(
-    NodeNumbers *numbers, const FilterArgs *args, size_t i, Arena *arena) {
-    BodySpan span = args->spans[i];
-    Str raw = str_of(args->body.ptr + span.at + 1, span.len - 2);
-
-    return node_numbers_add(
-        numbers, str_find(raw, '\\') == SIZE_MAX ? raw : json_unescape(raw, arena));
-}
-
 static void look_up_rows(const uint32_t *restrict numbers, const uint32_t *restrict rows, size_t n,
     uint32_t *restrict ret) {
     for (size_t i = 0; i < n; i++)
@@ -112,9 +100,15 @@ static bool number_names(RowNumbers *row_numbers, NodeNumbers *numbers, const Fi
         return false;
     if (has_known)
         look_up_rows(row_numbers->rows, args->rows, args->n, row_numbers->nodes);
-    for (size_t i = 0; args->n_unknown > 0 && i < args->n; i++)
+    /* Names that the cluster does not know are in the request only, as JSON. */
+    for (size_t i = 0; args->n_unknown > 0 && i < args->n; i++) {
+        Str literal = body_span_text(args->body.ptr, args->spans[i]);
+        Str raw = str_of(literal.ptr + 1, literal.len - 2);
+
         if (!has_known || args->rows[i] == names->n_rows)
-            row_numbers->nodes[i] = number_unknown(numbers, args, i, arena);
+            row_numbers->nodes[i] = node_numbers_add(
+                numbers, str_find(raw, '\\') == SIZE_MAX ? raw : json_unescape(raw, arena));
+    }
     return true;
 }
 

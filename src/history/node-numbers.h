@@ -35,7 +35,6 @@ typedef struct NodeNumbers {
 NodeNumbers *node_numbers_new(void); /* NULL when out of memory */
 DEFINE_REF(NodeNumbers, node_numbers)
 NodeNumbers *node_numbers_unref(NodeNumbers *numbers); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(NodeNumbers *, node_numbers_unref)
 
 /* The number of @name, new or old; NODE_NUMBER_NONE when it can get none. */
 uint32_t node_numbers_add(NodeNumbers *numbers, Str name);

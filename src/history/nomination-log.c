@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/thread.h"
+#include "history/put-text.h"
 
 typedef struct LogEntry {
     uint64_t uid, name; /* hashes */
@@ -44,7 +45,6 @@ const char *nomination_outcome_name(NominationOutcome outcome) {
         [NOMINATION_UNUSED] = "unused",
         [NOMINATION_EXPIRED] = "expired",
         [NOMINATION_REJECTED] = "rejected",
-        [NOMINATION_RETURNED] = "returned",
         [NOMINATION_DROPPED] = "dropped",
     };
 
@@ -58,53 +58,35 @@ const char *nomination_outcome_text(NominationOutcome outcome) {
         [NOMINATION_UNUSED] = "unused: the pod got another node",
         [NOMINATION_EXPIRED] = "expired: berth withdrew it",
         [NOMINATION_REJECTED] = "rejected: it never came into force",
-        [NOMINATION_RETURNED] = "returned: as the only node in the reply to filter",
         [NOMINATION_DROPPED] = "dropped: the pod was deleted, or the nomination replaced",
     };
 
     return texts[outcome];
 }
 
-static void put(char **at, Str *text) {
-    if (text->len > 0)
-        memcpy(*at, text->ptr, text->len);
-    text->ptr = *at;
-    *at += text->len;
-}
-
-static bool copy_entry(const NominationRecord *record, LogEntry *ret) {
-    char *at;
-
-    *ret = (LogEntry){
-        .uid = hash_str(record->uid),
-        .name = hash_str(record->name),
-        .record = *record,
-        .texts = malloc(
-            record->namespace.len + record->name.len + record->uid.len + record->node.len + 1),
-    };
-    at = ret->texts;
-    if (!at)
-        return false;
-    put(&at, &ret->record.namespace);
-    put(&at, &ret->record.name);
-    put(&at, &ret->record.uid);
-    put(&at, &ret->record.node);
-    return true;
-}
-
 void nomination_log_add(NominationLog *log, const NominationRecord *record) {
-    LogEntry entry;
+    size_t size = record->namespace.len + record->name.len + record->uid.len + record->node.len;
+    char *texts = log ? malloc(size + 1) : NULL, *at = texts;
 
-    if (log && copy_entry(record, &entry)) {
+    if (texts) {
         _unlock_ pthread_mutex_t *held = mutex_hold(&log->lock);
-        LogEntry *place = &log->entries[log->n_added++ % NOMINATION_LOG_MAX];
+        LogEntry *entry = &log->entries[log->n_added++ % NOMINATION_LOG_MAX];
 
-        free(place->texts);
-        *place = entry;
+        free(entry->texts);
+        *entry = (LogEntry){
+            .uid = hash_str(record->uid),
+            .name = hash_str(record->name),
+            .texts = texts,
+            .record = *record,
+        };
+        entry->record.namespace = put_text(&at, record->namespace);
+        entry->record.name = put_text(&at, record->name);
+        entry->record.uid = put_text(&at, record->uid);
+        entry->record.node = put_text(&at, record->node);
     }
 }
 
-/* The entry that was added @age before the newest; NULL: no more. */
+/* The entry that was added @age before the newest; NULL: no more. With the lock. */
 static LogEntry *entry_of_age(NominationLog *log, size_t age) {
     if (age >= log->n_added || age >= NOMINATION_LOG_MAX)
         return NULL;
@@ -113,18 +95,18 @@ static LogEntry *entry_of_age(NominationLog *log, size_t age) {
 
 void nomination_log_end(NominationLog *log, Str uid, NominationOutcome outcome) {
     uint64_t hash = hash_str(uid);
-    LogEntry *entry;
 
-    if (!log)
-        return;
-    pthread_mutex_lock(&log->lock);
-    for (size_t age = 0; (entry = entry_of_age(log, age)); age++)
-        if (entry->uid == hash && str_eq(entry->record.uid, uid)) {
-            if (entry->record.outcome == NOMINATION_OUTSTANDING)
-                entry->record.outcome = outcome;
-            break;
-        }
-    pthread_mutex_unlock(&log->lock);
+    if (log) {
+        _unlock_ pthread_mutex_t *held = mutex_hold(&log->lock);
+        LogEntry *entry;
+        size_t age = 0;
+
+        while ((entry = entry_of_age(log, age)) &&
+               (entry->uid != hash || !str_eq(entry->record.uid, uid)))
+            age++;
+        if (entry && entry->record.outcome == NOMINATION_OUTSTANDING)
+            entry->record.outcome = outcome;
+    }
 }
 
 static bool is_about(const NominationRecord *record, Str namespace, Str name, Str uid) {

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * NominationLog: the last nominations that this berth made (`berth serve --nominate`), and what
- * became of them: for users who ask why a pod has a nominated node.
+ * NominationLog: the last nominations of this berth (`berth serve --nominate`) and their outcomes,
+ * to explain why a pod has a nominated node.
  *
  * Memory: NOMINATION_LOG_MAX entries of three names and a UID; the oldest is replaced.
  *
@@ -19,7 +19,6 @@ typedef enum NominationOutcome {
     NOMINATION_UNUSED,   /* it got another one */
     NOMINATION_EXPIRED,  /* withdrawn */
     NOMINATION_REJECTED, /* it never came into force: the API server rejected it, or it was late */
-    NOMINATION_RETURNED, /* kube-scheduler asked before the patch, and got this node alone */
     NOMINATION_DROPPED,  /* the pod was deleted, or another component replaced the nomination */
     _NOMINATION_OUTCOMES,
 } NominationOutcome;

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/wide-loops.h"
+
 /* Values of an entry's byte: the index of a rule, or one of these. */
 enum {
     CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule that has no place */
@@ -82,6 +84,7 @@ static void fill_said(uint8_t *restrict codes, const uint16_t *restrict verdicts
     const Codes *restrict of, NumberedNodes nodes) {
     const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
 
+    UNROLLED
     for (size_t i = 0; rows && i < n; i++) /* the usual case, with nothing to check */
         codes[(size_t)numbers[rows[i]] - 1] = of->of[verdicts[i] % N_CODES];
     for (size_t i = 0; !rows && i < n; i++) {
@@ -116,6 +119,7 @@ static void fill_scored(uint8_t *restrict codes, uint8_t *restrict to,
     const uint8_t *restrict scores, size_t n, NumberedNodes nodes) {
     const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
 
+    UNROLLED
     for (size_t i = 0; i < n; i++) {
         size_t entry = (size_t)numbers[rows[i]] - 1;
 
@@ -192,15 +196,10 @@ static OutcomesColumns shape_of(const Decision *decision, const NodeNumbers *nod
     return shape;
 }
 
-static void list_numbers(uint32_t *restrict to, NumberedNodes nodes, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        to[i] = nodes.numbers[nodes.rows ? nodes.rows[i] : i];
-}
-
 static void fill_columns(const Columns *columns, const Decision *decision, const RulePlaces *places,
     NumberedNodes nodes) {
     const FilterArgs *args = decision->args;
-    Codes codes;
+    SCRATCH Codes codes;
 
     if (!decision->verdicts && columns->scores && nodes.rows) {
         fill_scored(columns->codes, columns->scores, decision->scores, args->n, nodes);
@@ -231,8 +230,8 @@ Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
         memset(columns.scores, 0, outcomes->n);
     if (columns.places)
         memset(columns.places, 0xFF, outcomes->n * sizeof(*columns.places)); /* PLACE_NONE */
-    if (columns.numbers)
-        list_numbers(columns.numbers, numbers, outcomes->n);
+    for (size_t i = 0; columns.numbers && i < outcomes->n; i++)
+        columns.numbers[i] = numbers.numbers[numbers.rows ? numbers.rows[i] : i];
     fill_columns(&columns, decision, places, columns.numbers ? (NumberedNodes){0} : numbers);
     return outcomes;
 }

@@ -71,7 +71,6 @@ Outcomes *outcomes_load(const OutcomesColumns *columns, size_t n_rules, NodeNumb
 
 Outcomes *outcomes_ref(Outcomes *outcomes);
 Outcomes *outcomes_unref(Outcomes *outcomes); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(Outcomes *, outcomes_unref)
 
 NodeNumbers *outcomes_numbers(const Outcomes *outcomes); /* borrowed */
 size_t outcomes_bytes(const Outcomes *outcomes);

@@ -60,21 +60,21 @@ PassedNodes *passed_nodes_new(const Pod *pod, const PodParts *parts, const NodeN
     return passed->bytes <= PASSED_NODES_BYTES_MAX ? passed : passed_nodes_free(passed);
 }
 
-/* The row of node @i in @view: in whole-node mode the request's rows are those of its own table. */
-static uint32_t row_in(const View *view, const FilterArgs *args, size_t i) {
-    if (args->has_names)
-        return args->rows[i];
-    return table_find(view->table, args->node_set.table->names->names[args->rows[i]]);
-}
-
 PassedNodes *passed_nodes_of(const View *view, const Decision *decision) {
     const FilterArgs *args = decision->args;
     PassedNodes *passed =
         passed_nodes_new(&args->pod, &view->program->needs.pods, view->table->names);
 
-    for (size_t i = 0; passed && i < args->n; i++)
-        if (decision->verdicts[i] == VERDICT_PASS)
-            passed_nodes_add(passed, row_in(view, args, i));
+    for (size_t i = 0; passed && i < args->n; i++) {
+        uint32_t row = args->rows[i];
+
+        if (decision->verdicts[i] != VERDICT_PASS)
+            continue;
+        if (!args->has_names) /* the request's rows are those of its own table */
+            row = table_find(view->table, args->node_set.table->names->names[row]);
+        if (row < passed->n_rows) /* else the cluster does not know it */
+            passed->bits[row / WORD_BITS] |= UINT64_C(1) << row % WORD_BITS;
+    }
     return passed;
 }
 
@@ -85,11 +85,6 @@ PassedNodes *passed_nodes_free(PassedNodes *passed) {
     }
     free(passed);
     return NULL;
-}
-
-void passed_nodes_add(PassedNodes *passed, uint32_t row) {
-    if (row < passed->n_rows)
-        passed->bits[row / WORD_BITS] |= UINT64_C(1) << row % WORD_BITS;
 }
 
 bool passed_nodes_has(const PassedNodes *passed, Str node, const NodeNames *names) {

@@ -36,8 +36,5 @@ PassedNodes *passed_nodes_new(const Pod *pod, const PodParts *parts, const NodeN
 PassedNodes *passed_nodes_of(const View *view, const Decision *decision);
 PassedNodes *passed_nodes_free(PassedNodes *passed); /* takes NULL, returns NULL */
 
-/* Rows that the names do not have, such as the unknown node's, are ignored. */
-void passed_nodes_add(PassedNodes *passed, uint32_t row);
-
 /* Whether @node, a name of @names, passed. False if @names are older than those of the filter. */
 bool passed_nodes_has(const PassedNodes *passed, Str node, const NodeNames *names);

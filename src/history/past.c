@@ -5,14 +5,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-
-static size_t count_rules(const Decision *decision, size_t n_filters) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < n_filters; i++)
-        n += !rule_count_is_zero(rule_count_of(decision, i));
-    return n;
-}
+#include "history/put-text.h"
 
 static void fill_rules(
     const Decision *decision, size_t n_filters, RuleCount *rules, RulePlaces *places) {
@@ -30,23 +23,6 @@ static void fill_rules(
     }
 }
 
-static void put(char **at, Str *text) {
-    if (text->len > 0)
-        memcpy(*at, text->ptr, text->len);
-    text->ptr = *at;
-    *at += text->len;
-}
-
-/* Texts, still those of the request. */
-static void set_texts(PastDecision *past, const Decision *decision) {
-    past->pod_namespace = utf8_take(decision->pod_namespace, PAST_NAME_MAX);
-    past->pod_name = utf8_take(decision->pod_name, PAST_NAME_MAX);
-    past->pod_uid = utf8_take(decision->pod_uid, PAST_UID_MAX);
-    past->node = utf8_take(decision->node, PAST_NAME_MAX);
-    past->nominated = utf8_take(decision_nominated(decision), PAST_NAME_MAX);
-    past->error = utf8_take(decision->error, PAST_ERROR_MAX);
-}
-
 /* The copy that is kept: @head, its rules, which the caller fills in, and its texts in one piece.
  */
 static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
@@ -61,12 +37,12 @@ static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     memcpy(past, head, sizeof(*past));
     past->bytes = bytes;
     past->rules = *ret_rules = (RuleCount *)(void *)(past + 1);
-    put(&at, &past->pod_namespace);
-    put(&at, &past->pod_name);
-    put(&at, &past->pod_uid);
-    put(&at, &past->node);
-    put(&at, &past->nominated);
-    put(&at, &past->error);
+    past->pod_namespace = put_text(&at, past->pod_namespace);
+    past->pod_name = put_text(&at, past->pod_name);
+    past->pod_uid = put_text(&at, past->pod_uid);
+    past->node = put_text(&at, past->node);
+    past->nominated = put_text(&at, past->nominated);
+    past->error = put_text(&at, past->error);
     rule_names_ref(past->rule_names);
     return past;
 }
@@ -80,6 +56,13 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .verb = verb,
         .at_nsec = times.at_nsec,
         .duration_nsec = times.duration_nsec,
+        /* texts, still those of the request */
+        .pod_namespace = utf8_take(decision->pod_namespace, PAST_NAME_MAX),
+        .pod_name = utf8_take(decision->pod_name, PAST_NAME_MAX),
+        .pod_uid = utf8_take(decision->pod_uid, PAST_UID_MAX),
+        .node = utf8_take(decision->node, PAST_NAME_MAX),
+        .nominated = utf8_take(decision_nominated(decision), PAST_NAME_MAX),
+        .error = utf8_take(decision->error, PAST_ERROR_MAX),
         .pod_digest = str_is_empty(pod) ? DIGEST_NONE : digest_of(pod),
         .generation = view->generation,
         .n_known = view->table->names->n_nodes,
@@ -87,13 +70,12 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .is_exempt = decision->notes.is_exempt,
         .had_names = decision->args && decision->args->has_names,
         .rule_names = rule_names,
-        .n_rules = count_rules(decision, rule_names->n_rules),
     };
-
     PastDecision *past;
     RuleCount *rules;
 
-    set_texts(&head, decision);
+    for (size_t i = 0; i < rule_names->n_rules; i++)
+        head.n_rules += !rule_count_is_zero(rule_count_of(decision, i));
     past = copy_of(&head, &rules);
     if (past)
         fill_rules(decision, rule_names->n_rules, rules, ret_places);
@@ -183,8 +165,7 @@ bool past_set_main(PastDecision *past, const MainReason *reason) {
     if (!main)
         return false;
     *main = *reason;
-    main->never_resource = resource;
-    put(&at, &main->never_resource);
+    main->never_resource = put_text(&at, resource);
     past->bytes += sizeof(*main) + resource.len;
     atomic_store(&past->main, main);
     return true;

@@ -89,7 +89,6 @@ PastDecision *past_load(const PastDecision *head, const RuleCount *rules, size_t
 
 DEFINE_REF(PastDecision, past)
 PastDecision *past_unref(PastDecision *past); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(PastDecision *, past_unref)
 
 static inline bool past_is_same_pod(const PastDecision *a, const PastDecision *b) {
     return str_eq(a->pod_uid, b->pod_uid) && str_eq(a->pod_name, b->pod_name) &&

@@ -27,14 +27,6 @@ static Str key_of(const PodSummary *pod, Str workload, Arena *arena) {
         arena, "%.*s %.*s/%.*s", STR_FMT(workload), STR_FMT(pod->policy), STR_FMT(pod->rule));
 }
 
-static void add_pod(PendingGroup *group, const PodSummary *pod) {
-    if (group->n == 0 || pod->first_nsec < group->first->first_nsec)
-        group->first = pod;
-    if (group->n == 0 || pod->last_nsec > group->last->last_nsec)
-        group->last = pod;
-    group->n++;
-}
-
 /* The group of the key, new or old. NULL when out of memory. */
 static PendingGroup *find_group(PendingGroups *groups, Map *by_key, Str key) {
     uint32_t place = key.ptr ? map_find(by_key, key) : MAP_NONE;
@@ -75,7 +67,11 @@ int pending_groups_make(const PodsSummary *summary, Arena *arena, PendingGroups 
         if (!group)
             return -ENOMEM;
         group->workload = workload;
-        add_pod(group, pod);
+        if (group->n == 0 || pod->first_nsec < group->first->first_nsec)
+            group->first = pod;
+        if (group->n == 0 || pod->last_nsec > group->last->last_nsec)
+            group->last = pod;
+        group->n++;
         ret->n_pods++;
     }
     qsort(ret->groups, ret->n, sizeof(*ret->groups), compare_groups);

@@ -38,13 +38,6 @@ bool pod_text_decode(const PodText *text, Arena *arena, Pod *ret) {
     return !json_error(&reader);
 }
 
-PodText *pod_text_reduce(const PodText *raw, Arena *arena) {
-    Pod pod;
-
-    arena_reset(arena);
-    return pod_text_decode(raw, arena, &pod) ? pod_text_new(&pod) : NULL;
-}
-
 PodText *pod_text_unref(PodText *text) {
     if (!text || !ref_drop(&text->ref))
         return NULL;

@@ -32,10 +32,6 @@ PodText *pod_text_new(const Pod *pod) MUST_CHECK;
 /* The pod of @text, which must outlive it. False: not a pod, or out of memory. */
 bool pod_text_decode(const PodText *text, Arena *arena, Pod *ret) MUST_CHECK;
 
-/* The fields of @raw that policies can read, as new text. @arena is temporary: it is reset. NULL:
- * not a pod, or out of memory. */
-PodText *pod_text_reduce(const PodText *raw, Arena *arena) MUST_CHECK;
-
 DEFINE_REF(PodText, pod_text)
 PodText *pod_text_unref(PodText *text); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(PodText *, pod_text_unref)

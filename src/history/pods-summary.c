@@ -10,18 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/map.h"
-#include "base/nsec.h"
 
 typedef struct Gathering {
     bool is_one;              /* only decisions about one pod are wanted, ... */
     Str namespace, name, uid; /* ... this one; an empty uid: any */
     Arena *arena;
     PodsSummary *summary;
-    Map by_uid, by_name; /* indexes of pods; the second for pods without a UID */
+    Map by_key; /* indexes of pods: key_of() */
 } Gathering;
-
-/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool is_chosen(const Gathering *choice, const PastDecision *past) {
     if (str_is_empty(past->pod_name) && str_is_empty(past->pod_uid))
@@ -32,7 +30,7 @@ static bool is_chosen(const Gathering *choice, const PastDecision *past) {
                (str_is_empty(choice->uid) || str_eq(past->pod_uid, choice->uid)));
 }
 
-static int read_decisions(Gathering *gathering, Decisions *decisions) {
+static void read_decisions(Gathering *gathering, Decisions *decisions) {
     _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
     PodsSummary *summary = gathering->summary;
     DecisionsFigures figures;
@@ -45,46 +43,39 @@ static int read_decisions(Gathering *gathering, Decisions *decisions) {
         n_max = PODS_SUMMARY_DECISIONS_MAX;
     summary->found = ARENA_RAW(gathering->arena, FoundDecision, n_max);
     if (!summary->found)
-        return -ENOMEM;
+        return;
     for (; summary->n_decisions < n_max && decisions_next(&walk, &found); summary->n_decisions++) {
         if (is_chosen(gathering, found.past))
             summary->found[summary->n_found++] = found;
         else
             found_done(&found);
     }
-    return 0;
 }
 
-/* --- pods ------------------------------------------------------------------------------------- */
-
-/* The pod at the key @key of @map, new or old. NULL when out of memory. */
-static PodSummary *find_by(PodsSummary *summary, Map *map, Str key) {
-    uint32_t place = map_find(map, key);
-
-    if (place == MAP_NONE && map_add(map, key, (uint32_t)summary->n) < 0)
-        return NULL;
-    return &summary->pods[place == MAP_NONE ? summary->n++ : place];
-}
-
-static Str full_name(Arena *arena, Str namespace, Str name) {
+/* No UID has a slash. ptr NULL: out of memory. */
+static Str key_of(Arena *arena, Str uid, Str namespace, Str name) {
+    if (!str_is_empty(uid))
+        return uid;
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
+/* The pod of @past, new or old. NULL when out of memory. */
 static PodSummary *find_pod(Gathering *gathering, const PastDecision *past) {
     PodsSummary *summary = gathering->summary;
-    Str name;
+    uint32_t place;
+    Str key;
 
     if (gathering->is_one) {
         summary->n = 1;
         return &summary->pods[0];
     }
-    if (!str_is_empty(past->pod_uid))
-        return find_by(summary, &gathering->by_uid, past->pod_uid);
-    name = full_name(gathering->arena, past->pod_namespace, past->pod_name);
-    return name.ptr ? find_by(summary, &gathering->by_name, name) : NULL;
+    key = key_of(gathering->arena, past->pod_uid, past->pod_namespace, past->pod_name);
+    place = map_find(&gathering->by_key, key);
+    if (place == MAP_NONE &&
+        (!key.ptr || map_add(&gathering->by_key, key, (uint32_t)summary->n) < 0))
+        return NULL;
+    return &summary->pods[place == MAP_NONE ? summary->n++ : place];
 }
-
-/* --- the state of a pod ----------------------------------------------------------------------- */
 
 static void note_filter(PodSummary *pod, const FoundDecision *found) {
     const PastDecision *past = found->past;
@@ -131,7 +122,7 @@ static void find_rule(Arena *arena, PodSummary *pod) {
     pod->reason = arena_copy(arena, buf_str(&reason));
 }
 
-static int gather(Gathering *gathering) {
+static void gather(Gathering *gathering) {
     PodsSummary *summary = gathering->summary;
 
     summary->pods =
@@ -139,63 +130,49 @@ static int gather(Gathering *gathering) {
     for (size_t i = summary->n_found; summary->pods && i-- > 0;) {
         PodSummary *pod = find_pod(gathering, summary->found[i].past);
 
-        if (!pod)
-            return -ENOMEM;
-        note(pod, &summary->found[i]);
+        if (pod)
+            note(pod, &summary->found[i]);
     }
     for (size_t i = 0; i < summary->n; i++)
         find_rule(gathering->arena, &summary->pods[i]);
-    return arena_has_failed(gathering->arena) ? -ENOMEM : 0;
 }
-
-/* --- where pods run --------------------------------------------------------------------------- */
 
 /* Finds pods in the cluster by UID, or by name if they have none. There may be a hundred thousand
  * to compare with, so nodes where no pod was placed since the first decision are skipped. */
 typedef struct Search {
-    Map by_uid, by_name;
+    Map by_key;
+    bool has_names;    /* some pods have no UID */
     int64_t since_sec; /* since 1970; INT64_MIN: whenever */
-    Arena *scratch;
 } Search;
 
 /* How far the API server's clock may be behind ours. */
 #define CLOCK_SLACK_SEC 300
 
-/* A pod filtered with a single node may already run there: it is being resized. */
-static void search_since(Search *search, const PodSummary *pod) {
-    int64_t at_sec = pod->first_nsec / NSEC_PER_SEC - CLOCK_SLACK_SEC;
-
-    if (pod->is_waiting && pod->n_in <= 1)
-        at_sec = INT64_MIN;
-    if (at_sec < search->since_sec)
-        search->since_sec = at_sec;
-}
-
-static int search_for(Gathering *gathering, Search *search) {
+static void search_for(Gathering *gathering, Search *search) {
     for (size_t i = 0; i < gathering->summary->n; i++) {
         const PodSummary *pod = &gathering->summary->pods[i];
-        bool has_uid = !str_is_empty(pod->uid);
-        Map *map = has_uid ? &search->by_uid : &search->by_name;
-        Str key = has_uid ? pod->uid : full_name(gathering->arena, pod->namespace, pod->name);
+        Str key = key_of(gathering->arena, pod->uid, pod->namespace, pod->name);
 
-        if (!str_is_empty(pod->node))
+        if (!str_is_empty(pod->node) || !key.ptr || map_add(&search->by_key, key, (uint32_t)i) < 0)
             continue;
-        if (!key.ptr || map_add(map, key, (uint32_t)i) < 0)
-            return -ENOMEM;
-        search_since(search, pod);
+        search->has_names |= str_is_empty(pod->uid);
+        if (pod->is_waiting && pod->n_in <= 1)
+            search->since_sec = INT64_MIN; /* it may run there already, and is resized */
+        else
+            search->since_sec =
+                clock_earlier(search->since_sec, pod->first_nsec / NSEC_PER_SEC - CLOCK_SLACK_SEC);
     }
-    return 0;
 }
 
 static uint32_t find_searched(const Search *search, const Pod *pod) {
-    uint32_t place = search->by_uid.n_used > 0 ? map_find(&search->by_uid, pod->uid) : MAP_NONE;
-    Str name;
+    uint32_t place = map_find(&search->by_key, pod->uid);
+    char name[2 * PAST_NAME_MAX + 2];
+    int len;
 
-    if (place != MAP_NONE || search->by_name.n_used == 0)
+    if (place != MAP_NONE || !search->has_names)
         return place;
-    arena_reset(search->scratch);
-    name = full_name(search->scratch, pod->namespace, pod->name);
-    return name.ptr ? map_find(&search->by_name, name) : MAP_NONE;
+    len = snprintf(name, sizeof(name), "%.*s/%.*s", STR_FMT(pod->namespace), STR_FMT(pod->name));
+    return map_find(&search->by_key, str_of(name, (size_t)len < sizeof(name) ? (size_t)len : 0));
 }
 
 static void look_at_row(
@@ -216,47 +193,31 @@ static void look_at_row(
     }
 }
 
-#define SCRATCH_BUDGET ((size_t)64 * 1024)
+static void look_up(Gathering *gathering, const View *view) {
+    Search search = {.by_key = MAP_INIT_IN(gathering->arena), .since_sec = INT64_MAX};
 
-static int look_up(Gathering *gathering, const View *view) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
-    Search search = {.by_uid = MAP_INIT_IN(gathering->arena),
-        .by_name = MAP_INIT_IN(gathering->arena),
-        .since_sec = INT64_MAX,
-        .scratch = scratch};
-    int r = scratch ? search_for(gathering, &search) : -ENOMEM;
-
-    if (r < 0)
-        return r;
-    if (search.by_uid.n_used + search.by_name.n_used == 0)
-        return 0;
+    search_for(gathering, &search);
+    if (search.by_key.n_used == 0)
+        return;
     for (uint32_t row = 0; row < view->table->n_rows; row++)
         look_at_row(gathering, &search, view->table, row);
-    return arena_has_failed(gathering->arena) ? -ENOMEM : 0;
 }
 
-/* --- attempts --------------------------------------------------------------------------------- */
-
 /* Within one attempt the newer decision of a verb counts. */
-static int list_attempts(Gathering *gathering) {
+static void list_attempts(Gathering *gathering) {
     const PodsSummary *summary = gathering->summary;
     PodSummary *pod = &summary->pods[0];
     size_t place = pod->n_attempts;
 
     pod->attempts = ARENA_ARRAY(gathering->arena, PodAttempt, pod->n_attempts);
-    if (!pod->attempts)
-        return -ENOMEM;
-    for (size_t i = summary->n_found; i-- > 0;) {
+    for (size_t i = summary->n_found; pod->attempts && i-- > 0;) {
         const FoundDecision *found = &summary->found[i];
 
         if (found->past->verb == VERB_FILTER || place == pod->n_attempts)
             place--;
         pod->attempts[place].verbs[found->past->verb] = *found;
     }
-    return 0;
 }
-
-/* --- all together ----------------------------------------------------------------------------- */
 
 static int compare_pods(const void *a, const void *b) {
     const PodSummary *x = a, *y = b;
@@ -266,43 +227,33 @@ static int compare_pods(const void *a, const void *b) {
     return (x->last_id < y->last_id) - (x->last_id > y->last_id);
 }
 
-static void note_deleted(PodsSummary *summary, RecentPods *recent) {
-    for (size_t i = 0; i < summary->n; i++) {
-        PodSummary *pod = &summary->pods[i];
-
-        if (pod->is_waiting && recent_pods_is_deleted(recent, pod->uid, pod->namespace, pod->name))
-            pod->is_waiting = false;
-    }
-}
-
 /* The caller has set what is wanted. */
 static int make(Gathering *gathering, Decisions *decisions, RecentPods *recent, const View *view,
     Arena *arena, PodsSummary *ret) {
-    int r;
-
     *ret = (PodsSummary){0};
     if (!decisions)
         return 0;
     gathering->arena = arena;
     gathering->summary = ret;
-    gathering->by_uid = gathering->by_name = MAP_INIT_IN(arena);
-    r = read_decisions(gathering, decisions);
-    if (r == 0)
-        r = gather(gathering);
-    if (r == 0)
-        r = look_up(gathering, view);
-    if (r == 0 && recent)
-        note_deleted(ret, recent);
-    if (r == 0 && gathering->is_one && ret->n > 0)
-        r = list_attempts(gathering);
-    if (r < 0) {
+    gathering->by_key = MAP_INIT_IN(arena);
+    read_decisions(gathering, decisions);
+    gather(gathering);
+    look_up(gathering, view);
+    if (gathering->is_one && ret->n > 0)
+        list_attempts(gathering);
+    if (arena_has_failed(arena)) {
         pods_summary_done(ret);
-        return r;
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < ret->n; i++) {
+        PodSummary *pod = &ret->pods[i];
+
+        pod->is_waiting &=
+            !recent || !recent_pods_is_deleted(recent, pod->uid, pod->namespace, pod->name);
+        ret->n_waiting += pod->is_waiting;
     }
     if (ret->n > 1)
         qsort(ret->pods, ret->n, sizeof(*ret->pods), compare_pods);
-    for (size_t i = 0; i < ret->n; i++)
-        ret->n_waiting += ret->pods[i].is_waiting;
     return 0;
 }
 
@@ -322,8 +273,6 @@ void pods_summary_done(PodsSummary *summary) {
         found_done(&summary->found[i]);
     *summary = (PodsSummary){0};
 }
-
-/* --- reasons ---------------------------------------------------------------------------------- */
 
 static void add_group(ReasonGroup *groups, size_t *n, size_t max, ReasonGroup added) {
     size_t i = 0;

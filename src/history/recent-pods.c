@@ -1,7 +1,5 @@
-/*
- * One array of entries, found by a hash of the UID, and one list by age for each kind of entry.
- * Entries are referenced by number; unused ones take no memory.
- */
+/* Recent pods: one array of entries, found by a hash of the UID, and one list by age for each kind
+ * of entry. Entries are referenced by number; unused ones take no memory. */
 
 #include "history/recent-pods.h"
 
@@ -10,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/map.h"
+#include "base/intern.h"
 #include "base/thread.h"
 #include "cluster/record.h"
 
@@ -46,10 +44,8 @@ typedef struct RecentPod {
 } RecentPod;
 
 typedef struct Scheduler {
-    char name[RECENT_SCHEDULER_NAME_MAX];
-    size_t len;
-    uint64_t n_filters;
-    int64_t last_nsec, last_wall_nsec;
+    RecentScheduler shown;
+    int64_t last_nsec; /* as last_wall_nsec, but monotonic, and not of probes */
 } Scheduler;
 
 struct RecentPods {
@@ -66,10 +62,8 @@ struct RecentPods {
     size_t n_pending;
     int64_t doubtful_nsec; /* until then a pod may be parked that is not in the list */
     PassedFigures figures;
-    Arena *names;  /* of policies */
-    Map by_policy; /* numbers of policies */
-    Str policies[RECENT_POLICIES_MAX + 1];
-    uint32_t n_policies;                             /* the first is empty */
+    Arena *names;                                    /* of policies and schedulers */
+    Intern policies;                                 /* by number */
     Scheduler schedulers[RECENT_SCHEDULERS_MAX + 1]; /* the last: names too many or too long */
     size_t n_schedulers;
 };
@@ -88,8 +82,7 @@ RecentPods *recent_pods_new(const RecentPodsOptions *options) {
     for (size_t i = 0; i < _LISTS; i++)
         pods->ends[i] = (Link){.newer = NONE, .older = NONE};
     pods->names = arena_new(NAMES_BUDGET);
-    pods->by_policy = MAP_INIT;
-    pods->n_policies = 1;
+    pods->policies = INTERN_INIT_IN(pods->names);
     pods->pods = calloc(options->max, sizeof(*pods->pods));
     pods->buckets = calloc(pods->n_buckets, sizeof(*pods->buckets));
     (void)pthread_mutex_init(&pods->lock, NULL);
@@ -102,7 +95,6 @@ RecentPods *recent_pods_free(RecentPods *pods) {
     for (uint32_t i = 0; pods->pods && i < pods->n; i++)
         passed_nodes_free(pods->pods[i].passed);
     (void)pthread_mutex_destroy(&pods->lock);
-    map_done(&pods->by_policy);
     arena_free(pods->names);
     free(pods->pods);
     free(pods->buckets);
@@ -209,7 +201,7 @@ static bool is_over(const RecentPods *pods, const RecentPod *pod, int64_t now_ns
     return now_nsec - pod->filter_nsec > pods->options.window_nsec;
 }
 
-/* Takes @passed for @pod, the newest; drops others that are too old or too many. */
+/* Takes @passed for @pod, the newest; drops expired ones, and those over the limit. */
 static void keep_passed(RecentPods *pods, RecentPod *pod, PassedNodes *passed, int64_t now_nsec) {
     RecentPod *old;
 
@@ -239,21 +231,23 @@ static void keep_passed(RecentPods *pods, RecentPod *pod, PassedNodes *passed, i
 
 static Scheduler *find_scheduler(RecentPods *pods, Str name) {
     for (size_t i = 0; i < pods->n_schedulers; i++)
-        if (str_eq(str_of(pods->schedulers[i].name, pods->schedulers[i].len), name))
+        if (str_eq(pods->schedulers[i].shown.name, name))
             return &pods->schedulers[i];
     return NULL;
 }
 
 static Scheduler *get_scheduler(RecentPods *pods, Str name) {
     Scheduler *scheduler = find_scheduler(pods, name);
+    Str copy = STR_NULL;
 
     if (scheduler)
         return scheduler;
-    if (name.len > RECENT_SCHEDULER_NAME_MAX || pods->n_schedulers == RECENT_SCHEDULERS_MAX)
+    if (name.len <= RECENT_SCHEDULER_NAME_MAX && pods->n_schedulers < RECENT_SCHEDULERS_MAX)
+        copy = arena_copy(pods->names, name);
+    if (!copy.ptr)
         return &pods->schedulers[RECENT_SCHEDULERS_MAX];
     scheduler = &pods->schedulers[pods->n_schedulers++];
-    memcpy(scheduler->name, name.ptr, name.len);
-    scheduler->len = name.len;
+    scheduler->shown.name = copy;
     return scheduler;
 }
 
@@ -264,8 +258,8 @@ static void note_scheduler(
     if (str_is_empty(args->pod.scheduler_name))
         return;
     scheduler = get_scheduler(pods, args->pod.scheduler_name);
-    scheduler->n_filters++;
-    scheduler->last_wall_nsec = wall_nsec;
+    scheduler->shown.n_filters++;
+    scheduler->shown.last_wall_nsec = wall_nsec;
     if (args->n > 0)
         scheduler->last_nsec = now_nsec;
 }
@@ -276,18 +270,11 @@ void recent_pods_begin_filter(RecentPods *pods) {
     (void)atomic_fetch_add(&pods->n_filters, 1);
 }
 
-/* The number of a policy, new or old; 0: there are too many. */
+/* The number of a policy, new or old; 0: there are too many, or it has no name. */
 static uint32_t policy_number(RecentPods *pods, Str name) {
-    uint32_t number = map_find(&pods->by_policy, name);
-    Str copy;
-
-    if (number != MAP_NONE || str_is_empty(name) || pods->n_policies > RECENT_POLICIES_MAX)
-        return number == MAP_NONE ? 0 : number;
-    copy = arena_copy(pods->names, name);
-    if (!copy.ptr || map_add(&pods->by_policy, copy, pods->n_policies) < 0)
-        return 0;
-    pods->policies[pods->n_policies] = copy;
-    return pods->n_policies++;
+    if (str_is_empty(name) || pods->policies.strings.n == RECENT_POLICIES_MAX)
+        return intern_find(&pods->policies, name);
+    return intern_add(&pods->policies, name);
 }
 
 /* As past_main_rule() has it until the main reason is known. */
@@ -427,9 +414,9 @@ void recent_pods_pending(RecentPods *pods, PendingFigures *ret) {
 
     while ((pod = oldest(pods, LIST_PENDING)) && pods->n_decisions - pod->decision >= within)
         leave(pods, LIST_PENDING, pod);
-    *ret = (PendingFigures){.n = pods->n_pending, .n_policies = pods->n_policies};
-    for (size_t k = 0; k < pods->n_policies; k++)
-        ret->policies[k].policy = pods->policies[k];
+    *ret = (PendingFigures){.n = pods->n_pending, .n_policies = pods->policies.strings.n + 1};
+    for (size_t k = 1; k < ret->n_policies; k++)
+        ret->policies[k].policy = pods->policies.strings.items[k - 1];
     for (uint32_t i = pods->ends[LIST_PENDING].older; i != NONE;
          i = pod->links[LIST_PENDING].newer) {
         assert(pods->pods);
@@ -460,16 +447,9 @@ size_t recent_pods_schedulers(RecentPods *pods, RecentScheduler ret[RECENT_SCHED
     _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     size_t n = 0;
 
-    for (size_t i = 0; i <= RECENT_SCHEDULERS_MAX; i++) {
-        const Scheduler *scheduler = &pods->schedulers[i];
-
-        if (scheduler->n_filters > 0)
-            ret[n++] = (RecentScheduler){
-                .name = str_of(scheduler->name, scheduler->len),
-                .n_filters = scheduler->n_filters,
-                .last_wall_nsec = scheduler->last_wall_nsec,
-            };
-    }
+    for (size_t i = 0; i <= RECENT_SCHEDULERS_MAX; i++)
+        if (pods->schedulers[i].shown.n_filters > 0)
+            ret[n++] = pods->schedulers[i].shown;
     return n;
 }
 

@@ -32,8 +32,6 @@ typedef struct Recorder {
     size_t n_saved_views;
 } Recorder;
 
-/* --- references --------------------------------------------------------------------------- */
-
 /* Takes @next; releases it when out of memory, which the arena remembers. */
 static void keep_found(Recorder *recorder, FoundDecision *next) {
     FoundDecision *found = VEC_PUSH(&recorder->found, recorder->arena);
@@ -54,8 +52,6 @@ static void take_all(Recorder *recorder, size_t left) {
         keep_found(recorder, &next);
     }
 }
-
-/* --- nodes -------------------------------------------------------------------------------- */
 
 static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
     const NodeNumbers *numbers = outcomes_numbers(outcomes);
@@ -145,8 +141,6 @@ static void record_nodes(
     into->nodes = nodes;
 }
 
-/* --- one decision ------------------------------------------------------------------------- */
-
 static Str copy(Recorder *recorder, Str text) {
     return str_is_empty(text) ? STR_NULL : arena_copy(recorder->arena, text);
 }
@@ -224,8 +218,6 @@ static void record_one(Recorder *recorder, size_t i, RecordedDecision *into) {
     if (found->outcomes && into->rules)
         record_nodes(recorder, found->outcomes, places, into);
 }
-
-/* --- all ---------------------------------------------------------------------------------- */
 
 /* Records the decisions that were found, and gives their references back. */
 static int finish(Recorder *recorder, Recording *ret) {

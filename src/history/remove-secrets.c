@@ -43,10 +43,13 @@ static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
 
 /* Filter and prioritize sent the same text: mostly the one before, or near it. */
 static PodText *reduce(const RawPod *pods, size_t i, Arena *arena) {
+    Pod pod;
+
     for (size_t k = i; k-- > 0;)
         if (pods[k].text == pods[i].text)
             return pods[k].reduced ? pod_text_ref(pods[k].reduced) : NULL;
-    return pod_text_reduce(pods[i].text, arena);
+    arena_reset(arena);
+    return pod_text_decode(pods[i].text, arena, &pod) ? pod_text_new(&pod) : NULL;
 }
 
 /* A decision that has another text by now, or none, stays as it is. */
@@ -63,7 +66,7 @@ static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
             decisions_use_pod(decisions, kept->pod_text);
             decisions_release_pod(decisions, pods[i].text);
         } else {
-            decisions_forget_inputs(decisions, kept);
+            (void)decisions_forget_inputs(decisions, kept);
         }
     }
     decisions_make_room(decisions); /* a nearly empty pod may be written longer than it was sent */

@@ -4,15 +4,7 @@
 
 #include <stdlib.h>
 
-/* A copy of @text at *at, which is advanced. */
-static Str put(char **at, Str text) {
-    Str copy = str_of(*at, text.len);
-
-    if (text.len > 0)
-        memcpy(*at, text.ptr, text.len);
-    *at += text.len;
-    return copy;
-}
+#include "history/put-text.h"
 
 RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest) {
     size_t head = sizeof(RuleNames) + n * sizeof(RuleName), bytes = head;
@@ -28,9 +20,9 @@ RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest) {
     at = (char *)rule_names + head;
     for (size_t i = 0; i < n; i++)
         rule_names->rules[i] = (RuleName){
-            .policy = put(&at, rules[i].policy),
-            .name = put(&at, rules[i].name),
-            .reason = put(&at, rules[i].reason),
+            .policy = put_text(&at, rules[i].policy),
+            .name = put_text(&at, rules[i].name),
+            .reason = put_text(&at, rules[i].reason),
             .is_unresolvable = rules[i].is_unresolvable,
             .is_permanent = rules[i].is_permanent,
         };

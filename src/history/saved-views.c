@@ -2,21 +2,10 @@
 
 #include "history/saved-views.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* A worker that began with the view before may be done after others have used the next. */
 #define LOOK_BACK 4u
-
-void saved_views_init(SavedViews *saved_views, size_t programs_bytes_max) {
-    *saved_views = (SavedViews){.programs_bytes_max = programs_bytes_max};
-}
-
-void saved_views_done(SavedViews *saved_views) {
-    assert(saved_views->n == 0 && saved_views->bytes == 0 && saved_views->n_programs == 0);
-}
-
-/* --- programs -------------------------------------------------------------------------------- */
 
 static size_t find_program(const SavedViews *saved_views, const Program *program) {
     size_t i = 0;
@@ -26,18 +15,20 @@ static size_t find_program(const SavedViews *saved_views, const Program *program
     return i;
 }
 
-static void drop_program(SavedViews *saved_views, size_t i) {
-    program_unref(saved_views->programs[i].program);
+static KeptProgram take_program(SavedViews *saved_views, size_t i) {
+    KeptProgram taken = saved_views->programs[i];
+
     saved_views->n_programs--;
     memmove(&saved_views->programs[i], &saved_views->programs[i + 1],
-        (saved_views->n_programs - i) * sizeof(saved_views->programs[0]));
+        (saved_views->n_programs - i) * sizeof(taken));
+    return taken;
 }
 
 static void leave_program(SavedViews *saved_views, const Program *program) {
     size_t i = find_program(saved_views, program);
 
     if (--saved_views->programs[i].n_users == 0)
-        drop_program(saved_views, i);
+        program_unref(take_program(saved_views, i).program);
 }
 
 static void count(SavedViews *saved_views, SavedViewEntry *kept, size_t bytes) {
@@ -80,10 +71,7 @@ static void use_program(SavedViews *saved_views, Program *program) {
     KeptProgram used = {.program = program, .bytes = arena_size(program->arena)};
 
     if (i < saved_views->n_programs) {
-        used = saved_views->programs[i];
-        memmove(&saved_views->programs[i], &saved_views->programs[i + 1],
-            (saved_views->n_programs - i - 1) * sizeof(used));
-        saved_views->n_programs--;
+        used = take_program(saved_views, i);
     } else {
         (void)program_ref(program);
         if (saved_views->n_programs == SAVED_VIEWS_PROGRAMS_MAX)
@@ -95,8 +83,6 @@ static void use_program(SavedViews *saved_views, Program *program) {
            programs_bytes(saved_views) > saved_views->programs_bytes_max)
         forget_program(saved_views, saved_views->programs[0].program);
 }
-
-/* --- saved views ---------------------------------------------------------------------------- */
 
 size_t saved_views_bytes(const SavedViews *saved_views) {
     return saved_views->bytes + programs_bytes(saved_views);

@@ -33,6 +33,7 @@ typedef struct KeptProgram {
     size_t bytes;
 } KeptProgram;
 
+/* All zero but for the limit; without users it holds nothing. */
 typedef struct SavedViews {
     SavedViewEntry *oldest, *newest;
     size_t n;
@@ -41,9 +42,6 @@ typedef struct SavedViews {
     size_t n_programs;
     size_t programs_bytes_max; /* limit for all programs but the newest */
 } SavedViews;
-
-void saved_views_init(SavedViews *saved_views, size_t programs_bytes_max);
-void saved_views_done(SavedViews *saved_views); /* none may be in use */
 
 /* The saved view of @view, with one more user. NULL when out of memory. */
 SavedViewEntry *saved_views_use(SavedViews *saved_views, const View *view) MUST_CHECK;

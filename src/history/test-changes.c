@@ -190,19 +190,6 @@ static void test_too_large(void **state) {
     assert_false(fixture->read[1].has_diff);
 }
 
-static void test_null_changes_are_ignored(void **state) {
-    const PolicySource *sources;
-    Change change;
-    size_t n;
-
-    (void)state;
-    changes_note(NULL, CHANGE_STARTED, 1, STR("x"), STR_NULL);
-    changes_note_policies(NULL, 1, DIGEST_NONE, NULL, 0);
-    assert_int_equal(changes_read(NULL, NULL, &change, 1), 0);
-    assert_false(changes_diff(NULL, DIGEST_NONE, NULL));
-    assert_false(changes_sources(NULL, DIGEST_NONE, NULL, &sources, &n));
-}
-
 static void *note_many(void *context) {
     Fixture *fixture = context;
 
@@ -240,7 +227,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_returns_to_an_older_version, setup, teardown),
         cmocka_unit_test_setup_teardown(test_versions_are_bounded, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
-        cmocka_unit_test(test_null_changes_are_ignored),
         cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
     };
 

@@ -23,8 +23,6 @@
 
 #define EVENTS_MAX 64
 
-/* --- TLS ------------------------------------------------------------------------------------- */
-
 /* GnuTLS callback: returns the server's certificate. */
 static int on_certificate(gnutls_session_t session, const struct gnutls_cert_retr_st *info,
     gnutls_pcert_st **chain, unsigned *n_chain, gnutls_ocsp_data_st **ocsp, unsigned *n_ocsp,
@@ -68,8 +66,6 @@ static bool start_tls(const Server *server, Connection *connection) {
            gnutls_alpn_set_protocols(*session, &protocol, 1, GNUTLS_ALPN_MANDATORY) == 0;
 }
 
-/* --- connections of this thread -------------------------------------------------------------- */
-
 /* Waits for @events of @fd, which belongs to @connection; NULL: it is the listening socket. */
 static bool watch(const Server *server, int how, int fd, uint32_t events, Connection *connection) {
     struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};
@@ -100,8 +96,10 @@ static void shake_hands(Server *server, Connection *connection) {
 
     if (connection->transport.session || start_tls(server, connection))
         r = transport_handshake(&connection->transport);
-    if (r == -EAGAIN && watch(server, EPOLL_CTL_MOD, connection->transport.fd,
-                            transport_handshake_events(&connection->transport), connection))
+    if (r == -EAGAIN &&
+        watch(server, EPOLL_CTL_MOD, connection->transport.fd,
+            gnutls_record_get_direction(connection->transport.session) ? EPOLLOUT : EPOLLIN,
+            connection))
         return;
     if (r != 0) {
         unwatch(server, connection);
@@ -111,15 +109,6 @@ static void shake_hands(Server *server, Connection *connection) {
     connection_greet(server, connection);
     pass_on(server, connection);
 }
-
-static void end_evicted(Server *server) {
-    for (Connection *evicted; (evicted = connections_take_evicted(server->connections));) {
-        server->acceptor.n_due -= atomic_load(&evicted->is_due);
-        connection_end(server, evicted);
-    }
-}
-
-/* --- the budget of handshakes ---------------------------------------------------------------- */
 
 /* How long handshakes must wait now; 0: not at all. */
 static int64_t pause_of(Acceptor *acceptor, int64_t now) {
@@ -147,8 +136,6 @@ static void go_on_with_handshakes(Server *server) {
     acceptor_resume(acceptor);
 }
 
-/* --- clients --------------------------------------------------------------------------------- */
-
 /* Gives the waiting client a connection, or refuses it. False: it must wait. While handshakes wait
  * for their budget, only the first client of an address may, so that others need not wait long. */
 static bool take_client(Server *server) {
@@ -159,7 +146,10 @@ static bool take_client(Server *server) {
     int r = connections_add(server->connections, fd, &acceptor->waiting_address.any,
         worker->epoll_fd, clock_monotonic_nsec(), &connection);
 
-    end_evicted(server);
+    for (Connection *evicted; (evicted = connections_take_evicted(server->connections));) {
+        acceptor->n_due -= atomic_load(&evicted->is_due);
+        connection_end(server, evicted);
+    }
     if (r == CONNECTIONS_E_WAIT || (r == CONNECTIONS_E_QUEUED && acceptor->allowance_nsec > 0))
         return false;
     acceptor->waiting_fd = -1;
@@ -225,23 +215,19 @@ void acceptor_resume(Acceptor *acceptor) {
         (void)eventfd_write(acceptor->resume_fd, 1);
 }
 
-/* --- the thread ------------------------------------------------------------------------------ */
-
-/* Milliseconds until there is something to do besides events; -1: nothing. */
-static int timeout_of(Acceptor *acceptor) {
-    if (acceptor->n_due == 0)
-        return -1;
-    return (int)((pause_of(acceptor, clock_monotonic_nsec()) + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
-}
-
 /* Closes no connection but that of an event: later events are of others. */
 static void collect_events(Worker *worker) {
     Server *server = worker->server;
     Acceptor *acceptor = &server->acceptor;
     bool has_tls = server->options.tls;
     struct epoll_event events[EVENTS_MAX];
-    int n = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, timeout_of(acceptor));
     int64_t now = clock_monotonic_nsec();
+    /* Until there is something to do besides events; -1: nothing. */
+    int64_t msec =
+        acceptor->n_due == 0 ? -1 : (pause_of(acceptor, now) + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
+    int n = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, (int)msec);
+
+    now = clock_monotonic_nsec();
 
     for (int i = 0; i < n; i++) {
         Connection *connection = events[i].data.ptr;
@@ -257,11 +243,9 @@ static void collect_events(Worker *worker) {
     }
 }
 
-void *acceptor_run(void *context) {
-    Worker *worker = context;
+void acceptor_run(Worker *worker) {
     Server *server = worker->server;
 
-    (void)pthread_setname_np(pthread_self(), "http-accept");
     while (!atomic_load(&server->is_stopping)) {
         collect_events(worker);
         go_on_with_handshakes(server);
@@ -269,10 +253,7 @@ void *acceptor_run(void *context) {
         if (atomic_load(&server->acceptor.is_accepting))
             accept_clients(server);
     }
-    return NULL;
 }
-
-/* --- listening ------------------------------------------------------------------------------- */
 
 static int parse_address(const ServerOptions *options, SocketAddress *ret) {
     *ret = (SocketAddress){0};

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 typedef struct Server Server;
+typedef struct Worker Worker;
 
 /* Handshakes use at most this share of one processor, and at most HANDSHAKE_BURST_NSEC at once. */
 #define HANDSHAKE_CPU_SHARE 2u
@@ -51,8 +52,8 @@ typedef struct Acceptor {
 int acceptor_open(Server *server, uint16_t *ret_port);
 void acceptor_close(Acceptor *acceptor);
 
-/* The thread; @context is its Worker. */
-void *acceptor_run(void *context);
+/* The thread's work, until the server stops. */
+void acceptor_run(Worker *worker);
 
 /* There may be a place for a client that waits. Any thread. */
 void acceptor_resume(Acceptor *acceptor);

@@ -2,8 +2,9 @@
 
 #include "http/arena-pool.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+
+#include "base/thread.h"
 
 struct ArenaPool {
     size_t budget, keep_max;
@@ -37,13 +38,9 @@ ArenaPool *arena_pool_free(ArenaPool *pool) {
 }
 
 Arena *arena_pool_take(ArenaPool *pool) {
-    Arena *arena = NULL;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pool->lock);
 
-    (void)pthread_mutex_lock(&pool->lock);
-    if (pool->n > 0)
-        arena = pool->kept[--pool->n];
-    (void)pthread_mutex_unlock(&pool->lock);
-    return arena;
+    return pool->n > 0 ? pool->kept[--pool->n] : NULL;
 }
 
 Arena *arena_pool_make(const ArenaPool *pool) {

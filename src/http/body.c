@@ -2,10 +2,11 @@
 
 #include "http/body.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+
+#include "base/thread.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define BODY_ASAN 1
@@ -42,31 +43,22 @@ struct BodyStore {
     size_t unknown_max; /* memory_max without the reserve */
     atomic_size_t memory;
 
+    unsigned keep;
     pthread_mutex_t lock; /* guards what follows */
-    Small *kept;          /* a stack */
-    unsigned n_kept, keep;
+    unsigned n_kept;
+    Small kept[]; /* a stack */
 };
 
-/* One body of @body_max always fits. */
-static size_t reserve_of(size_t body_max, size_t memory_max) {
-    size_t left = body_max < memory_max ? memory_max - body_max : 0;
-
-    return memory_max / BODY_RESERVE_SHARE < left ? memory_max / BODY_RESERVE_SHARE : left;
-}
-
 BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
-    BodyStore *store = calloc(1, sizeof(*store));
+    BodyStore *store = calloc(1, sizeof(*store) + keep * sizeof(store->kept[0]));
+    size_t share = memory_max / BODY_RESERVE_SHARE;
+    size_t left = body_max < memory_max ? memory_max - body_max : 0; /* one body always fits */
 
     if (!store)
         return NULL;
-    store->kept = calloc(keep > 0 ? keep : 1, sizeof(*store->kept));
-    if (!store->kept) {
-        free(store);
-        return NULL;
-    }
     store->body_max = body_max;
     store->memory_max = memory_max;
-    store->unknown_max = memory_max - reserve_of(body_max, memory_max);
+    store->unknown_max = memory_max - (share < left ? share : left);
     store->keep = keep;
     pthread_mutex_init(&store->lock, NULL);
     return store;
@@ -78,7 +70,6 @@ BodyStore *body_store_free(BodyStore *store) {
     while (store->n_kept > 0)
         (void)munmap(store->kept[--store->n_kept].data, BODY_SMALL);
     pthread_mutex_destroy(&store->lock);
-    free(store->kept);
     free(store);
     return NULL;
 }
@@ -133,13 +124,9 @@ static void *map_new(size_t size) {
 }
 
 static Small small_take(BodyStore *store) {
-    Small small = {0};
+    _unlock_ pthread_mutex_t *held = mutex_hold(&store->lock);
 
-    pthread_mutex_lock(&store->lock);
-    if (store->n_kept > 0)
-        small = store->kept[--store->n_kept];
-    pthread_mutex_unlock(&store->lock);
-    return small;
+    return store->n_kept > 0 ? store->kept[--store->n_kept] : (Small){0};
 }
 
 static void small_give(BodyStore *store, Small small) {

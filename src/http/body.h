@@ -54,7 +54,7 @@ DEFINE_CLEANUP(BodyStore *, body_store_free)
 /* Bytes counted now. */
 size_t body_store_memory(const BodyStore *store);
 
-/* Counts @size other bytes; stops counting them. False: that would exceed @memory_max or, if the
+/* Counts @size other bytes; stops counting them. False: that would exceed memory_max or, if the
  * peer is not known, use the reserve, and nothing was counted. */
 bool body_store_charge(BodyStore *store, size_t size, bool is_known);
 void body_store_release(BodyStore *store, size_t size);

@@ -1,4 +1,4 @@
-/* What a certificate is good for: names, purpose, times, revocation. */
+/* Checks certificates: names, purpose, times, revocation. */
 
 #include "http/certificates.h"
 
@@ -63,8 +63,6 @@ int certificates_of_peer(gnutls_session_t session, Certificates *ret) {
     return 0;
 }
 
-/* --- the key of a peer ------------------------------------------------------------------------ */
-
 /* Takes a length of @size bytes and what it counts off @bytes. False: there is less. */
 static bool take_vector(gnutls_datum_t *bytes, unsigned size, gnutls_datum_t *ret) {
     unsigned len = 0;
@@ -110,32 +108,20 @@ bool certificates_key_is_cheap(const gnutls_datum_t *message, bool is_tls_1_3) {
     return is_cheap;
 }
 
-/* --- names ------------------------------------------------------------------------------------ */
-
-typedef struct Names {
-    const Str *items;
-    size_t n;
-} Names;
-
-static bool is_listed(const Names *names, Str name) {
-    return str_is_one_of(name, names->items, names->n);
-}
-
 /* Parsers disagree on a subject with two common names (Go takes the last, others the first), so
  * neither counts. */
-static bool common_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
+static bool common_name_is_listed(gnutls_x509_crt_t leaf, const Str *names, size_t n_names) {
     char name[NAME_MAX_LEN];
     size_t size = sizeof(name), none = 0;
 
-    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) !=
-        GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
-        return false;
-    if (gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) < 0)
-        return false;
-    return is_listed(names, str_of(name, size));
+    return gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL, &none) ==
+               GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE &&
+           gnutls_x509_crt_get_dn_by_oid(leaf, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) >=
+               0 &&
+           str_is_one_of(str_of(name, size), names, n_names);
 }
 
-static bool alternative_name_is_listed(const Names *names, gnutls_x509_crt_t leaf) {
+static bool alternative_name_is_listed(gnutls_x509_crt_t leaf, const Str *names, size_t n_names) {
     for (unsigned i = 0;; i++) {
         char name[NAME_MAX_LEN];
         size_t size = sizeof(name);
@@ -145,21 +131,16 @@ static bool alternative_name_is_listed(const Names *names, gnutls_x509_crt_t lea
             continue;
         if (kind < 0)
             return false;
-        if (kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_SAN_URI)
-            continue;
-        if (is_listed(names, str_of(name, size)))
+        if ((kind == GNUTLS_SAN_DNSNAME || kind == GNUTLS_SAN_URI) &&
+            str_is_one_of(str_of(name, size), names, n_names))
             return true;
     }
 }
 
 bool certificate_has_name(gnutls_x509_crt_t certificate, const Str *names, size_t n_names) {
-    const Names wanted = {.items = names, .n = n_names};
-
-    return common_name_is_listed(&wanted, certificate) ||
-           alternative_name_is_listed(&wanted, certificate);
+    return common_name_is_listed(certificate, names, n_names) ||
+           alternative_name_is_listed(certificate, names, n_names);
 }
-
-/* --- purpose and times ------------------------------------------------------------------------ */
 
 bool certificate_is_for_servers(gnutls_x509_crt_t certificate) {
     for (unsigned i = 0;; i++) {
@@ -188,8 +169,6 @@ CertificateTimes certificates_times(const Certificates *list, unsigned n) {
     }
     return times;
 }
-
-/* --- revocation lists ------------------------------------------------------------------------- */
 
 void crls_done(Crls *crls) {
     for (unsigned i = 0; i < crls->n; i++)

@@ -52,7 +52,7 @@ typedef struct CertificateTimes {
 
 CertificateTimes certificates_times(const Certificates *list, unsigned n);
 
-/* --- revocation lists --- */
+/* Revocation lists. */
 
 typedef struct Crls {
     gnutls_x509_crl_t *items;

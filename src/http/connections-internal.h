@@ -3,8 +3,7 @@
 /* Shared by connections.c (states and deadlines) and places.c (limits, and which to close first).
  */
 
-#include <pthread.h>
-
+#include "base/thread.h"
 #include "http/connections.h"
 
 struct Connections {
@@ -12,16 +11,13 @@ struct Connections {
     atomic_uint_fast64_t *refused;
     atomic_uint_fast64_t total;
 
-    pthread_mutex_t lock; /* guards what follows */
-    Connection **slots;   /* NULL: free */
     unsigned capacity;
-    unsigned n;          /* cut ones included */
-    uint64_t turn;       /* of the last handshake */
-    Connection *evicted; /* in the state NEW */
+    pthread_mutex_t lock; /* guards what follows */
+    unsigned n;           /* cut ones included */
+    uint64_t turn;        /* of the last handshake */
+    Connection *evicted;  /* in the state NEW */
+    Connection *slots[];  /* NULL: free */
 };
-
-void connections_lock(const Connections *connections);
-void connections_unlock(const Connections *connections);
 
 void connections_count_refusal(Connections *connections, ServerRefusal refusal);
 

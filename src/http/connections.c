@@ -25,18 +25,15 @@
 #define PEER_HAS_CLOSED 8
 
 Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t *refused) {
-    Connections *connections = calloc(1, sizeof(*connections));
+    unsigned capacity = options->connections_max + SPARE;
+    Connections *connections =
+        calloc(1, sizeof(*connections) + capacity * sizeof(connections->slots[0]));
 
     if (!connections)
         return NULL;
     connections->options = *options;
     connections->refused = refused;
-    connections->capacity = options->connections_max + SPARE;
-    connections->slots = calloc(connections->capacity, sizeof(Connection *));
-    if (!connections->slots) {
-        free(connections);
-        return NULL;
-    }
+    connections->capacity = capacity;
     pthread_mutex_init(&connections->lock, NULL);
     return connections;
 }
@@ -46,26 +43,14 @@ Connections *connections_free(Connections *connections) {
         return NULL;
     assert(connections->n == 0);
     pthread_mutex_destroy(&connections->lock);
-    free(connections->slots);
     free(connections);
     return NULL;
 }
 
-void connections_lock(const Connections *connections) {
-    pthread_mutex_lock((pthread_mutex_t *)(uintptr_t)&connections->lock);
-}
+unsigned connections_count(Connections *connections) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
 
-void connections_unlock(const Connections *connections) {
-    pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&connections->lock);
-}
-
-unsigned connections_count(const Connections *connections) {
-    unsigned n;
-
-    connections_lock(connections);
-    n = connections->n;
-    connections_unlock(connections);
-    return n;
+    return connections->n;
 }
 
 uint64_t connections_total(const Connections *connections) {
@@ -75,8 +60,6 @@ uint64_t connections_total(const Connections *connections) {
 void connections_count_refusal(Connections *connections, ServerRefusal refusal) {
     atomic_fetch_add_explicit(&connections->refused[refusal], 1, memory_order_relaxed);
 }
-
-/* --- holding ---------------------------------------------------------------------------------- */
 
 bool connection_arm(Connection *connection, uint32_t events) {
     struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};
@@ -120,27 +103,25 @@ void connection_shut(Connection *connection, int how) {
 }
 
 void connection_sleep(Connections *connections, Connection *connection) {
-    connections_lock(connections);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
+
     connection->is_asleep = true;
     if (connection->is_cut && connection->state == CONNECTION_STREAM)
         wake(connection);
-    connections_unlock(connections);
 }
 
 void connection_wake(Connections *connections, Connection *connection) {
-    connections_lock(connections);
-    wake(connection);
-    connections_unlock(connections);
-}
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
 
-/* --- coming and going ------------------------------------------------------------------------ */
+    wake(connection);
+}
 
 void connections_remove(Connections *connections, Connection *connection) {
     assert(!connection->request && !connection->input);
-    connections_lock(connections);
+    pthread_mutex_lock(&connections->lock);
     connections->slots[connection->slot] = NULL;
     connections->n--;
-    connections_unlock(connections);
+    pthread_mutex_unlock(&connections->lock);
     transport_close(&connection->transport);
     tls_set_unref(connection->tls);
     free(connection);
@@ -165,40 +146,41 @@ static void enter(Connection *connection, ConnectionState state, int64_t now) {
 
 bool connection_enter(
     Connections *connections, Connection *connection, ConnectionState state, int64_t now) {
-    bool is_cut;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
 
-    connections_lock(connections);
-    is_cut = connection->is_cut;
     if (connection->state == CONNECTION_NEW && connection->turn > connections->turn)
         connections->turn = connection->turn;
-    if (!is_cut)
-        enter(connection, state, now);
-    connections_unlock(connections);
-    return !is_cut;
+    if (connection->is_cut)
+        return false;
+    enter(connection, state, now);
+    return true;
 }
 
 bool connection_begin(Connections *connections, Connection *connection, int64_t now) {
-    bool is_cut;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
 
     atomic_store_explicit(&connection->body_bytes, 0, memory_order_relaxed);
-    connections_lock(connections);
-    is_cut = connection->is_cut;
-    if (!is_cut && connection->state == CONNECTION_IDLE)
+    if (connection->is_cut)
+        return false;
+    if (connection->state == CONNECTION_IDLE)
         enter(connection, CONNECTION_HEADERS, now);
-    connections_unlock(connections);
-    return !is_cut;
+    return true;
+}
+
+/* With the lock held: the client does not read. */
+static void give_up(Connections *connections, Connection *connection) {
+    connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
+    connection_shut(connection, SHUT_RDWR);
 }
 
 void connection_cut(Connections *connections, Connection *connection) {
-    connections_lock(connections);
-    if (!connection->is_cut) {
-        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
-        connection_shut(connection, SHUT_RDWR);
-    }
-    connections_unlock(connections);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
+
+    if (!connection->is_cut)
+        give_up(connections, connection);
 }
 
-/* --- deadlines; all with the lock held --- */
+/* Deadlines; all with the lock held. */
 
 static bool tcp_info(const Connection *connection, struct tcp_info *ret) {
     socklen_t size = sizeof(*ret);
@@ -262,8 +244,7 @@ static void check_reply(Connections *connections, Connection *connection, int64_
     if (now - connection->mark_nsec <= options->write_sec * NSEC_PER_SEC)
         return;
     if (info.tcpi_bytes_acked - connection->mark < wanted) {
-        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
-        connection_shut(connection, SHUT_RDWR);
+        give_up(connections, connection);
         return;
     }
     connection->mark_nsec = now;
@@ -287,8 +268,7 @@ static void check_stream(Connections *connections, Connection *connection, int64
         connection->mark_nsec = now;
         connection->mark = info.tcpi_bytes_acked;
     } else if (now - connection->mark_nsec > options->write_sec * NSEC_PER_SEC) {
-        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
-        connection_shut(connection, SHUT_RDWR);
+        give_up(connections, connection);
     }
 }
 
@@ -304,10 +284,8 @@ static void check_idle(Connections *connections, Connection *connection, int64_t
     if (idle > options->idle_sec * NSEC_PER_SEC)
         connection_shut(connection, SHUT_RDWR);
     else if (idle > 2 * options->write_sec * NSEC_PER_SEC && tcp_info(connection, &info) &&
-             info.tcpi_unacked + info.tcpi_notsent_bytes > 0) {
-        connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
-        connection_shut(connection, SHUT_RDWR);
-    }
+             info.tcpi_unacked + info.tcpi_notsent_bytes > 0)
+        give_up(connections, connection);
 }
 
 static void check_linger(Connections *connections, Connection *connection, int64_t now) {
@@ -353,7 +331,8 @@ void connections_tick(Connections *connections, int64_t now) {
     int64_t now_sec = clock_wall_nsec() / NSEC_PER_SEC;
 
     for (unsigned from = 0; from < connections->capacity; from += TICK_BATCH) {
-        connections_lock(connections);
+        _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
+
         for (unsigned i = from; i < from + TICK_BATCH && i < connections->capacity; i++) {
             Connection *connection = connections->slots[i];
 
@@ -364,7 +343,6 @@ void connections_tick(Connections *connections, int64_t now) {
             else if (checks[connection->state])
                 checks[connection->state](connections, connection, now);
         }
-        connections_unlock(connections);
     }
 }
 
@@ -385,9 +363,8 @@ static bool is_silent(const Connection *connection, int64_t now) {
 }
 
 unsigned connections_drain(Connections *connections, int64_t now) {
-    unsigned left;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
 
-    connections_lock(connections);
     for (unsigned i = 0; i < connections->capacity; i++) {
         Connection *connection = connections->slots[i];
 
@@ -396,7 +373,5 @@ unsigned connections_drain(Connections *connections, int64_t now) {
         else if (connection && connection->state == CONNECTION_STREAM)
             wake(connection); /* to end */
     }
-    left = connections->n;
-    connections_unlock(connections);
-    return left;
+    return connections->n;
 }

@@ -48,7 +48,7 @@
 
 #define CONNECTION_LINGER_SEC 2
 
-/* A client that was heard less than this ago is not evicted while bytes of others are unread: among
+/* A client that sent bytes less than this ago is not evicted while others have unread bytes: among
  * clients that send faster than this server reads, those that wait for it would be the only silent
  * ones. */
 #define CONNECTION_GRACE_MSEC 100
@@ -120,7 +120,6 @@ typedef struct Connections Connections;
 /* @refused, _SERVER_REFUSED_MAX counters, is borrowed. NULL when out of memory. */
 Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t *refused);
 Connections *connections_free(Connections *connections); /* all are removed; takes NULL */
-DEFINE_CLEANUP(Connections *, connections_free)
 
 enum {
     _CONNECTIONS_E_SUCCESS,
@@ -192,5 +191,5 @@ void connections_tick(Connections *connections, int64_t now);
  * that time. Wakes streams. Returns how many are left. */
 unsigned connections_drain(Connections *connections, int64_t now);
 
-unsigned connections_count(const Connections *connections);
+unsigned connections_count(Connections *connections);
 uint64_t connections_total(const Connections *connections);

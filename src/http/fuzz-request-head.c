@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (head.status == 0) {
         require(head.n_hosts == 1 || (head.n_hosts == 0 && !head.is_http_1_1));
         require(head.n_lengths <= 1 && head.n_authorizations <= 1 && head.n_tokens <= 1);
-        require(head.method.len > 0);
+        require(head.http.method.len > 0);
     } else
         require(head.problem);
     return 0;

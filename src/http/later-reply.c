@@ -1,11 +1,43 @@
-/* Replies that another thread makes: deferred ones and streams, and memory counted for them. */
+/*
+ * Replies that another thread makes: deferred replies and streams, and the memory charged for them.
+ *
+ *   server_defer() → handle() returns → request_wait(): asleep ┐
+ *                                       server_answer(): awake ┴→ request_wait() → sent
+ *
+ * Two threads use a deferred reply: the worker that holds the connection (at the end, the thread
+ * that frees the server), and the one that answers, at any time, even before handle() has returned.
+ * A lock orders the two and hands over the request's memory: while a fill function runs, arena and
+ * body belong to its thread, else to the worker.
+ *
+ * An HttpPending belongs to its request and to the thread that answers, and may outlive the server.
+ */
 
 #include <assert.h>
+#include <stdlib.h>
 
+#include "base/ref.h"
+#include "base/thread.h"
 #include "http/request-internal.h"
 
+typedef enum Progress {
+    PROGRESS_OPEN,
+    PROGRESS_FILLING,
+    PROGRESS_ANSWERED,
+    PROGRESS_OVER, /* the request has ended without an answer */
+} Progress;
+
+struct HttpPending {
+    Ref ref;
+    Request *request; /* until PROGRESS_OVER */
+
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t filled;
+    Progress progress;
+    HttpReply reply; /* of the thread that fills it, while one does */
+};
+
 static Request *request_of(const HttpRequest *http) {
-    return (Request *)((uintptr_t)http - offsetof(Request, http));
+    return (Request *)((uintptr_t)http - offsetof(Request, head.http));
 }
 
 /* Counts one more. False: there are @max already. */
@@ -19,21 +51,81 @@ static bool take_place(atomic_uint *n, unsigned max) {
 HttpPending *server_defer(const HttpRequest *http, int tag) {
     Request *request = request_of(http);
     Server *server = request->server;
+    HttpPending *pending;
 
     assert(!request->pending && !request->stream);
-    if (!request->connection->is_kept ||  /* it would occupy a place of the new ones for long */
+    if (!request->connection->is_kept ||  /* new connections have few places */
         !request_charge_arena(request) || /* now: later another thread may use the arena */
         !take_place(&server->n_pendings, server->pendings_max))
         return NULL;
-    request->pending = pending_new(http, server->connections, request->connection, tag);
-    request->later_tag = tag;
-    if (!request->pending)
+    pending = calloc(1, sizeof(*pending));
+    if (!pending) {
         atomic_fetch_sub(&server->n_pendings, 1);
-    return request->pending;
+        return NULL;
+    }
+    *pending = (HttpPending){.ref = REF_ONE, .request = request, .reply.tag = tag};
+    ref_take(&pending->ref);
+    (void)pthread_mutex_init(&pending->lock, NULL);
+    (void)pthread_cond_init(&pending->filled, NULL);
+    request->later_tag = tag;
+    return request->pending = pending;
+}
+
+static void pending_unref(HttpPending *pending) {
+    if (!ref_drop(&pending->ref))
+        return;
+    (void)pthread_cond_destroy(&pending->filled);
+    (void)pthread_mutex_destroy(&pending->lock);
+    free(pending);
+}
+
+bool request_wait(Request *request) {
+    HttpPending *pending = request->pending;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&pending->lock);
+
+    if (pending->progress == PROGRESS_ANSWERED) {
+        request->reply = pending->reply;
+        return true;
+    }
+    connection_sleep(request->server->connections, request->connection);
+    return false;
+}
+
+bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
+    Request *request = pending->request;
+    bool is_wanted;
+
+    pthread_mutex_lock(&pending->lock);
+    assert(pending->progress == PROGRESS_OPEN || pending->progress == PROGRESS_OVER);
+    is_wanted = pending->progress == PROGRESS_OPEN;
+    if (is_wanted)
+        pending->progress = PROGRESS_FILLING;
+    pthread_mutex_unlock(&pending->lock);
+    if (is_wanted) {
+        fill(context, &request->head.http, &pending->reply);
+        pthread_mutex_lock(&pending->lock);
+        pending->progress = PROGRESS_ANSWERED;
+        (void)pthread_cond_signal(&pending->filled);
+        connection_wake(request->server->connections, request->connection);
+        pthread_mutex_unlock(&pending->lock);
+    }
+    pending_unref(pending);
+    return is_wanted;
+}
+
+/* Ends the request's side; waits while a fill function runs. */
+static void pending_end(HttpPending *pending) {
+    pthread_mutex_lock(&pending->lock);
+    while (pending->progress == PROGRESS_FILLING)
+        (void)pthread_cond_wait(&pending->filled, &pending->lock);
+    if (pending->progress == PROGRESS_OPEN)
+        pending->progress = PROGRESS_OVER;
+    pthread_mutex_unlock(&pending->lock);
+    pending_unref(pending);
 }
 
 bool server_charge(const HttpRequest *http, size_t size) {
-    /* admit() let the client in, so the reserve is for it, too. */
+    /* admit() accepted the client, so it may use the reserve. */
     return body_store_charge(request_of(http)->server->bodies, size, /* is_known= */ true);
 }
 

@@ -63,26 +63,14 @@ void connection_greet(Server *server, Connection *connection) {
     (void)connection_keep(server->connections, connection, /* is_unknown= */ false);
 }
 
-HttpRequest request_describe(
-    const Server *server, Connection *connection, const RequestHead *head) {
+void request_describe(const Server *server, Connection *connection, RequestHead *head) {
     size_t mark = str_find(head->target, '?');
     Str path = str_take(head->target, mark);
+    HttpRequest *http = &head->http;
 
-    return (HttpRequest){
-        .method = head->method,
-        .path = str_is_empty(path) ? STR("/") : path,
-        .query = mark == SIZE_MAX ? STR_NULL : str_skip(head->target, mark + 1),
-        .body_size = head->content_length,
-        .is_authenticated = authenticate(server, connection),
-        .authorization = head->authorization,
-        .berth_token = head->berth_token,
-        .cookie = head->cookie,
-        .has_origin = head->has_origin,
-        .is_misaddressed = is_misaddressed(&server->options, head),
-        .is_same_origin = is_same_origin(head),
-        .accepts_html = head->accepts_html,
-        .accepts_gzip = head->accepts_gzip,
-        .if_none_match = head->if_none_match,
-        .content_type = head->content_type,
-    };
+    http->path = str_is_empty(path) ? STR("/") : path;
+    http->query = mark == SIZE_MAX ? STR_NULL : str_skip(head->target, mark + 1);
+    http->is_authenticated = authenticate(server, connection);
+    http->is_misaddressed = is_misaddressed(&server->options, head);
+    http->is_same_origin = is_same_origin(head);
 }

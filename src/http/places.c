@@ -55,8 +55,6 @@ static Tally tally_of(const Connections *connections, const unsigned char *addre
     return tally;
 }
 
-/* --- eviction --- */
-
 /* Its first bytes are still to be read, or its handshake is not complete: it soon waits for its
  * client, or has gone. */
 static bool is_early(const Connection *connection) {
@@ -163,8 +161,6 @@ static int evict_one(Connections *connections, const Connection *newcomer,
     return 0;
 }
 
-/* --- newcomers --- */
-
 /* Makes room for one more of @address, or of all. */
 static int make_room(Connections *connections, const Connection *newcomer,
     const unsigned char *address, const Tally *tally, unsigned max) {
@@ -174,13 +170,6 @@ static int make_room(Connections *connections, const Connection *newcomer,
     if (!has_too_many_handshakes && tally->all < max)
         return 0;
     return evict_one(connections, newcomer, address, has_too_many_handshakes);
-}
-
-static void take_slot(Connections *connections, Connection *connection) {
-    while (connections->slots[connection->slot])
-        connection->slot++;
-    connections->slots[connection->slot] = connection;
-    connections->n++;
 }
 
 /* With the lock held. */
@@ -198,9 +187,13 @@ static int find_place(Connections *connections, Connection *newcomer) {
         return r;
     all = tally_of(connections, NULL);
     r = make_room(connections, newcomer, NULL, &all, options->connections_max);
-    if (r == 0)
-        take_slot(connections, newcomer);
-    return r;
+    if (r != 0)
+        return r;
+    while (connections->slots[newcomer->slot])
+        newcomer->slot++;
+    connections->slots[newcomer->slot] = newcomer;
+    connections->n++;
+    return 0;
 }
 
 int connections_add(Connections *connections, int fd, const struct sockaddr *address, int epoll_fd,
@@ -218,9 +211,9 @@ int connections_add(Connections *connections, int fd, const struct sockaddr *add
             .is_held = true,
         };
         copy_address(address, connection->address);
-        connections_lock(connections);
+        pthread_mutex_lock(&connections->lock);
         r = find_place(connections, connection);
-        connections_unlock(connections);
+        pthread_mutex_unlock(&connections->lock);
     }
     if (r != 0) {
         free(connection);
@@ -232,13 +225,11 @@ int connections_add(Connections *connections, int fd, const struct sockaddr *add
 }
 
 Connection *connections_take_evicted(Connections *connections) {
-    Connection *connection;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
+    Connection *connection = connections->evicted;
 
-    connections_lock(connections);
-    connection = connections->evicted;
     if (connection)
         connections->evicted = connection->next_evicted;
-    connections_unlock(connections);
     return connection;
 }
 
@@ -248,9 +239,9 @@ void connection_set_due(Connection *connection, int64_t received_nsec) {
 }
 
 Connection *connections_next_handshake(Connections *connections, int64_t now) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&connections->lock);
     Connection *next = NULL;
 
-    connections_lock(connections);
     for (unsigned i = 0; i < connections->capacity; i++) {
         Connection *connection = connections->slots[i];
 
@@ -265,11 +256,8 @@ Connection *connections_next_handshake(Connections *connections, int64_t now) {
         if (next->turn > connections->turn)
             connections->turn = next->turn;
     }
-    connections_unlock(connections);
     return next;
 }
-
-/* --- kept connections --- */
 
 /* One more kept connection still leaves the share of new ones. */
 static bool may_keep(const Tally *tally, unsigned max, bool is_unknown) {
@@ -282,7 +270,7 @@ bool connection_keep(Connections *connections, Connection *connection, bool is_u
 
     if (connection->is_kept)
         return true;
-    connections_lock(connections);
+    pthread_mutex_lock(&connections->lock);
     if (!connection->is_cut) {
         Tally same = tally_of(connections, connection->address);
         Tally all = tally_of(connections, NULL);
@@ -291,6 +279,6 @@ bool connection_keep(Connections *connections, Connection *connection, bool is_u
                               may_keep(&all, options->connections_max, is_unknown);
         connection->is_unknown = connection->is_kept && is_unknown;
     }
-    connections_unlock(connections);
+    pthread_mutex_unlock(&connections->lock);
     return connection->is_kept;
 }

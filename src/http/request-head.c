@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 
 /* So many digits always fit 64 bits. */
@@ -17,19 +18,15 @@ static void refuse(RequestHead *head, unsigned status, const char *problem) {
 }
 
 /* RFC 9110, 5.6.2. */
-static bool is_token_byte(unsigned char c) {
-    if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'))
-        return true;
-    return c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL;
+static bool is_token_byte(char c) {
+    return ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 static bool is_token(Str text) {
-    if (text.len == 0)
-        return false;
     for (size_t i = 0; i < text.len; i++)
-        if (!is_token_byte((unsigned char)text.ptr[i]))
+        if (!is_token_byte(text.ptr[i]))
             return false;
-    return true;
+    return text.len > 0;
 }
 
 static bool is_field_value(Str text) {
@@ -65,7 +62,7 @@ static void add_length(RequestHead *head, Str value) {
             return refuse(head, 400, "Content-Length is not a number\n");
         length = length * 10 + (uint64_t)(value.ptr[i] - '0');
     }
-    head->content_length = length;
+    head->http.body_size = length;
 }
 
 static bool is_made_of(Str text, const char *bytes) {
@@ -174,26 +171,26 @@ static void add_line(RequestHead *head, Str name, Str value) {
     else if (str_eq_nocase(name, STR("connection")))
         head->is_last |= names(value, STR("close"));
     else if (str_eq_nocase(name, STR("authorization"))) {
-        head->authorization = value;
+        head->http.authorization = value;
         if (++head->n_authorizations > 1)
             refuse(head, 400, "Authorization is given twice\n");
     } else if (str_eq_nocase(name, STR("berth-token"))) {
-        head->berth_token = value;
+        head->http.berth_token = value;
         if (++head->n_tokens > 1)
             refuse(head, 400, "Berth-Token is given twice\n");
     } else if (str_eq_nocase(name, STR("cookie"))) {
-        head->cookie = value;
+        head->http.cookie = value;
     } else if (str_eq_nocase(name, STR("origin"))) {
-        head->has_origin = true;
+        head->http.has_origin = true;
         head->origin = value;
     } else if (str_eq_nocase(name, STR("accept")))
-        head->accepts_html |= names(value, STR("text/html"));
+        head->http.accepts_html |= names(value, STR("text/html"));
     else if (str_eq_nocase(name, STR("accept-encoding")))
-        head->accepts_gzip |= names(value, STR("gzip"));
+        head->http.accepts_gzip |= names(value, STR("gzip"));
     else if (str_eq_nocase(name, STR("if-none-match")))
-        head->if_none_match = value;
+        head->http.if_none_match = value;
     else if (str_eq_nocase(name, STR("content-type")))
-        head->content_type = value;
+        head->http.content_type = value;
     else if (str_eq_nocase(name, STR("content-encoding"))) {
         if (!str_eq_nocase(value, STR("identity")))
             refuse(head, 415, "Content-Encoding is not supported\n");
@@ -226,8 +223,8 @@ static bool is_version(Str text) {
 static void read_request_line(RequestHead *head, Str line) {
     Str version;
 
-    if (!str_split(&line, ' ', &head->method) || !str_split(&line, ' ', &head->target) ||
-        !str_split(&line, ' ', &version) || line.ptr || !is_token(head->method) ||
+    if (!str_split(&line, ' ', &head->http.method) || !str_split(&line, ' ', &head->target) ||
+        !str_split(&line, ' ', &version) || line.ptr || !is_token(head->http.method) ||
         !is_target(head->target) || !is_version(version))
         return refuse(head, 400, "the request line is malformed\n");
     head->is_http_1_1 = str_is(version, "HTTP/1.1");
@@ -252,7 +249,8 @@ static void read_target(RequestHead *head) {
     static const Str schemes[] = {STR("http://"), STR("https://")};
     Str target = head->target;
 
-    if (str_is(head->method, "CONNECT") || (str_is(target, "*") && str_is(head->method, "OPTIONS")))
+    if (str_is(head->http.method, "CONNECT") ||
+        (str_is(target, "*") && str_is(head->http.method, "OPTIONS")))
         return refuse(head, 405, "this is not a proxy: send GET, HEAD or POST and a path\n");
     if (str_has_prefix(target, STR("/")))
         return;
@@ -278,8 +276,7 @@ static bool is_request_line(Str line) {
 size_t request_head_length(Str bytes, size_t *scanned) {
     size_t from = skip_empty_line(bytes);
 
-    if (bytes.len > from && bytes.ptr[from] != '\r' &&
-        !is_token_byte((unsigned char)bytes.ptr[from]))
+    if (bytes.len > from && bytes.ptr[from] != '\r' && !is_token_byte(bytes.ptr[from]))
         return REQUEST_HEAD_MALFORMED; /* TLS on a plain port, for example */
     if (*scanned < from)
         *scanned = from;

@@ -10,24 +10,19 @@
  * No memory is allocated: strings point into the bytes that were read.
  */
 
-#include "base/str.h"
+#include "http/server.h"
 
 typedef struct RequestHead {
     unsigned status;     /* 0: good; else 400, 405, 415, 417, 501 or 505 */
     const char *problem; /* one line for the client, static; NULL when good */
 
-    Str method;
+    HttpRequest http; /* what handlers see of it: not yet path, query and who sends it */
     Str target;       /* path and query; the path may be empty */
     bool is_http_1_1; /* else 1.0 */
     bool is_last;     /* the client wants the connection closed after the reply */
-    Str host, origin, authorization, if_none_match, content_type; /* header values, or empty */
-    Str berth_token, cookie;                                      /* the same */
-    uint64_t content_length;                                      /* 0 when there is none */
+    Str host, origin; /* header values, or empty */
     bool expects_continue;
-    bool has_origin;     /* has an Origin header: sent by a browser for some page */
     bool has_named_host; /* Host is a name, not an address, localhost or a name under it */
-    bool accepts_html;   /* Accept names text/html */
-    bool accepts_gzip;   /* Accept-Encoding names gzip */
     unsigned n_hosts, n_lengths, n_authorizations, n_tokens;
 } RequestHead;
 

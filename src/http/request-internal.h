@@ -12,7 +12,6 @@ typedef struct Request {
     Connection *connection;
     RequestHead head;
     size_t head_size; /* bytes of the connection's input */
-    HttpRequest http;
     HttpReply reply;
     ReplyWriter writer;
     HttpPending *pending; /* NULL: not deferred; see later-reply.c */
@@ -20,7 +19,7 @@ typedef struct Request {
     int later_tag;        /* of pending or stream */
     uint64_t streamed;    /* bytes */
     Str text;             /* body of a refusal by the server itself */
-    size_t arena_charged; /* bytes that the body store counts for http.arena */
+    size_t arena_charged; /* bytes that the body store counts for head.http.arena */
     Body body;
     int64_t started_nsec; /* the head is complete */
     int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
@@ -32,8 +31,12 @@ typedef struct Request {
 /* Counts the arena at its present size. False: over memory_max. */
 bool request_charge_arena(Request *request);
 
-/* @head as handlers see it, body and arena not included. */
-HttpRequest request_describe(const Server *server, Connection *connection, const RequestHead *head);
+/* Completes what handlers see of @head, but for body and arena. */
+void request_describe(const Server *server, Connection *connection, RequestHead *head);
+
+/* Of a deferred reply, on the worker that holds the connection. True: it is in request->reply.
+ * False: there is none yet; the connection is asleep, and the caller no longer holds it. */
+bool request_wait(Request *request);
 
 /* Ends a deferred reply or stream, if the request has one. */
 void request_end_later(Request *request);

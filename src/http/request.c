@@ -7,7 +7,7 @@
  * start() checks the head and calls admit(); read_body() collects the body; handle() calls the
  * handler. Each may refuse the request instead. A step runs on the worker that holds the
  * connection; it ends when the connection must wait for its client or for a deferred reply
- * (http/pending.h).
+ * (http/later-reply.c).
  *
  * While a client sends its body or receives its reply, the body store counts the memory held: the
  * body, and the arena unless it is small. While a body arrives there is no arena.
@@ -29,7 +29,7 @@
 
 #define TOO_MUCH_TEXT "too many large requests at once\n"
 
-/* What happens after a step. */
+/* The next step of a connection. */
 typedef enum Step {
     STEP_NEXT,  /* run the step of the connection's state now */
     STEP_READ,  /* wait until the socket is readable */
@@ -41,7 +41,7 @@ typedef enum Step {
 /* --- the arena ------------------------------------------------------------------------------- */
 
 bool request_charge_arena(Request *request) {
-    size_t size = arena_size(request->http.arena);
+    size_t size = arena_size(request->head.http.arena);
 
     if (size <= ARENA_SMALL || size <= request->arena_charged)
         return true;
@@ -61,19 +61,25 @@ static void release_arena(Request *request) {
 static bool take_arena(Request *request) {
     Server *server = request->server;
 
-    request->http.arena = arena_pool_take(server->arenas);
-    if (request->http.arena && !request_charge_arena(request))
-        request->http.arena = arena_free(request->http.arena);
-    if (!request->http.arena)
-        request->http.arena = arena_pool_make(server->arenas);
-    return request->http.arena != NULL;
+    request->head.http.arena = arena_pool_take(server->arenas);
+    if (request->head.http.arena && !request_charge_arena(request))
+        request->head.http.arena = arena_free(request->head.http.arena);
+    if (!request->head.http.arena)
+        request->head.http.arena = arena_pool_make(server->arenas);
+    return request->head.http.arena;
 }
 
 static void give_arena(Request *request) {
-    if (!request->http.arena)
+    if (!request->head.http.arena)
         return;
-    arena_pool_give(request->server->arenas, TAKE_PTR(request->http.arena));
+    arena_pool_give(request->server->arenas, TAKE_PTR(request->head.http.arena));
     release_arena(request);
+}
+
+static Step enter(Request *request, ConnectionState state, int64_t now) {
+    return connection_enter(request->server->connections, request->connection, state, now)
+               ? STEP_NEXT
+               : STEP_END;
 }
 
 /* --- the reply ------------------------------------------------------------------------------- */
@@ -81,12 +87,11 @@ static void give_arena(Request *request) {
 /* Sends request->reply. */
 static Step start_reply(Request *request) {
     Server *server = request->server;
-    bool has_body = !str_is(request->head.method, "HEAD");
+    bool has_body = !str_is(request->head.http.method, "HEAD");
 
     request->is_last |= atomic_load_explicit(&server->is_draining, memory_order_relaxed) ||
                         atomic_load_explicit(&server->is_retiring, memory_order_relaxed);
-    if (!connection_enter(
-            server->connections, request->connection, CONNECTION_REPLY, clock_monotonic_nsec()) ||
+    if (enter(request, CONNECTION_REPLY, clock_monotonic_nsec()) == STEP_END ||
         !reply_start(&request->writer, &request->reply, request->is_last, has_body))
         return STEP_END;
     return STEP_NEXT;
@@ -113,7 +118,7 @@ static Step refuse_with_reply(Request *request) {
 
     request->is_last = true;
     request->has_more_input =
-        head->method.len == 0 || head->status != 0 || head->content_length > request->body.len;
+        head->http.method.len == 0 || head->status != 0 || head->http.body_size > request->body.len;
     body_close(request->server->bodies, &request->body);
     return start_reply(request);
 }
@@ -188,7 +193,7 @@ static void end_request(Request *request, bool is_sent) {
     is_sent |= request->stream != NULL;
     request_end_later(request);
     report(request, is_sent);
-    connection->is_known |= is_sent && request->http.is_authenticated;
+    connection->is_known |= is_sent && request->head.http.is_authenticated;
     request->body.secret = request->reply.secret;
     body_close(server->bodies, &request->body);
     give_arena(request);
@@ -247,10 +252,11 @@ static Step write_stream(Request *request) {
         return STEP_GONE;
     case STREAM_OVER:
         transport_end_output(&request->connection->transport);
-        return STEP_END;
-    default:
-        return STEP_END;
+        break;
+    case STREAM_BROKEN:
+        break;
     }
+    return STEP_END;
 }
 
 /* --- handling -------------------------------------------------------------------------------- */
@@ -258,7 +264,7 @@ static Step write_stream(Request *request) {
 /* No memory to hold the reply: frees everything and replies 503. */
 static void give_up_answer(Request *request) {
     body_close(request->server->bodies, &request->body);
-    request->http.arena = arena_free(request->http.arena);
+    request->head.http.arena = arena_free(request->head.http.arena);
     release_arena(request);
     set_refusal(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
     request->is_last = true;
@@ -271,11 +277,9 @@ static Step start_stream(Request *request) {
     request->reply = (HttpReply){.status = 200, .tag = request->later_tag};
     request->made_nsec = clock_monotonic_nsec();
     give_arena(request);
-    if (!stream_start(request->stream, content_type, !str_is(request->head.method, "HEAD")) ||
-        !connection_enter(request->server->connections, request->connection, CONNECTION_STREAM,
-            request->made_nsec))
-        return STEP_END;
-    return STEP_NEXT;
+    return stream_start(request->stream, content_type, !str_is(request->head.http.method, "HEAD"))
+               ? enter(request, CONNECTION_STREAM, request->made_nsec)
+               : STEP_END;
 }
 
 /* The request is complete, or its deferred reply is. */
@@ -285,17 +289,16 @@ static Step handle(Request *request) {
 
     if (!request->pending) {
         request->whole_nsec = clock_monotonic_nsec();
-        has_memory = request->http.arena || take_arena(request);
-        if (has_memory) {
-            request->http.body = body_seal(&request->body);
-            callbacks->handle(callbacks->context, &request->http, &request->reply);
-        }
+        has_memory = request->head.http.arena || take_arena(request);
+        request->head.http.body = body_seal(&request->body);
+        if (has_memory)
+            callbacks->handle(callbacks->context, &request->head.http, &request->reply);
     }
     if (request->stream)
         return start_stream(request);
     if (request->pending) {
         request->reply = (HttpReply){.tag = request->later_tag};
-        if (!pending_wait(request->pending, &request->reply))
+        if (!request_wait(request))
             return STEP_GONE;
     }
     if (!has_memory || !request_charge_arena(request))
@@ -316,8 +319,7 @@ static Step start_body(Request *request) {
 
     if (is_asked && transport_write(&connection->transport, &slice, 1) != sizeof(go_on) - 1)
         return STEP_END; /* the first bytes of a reply always fit */
-    if (!connection_enter(
-            request->server->connections, connection, CONNECTION_BODY, request->started_nsec))
+    if (enter(request, CONNECTION_BODY, request->started_nsec) == STEP_END)
         return STEP_END;
     /* Memory is allocated for bytes received, not for Content-Length. */
     return n == 0 && !transport_has_buffered(&connection->transport) ? STEP_READ : STEP_NEXT;
@@ -345,24 +347,21 @@ static Step start(Request *request) {
     if (head->status != 0)
         return refuse_head(request);
     was_allowed = atomic_load(&request->connection->allowed_until_sec) != 0;
-    request->http = request_describe(server, request->connection, head);
-    request->is_last |= was_allowed && !request->http.is_authenticated;
-    request->is_last |=
-        !connection_keep(server->connections, request->connection, !request->http.is_authenticated);
+    request_describe(server, request->connection, &request->head);
+    request->is_last |= was_allowed && !request->head.http.is_authenticated;
+    request->is_last |= !connection_keep(
+        server->connections, request->connection, !request->head.http.is_authenticated);
     if (!take_arena(request))
         return refuse_body(request, BODY_E_MEMORY);
-    if (!server->callbacks.admit(server->callbacks.context, &request->http, &request->reply))
+    if (!server->callbacks.admit(server->callbacks.context, &request->head.http, &request->reply))
         return refuse_with_reply(request);
-    if (request->http.body_size == 0)
-        return connection_enter(server->connections, request->connection, CONNECTION_HANDLING,
-                   request->started_nsec)
-                   ? STEP_NEXT
-                   : STEP_END;
+    if (request->head.http.body_size == 0)
+        return enter(request, CONNECTION_HANDLING, request->started_nsec);
     give_arena(request);
     body_max = request->reply.body_max;
-    r = body_max > 0 && head->content_length > body_max
+    r = body_max > 0 && head->http.body_size > body_max
             ? BODY_E_SIZE
-            : body_open(server->bodies, &request->body, head->content_length,
+            : body_open(server->bodies, &request->body, head->http.body_size,
                   request->connection->is_known);
     return r ? refuse_body(request, r) : start_body(request);
 }
@@ -492,10 +491,7 @@ static Step read_body(Request *request) {
         if (turn >= READ_TURN && !body_is_complete(&request->body))
             return STEP_WRITE; /* serve other connections first */
     }
-    return connection_enter(
-               server->connections, connection, CONNECTION_HANDLING, clock_monotonic_nsec())
-               ? STEP_NEXT
-               : STEP_END;
+    return enter(request, CONNECTION_HANDLING, clock_monotonic_nsec());
 }
 
 /* Discards input. TLS records are not decrypted any more. */

@@ -12,17 +12,16 @@
 #include "http/arena-pool.h"
 #include "http/body.h"
 #include "http/connections.h"
-#include "http/pending.h"
 #include "http/server.h"
 #include "http/stream.h"
 
 /* A thread and its epoll set. A connection stays with one worker: its memory is in that processor's
  * cache, and a request wakes one thread. */
-typedef struct Worker {
+struct Worker {
     Server *server;
     pthread_t thread;
     int epoll_fd;
-} Worker;
+};
 
 struct Server {
     ServerOptions options;

@@ -2,9 +2,7 @@
 
 #include "http/server.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "http/server-internal.h"
 
 /* Arenas and small body buffers kept per worker. */
@@ -26,44 +25,29 @@
  * answered at once, such as health checks. */
 #define DEFER_SHARE 2u
 
-/* The next event; false when there is none. */
-static bool wait_for_event(const Worker *worker, void **ret) {
+static void serve_connections(const Worker *worker) {
+    Server *server = worker->server;
     struct epoll_event event;
 
-    if (epoll_wait(worker->epoll_fd, &event, 1, -1) != 1 ||
-        event.data.ptr == &worker->server->stop_fd)
-        return false;
-    *ret = event.data.ptr;
-    return true;
-}
-
-/* Of the calling thread. Without the right to, it stays as it is. */
-static void lower_priority(const Server *server) {
-    if (server->options.nice > 0)
-        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), server->options.nice);
-}
-
-static void *run_acceptor(void *context) {
-    Worker *worker = context;
-
-    lower_priority(worker->server);
-    return acceptor_run(worker);
-}
-
-static void *run_worker(void *context) {
-    Worker *worker = context;
-
-    (void)pthread_setname_np(pthread_self(), "http-worker");
-    lower_priority(worker->server);
-    while (!atomic_load(&worker->server->is_stopping)) {
-        void *connection;
-
-        if (!wait_for_event(worker, &connection))
+    while (!atomic_load(&server->is_stopping)) {
+        if (epoll_wait(worker->epoll_fd, &event, 1, -1) != 1 || event.data.ptr == &server->stop_fd)
             continue;
-        connection_hold(connection);
-        connection_serve(worker->server, connection);
-        acceptor_resume(&worker->server->acceptor);
+        connection_hold(event.data.ptr);
+        connection_serve(server, event.data.ptr);
+        acceptor_resume(&server->acceptor);
     }
+}
+
+static void *run(void *context) {
+    Worker *worker = context;
+    Server *server = worker->server;
+
+    if (server->options.nice > 0) /* without the right to, it stays as it is */
+        (void)setpriority(PRIO_PROCESS, (id_t)gettid(), server->options.nice);
+    if (worker == server->workers)
+        acceptor_run(worker);
+    else
+        serve_connections(worker);
     return NULL;
 }
 
@@ -86,39 +70,16 @@ static int open_workers(Server *server) {
 }
 
 static int start_workers(Server *server) {
-    sigset_t all, before;
     int r = 0;
 
-    (void)sigfillset(&all); /* signals are for the main thread */
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     for (unsigned i = 0; r == 0 && i < server->n_workers; i++) {
         Worker *worker = &server->workers[i];
 
-        r = -pthread_create(&worker->thread, NULL, i == 0 ? run_acceptor : run_worker, worker);
-        if (r == 0)
-            server->n_threads++;
+        r = thread_start(&worker->thread, i == 0 ? "http-accept" : "http-worker", run, worker);
+        server->n_threads += r == 0;
     }
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return r;
 }
-
-static void stop_workers(Server *server) {
-    atomic_store(&server->is_stopping, true);
-    if (server->stop_fd >= 0)
-        (void)eventfd_write(server->stop_fd, 1);
-    while (server->n_threads > 0)
-        (void)pthread_join(server->workers[--server->n_threads].thread, NULL);
-}
-
-static void close_workers(const Server *server) {
-    for (unsigned i = 0; i < server->n_workers; i++)
-        if (server->workers[i].epoll_fd > 0)
-            (void)close(server->workers[i].epoll_fd);
-    if (server->stop_fd >= 0)
-        (void)close(server->stop_fd);
-}
-
-/* --- the server --- */
 
 ServerOptions server_default_options(void) {
     return (ServerOptions){
@@ -173,25 +134,28 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
     if (!server->workers || !server->arenas || !server->connections || !server->bodies)
         return -ENOMEM;
 
-    r = open_workers(server);
+    r = open_workers(server) ?: acceptor_open(server, &server->port) ?: start_workers(server);
     if (r == 0)
-        r = acceptor_open(server, &server->port);
-    if (r == 0)
-        r = start_workers(server);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(server);
-    return 0;
+        *ret = TAKE_PTR(server);
+    return r;
 }
 
 Server *server_free(Server *server) {
     if (!server)
         return NULL;
-    stop_workers(server);
+    atomic_store(&server->is_stopping, true);
+    if (server->stop_fd >= 0)
+        (void)eventfd_write(server->stop_fd, 1);
+    while (server->n_threads > 0)
+        thread_join(server->workers[--server->n_threads].thread);
     for (Connection *connection;
          server->connections && (connection = connections_first(server->connections));)
         connection_end(server, connection);
-    close_workers(server);
+    for (unsigned i = 0; i < server->n_workers; i++)
+        if (server->workers[i].epoll_fd > 0)
+            (void)close(server->workers[i].epoll_fd);
+    if (server->stop_fd >= 0)
+        (void)close(server->stop_fd);
     acceptor_close(&server->acceptor);
     free(server->workers);
     arena_pool_free(server->arenas);
@@ -237,21 +201,20 @@ unsigned server_drain(Server *server) {
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 
-static const char *const refusal_names[_SERVER_REFUSED_MAX] = {
-    [SERVER_REFUSED_HEADERS] = "headers",
-    [SERVER_REFUSED_HEADER_SIZE] = "header_size",
-    [SERVER_REFUSED_ENCODING] = "encoding",
-    [SERVER_REFUSED_BODY_SIZE] = "body_size",
-    [SERVER_REFUSED_MEMORY] = "memory",
-    [SERVER_REFUSED_HEADER_TIME] = "header_time",
-    [SERVER_REFUSED_BODY_TIME] = "body_time",
-    [SERVER_REFUSED_WRITE_TIME] = "write_time",
-    [SERVER_REFUSED_CONNECTIONS] = "connections",
-};
-
 const char *server_refusal_name(ServerRefusal refusal) {
-    assert(refusal < _SERVER_REFUSED_MAX);
-    return refusal_names[refusal];
+    static const char *const names[_SERVER_REFUSED_MAX] = {
+        [SERVER_REFUSED_HEADERS] = "headers",
+        [SERVER_REFUSED_HEADER_SIZE] = "header_size",
+        [SERVER_REFUSED_ENCODING] = "encoding",
+        [SERVER_REFUSED_BODY_SIZE] = "body_size",
+        [SERVER_REFUSED_MEMORY] = "memory",
+        [SERVER_REFUSED_HEADER_TIME] = "header_time",
+        [SERVER_REFUSED_BODY_TIME] = "body_time",
+        [SERVER_REFUSED_WRITE_TIME] = "write_time",
+        [SERVER_REFUSED_CONNECTIONS] = "connections",
+    };
+
+    return names[refusal];
 }
 
 void server_figures(const Server *server, ServerFigures *ret) {

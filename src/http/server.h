@@ -55,12 +55,11 @@ typedef struct HttpHeader {
 
 typedef struct HttpReply {
     unsigned status;
-    const char *content_type; /* static */
-    const char *allow;        /* static; the Allow header of a 405, or NULL */
-    const char *authenticate; /* static; the WWW-Authenticate header of a 401, or NULL */
-    unsigned retry_after_sec; /* the Retry-After header of a 503, or 0 */
-    size_t
-        body_max; /* set by admit() when true: limit of the body in bytes; 0: the options' limit */
+    const char *content_type;  /* static */
+    const char *allow;         /* static; the Allow header of a 405, or NULL */
+    const char *authenticate;  /* static; the WWW-Authenticate header of a 401, or NULL */
+    unsigned retry_after_sec;  /* the Retry-After header of a 503, or 0 */
+    size_t body_max;           /* set by admit(): limit of the body, bytes; 0: the options' limit */
     const char *cache_control; /* static; NULL: "no-store" */
     const HttpHeader *headers; /* additional ones; static or in the arena */
     size_t n_headers;
@@ -148,7 +147,7 @@ bool stream_send(HttpStream *stream, Str bytes) MUST_CHECK;
  * thread, also after server_free(). Returns NULL. */
 HttpStream *stream_close(HttpStream *stream);
 
-/* --- the server --------------------------------------------------------------------- */
+/* The server. */
 
 /* Every limit has a flag of `berth serve` and a default here. 0 is not "none". */
 #define SERVER_HEADER_MAX ((size_t)32 * 1024)
@@ -167,11 +166,10 @@ HttpStream *stream_close(HttpStream *stream);
 #define SERVER_ARENA_BUDGET ((size_t)256 * 1024 * 1024)
 
 typedef struct ServerOptions {
-    const char *address; /* numeric IPv4 or IPv6, no brackets */
-    uint16_t port;       /* 0: the system picks one */
-    TlsStore *tls;       /* NULL: plain HTTP. Borrowed */
-    const Str
-        *client_names; /* names in client certificates; none: no certificate required. Borrowed */
+    const char *address;     /* numeric IPv4 or IPv6, no brackets */
+    uint16_t port;           /* 0: the system picks one */
+    TlsStore *tls;           /* NULL: plain HTTP. Borrowed */
+    const Str *client_names; /* for client certificates; none: none is required. Borrowed */
     size_t n_client_names;
     const Str *hosts; /* additional names for Host; see is_misaddressed. Borrowed */
     size_t n_hosts;

@@ -3,11 +3,11 @@
 #include "http/stream.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/ref.h"
+#include "base/thread.h"
 #include "http/reply.h"
 
 /* Room for the unsent bytes of a sender, and for the lines of its chunks. */
@@ -28,48 +28,34 @@ struct HttpStream {
     bool is_over;           /* no more bytes are accepted */
     bool is_ended;          /* the last chunk is in the ring */
     bool is_given_up;       /* the client reads too slowly */
-    char *ring;             /* RING_SIZE */
     size_t from, n;
     uint64_t n_sent; /* bytes of the body */
+    char ring[RING_SIZE];
 };
-
-static void lock(HttpStream *stream) {
-    (void)pthread_mutex_lock(&stream->lock);
-}
-
-static void unlock(HttpStream *stream) {
-    (void)pthread_mutex_unlock(&stream->lock);
-}
 
 static void stream_unref(HttpStream *stream) {
     if (!ref_drop(&stream->ref))
         return;
     (void)pthread_mutex_destroy(&stream->lock);
     buf_done(&stream->head);
-    free(stream->ring);
     free(stream);
 }
 
 HttpStream *stream_new(Connections *connections, Connection *connection, bool is_chunked) {
     HttpStream *stream = calloc(1, sizeof(*stream));
-    char *ring = malloc(RING_SIZE);
 
-    if (!stream || !ring) {
-        free(stream);
-        free(ring);
+    if (!stream)
         return NULL;
-    }
-    *stream = (HttpStream){.ref = REF_ONE,
-        .connections = connections,
-        .connection = connection,
-        .is_chunked = is_chunked,
-        .ring = ring};
+    stream->ref = REF_ONE;
+    stream->connections = connections;
+    stream->connection = connection;
+    stream->is_chunked = is_chunked;
     ref_take(&stream->ref);
     (void)pthread_mutex_init(&stream->lock, NULL);
     return stream;
 }
 
-/* --- the ring; with the lock held ------------------------------------------------------------- */
+/* The ring; with the lock held. */
 
 static void put(HttpStream *stream, Str bytes) {
     size_t at = (stream->from + stream->n) % RING_SIZE;
@@ -101,14 +87,12 @@ static void wake(HttpStream *stream) {
         connection_wake(stream->connections, stream->connection);
 }
 
-/* --- the worker's side ------------------------------------------------------------------------ */
-
 bool stream_start(HttpStream *stream, const char *content_type, bool has_body) {
     stream->head = BUF_INIT(REPLY_HEAD_MAX);
     reply_stream_head(&stream->head, content_type, stream->is_chunked);
-    lock(stream);
+    pthread_mutex_lock(&stream->lock);
     stream->is_ended |= !has_body;
-    unlock(stream);
+    pthread_mutex_unlock(&stream->lock);
     return buf_error(&stream->head) == 0;
 }
 
@@ -167,57 +151,55 @@ StreamState stream_write(HttpStream *stream, bool is_ending) {
     struct iovec slices[3];
     size_t n;
 
-    lock(stream);
+    pthread_mutex_lock(&stream->lock);
     stream->is_over |= is_ending;
     while (next(stream, slices, &n, &state)) {
         ssize_t written;
 
-        unlock(stream);
+        pthread_mutex_unlock(&stream->lock);
         written = transport_write(transport, slices, n);
         if (written < 0)
             return written == -EAGAIN ? STREAM_FULL : STREAM_BROKEN;
-        lock(stream);
+        pthread_mutex_lock(&stream->lock);
         advance(stream, (size_t)written);
     }
-    unlock(stream);
+    pthread_mutex_unlock(&stream->lock);
     return state;
 }
 
 uint64_t stream_end(HttpStream *stream) {
     uint64_t n_sent;
 
-    lock(stream);
+    pthread_mutex_lock(&stream->lock);
     n_sent = stream->n_sent;
     stream->connection = NULL;
-    unlock(stream);
+    pthread_mutex_unlock(&stream->lock);
     stream_unref(stream);
     return n_sent;
 }
 
-/* --- the sender's side ------------------------------------------------------------------------ */
-
 bool stream_send(HttpStream *stream, Str bytes) {
-    bool is_taken;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&stream->lock);
 
-    lock(stream);
-    is_taken = stream->connection && !stream->is_given_up && !stream->is_over && !stream->is_ended;
-    if (is_taken && bytes.len + CHUNK_LINES_MAX > RING_SIZE - stream->n) {
-        is_taken = false;
+    if (!stream->connection || stream->is_given_up || stream->is_over || stream->is_ended)
+        return false;
+    if (bytes.len + CHUNK_LINES_MAX > RING_SIZE - stream->n) {
         stream->is_given_up = true;
         connection_cut(stream->connections, stream->connection);
-    } else if (is_taken && bytes.len > 0) {
+        return false;
+    }
+    if (bytes.len > 0) {
         put_chunk(stream, bytes);
         wake(stream);
     }
-    unlock(stream);
-    return is_taken;
+    return true;
 }
 
 HttpStream *stream_close(HttpStream *stream) {
-    lock(stream);
+    pthread_mutex_lock(&stream->lock);
     stream->is_over = true;
     wake(stream);
-    unlock(stream);
+    pthread_mutex_unlock(&stream->lock);
     stream_unref(stream);
     return NULL;
 }

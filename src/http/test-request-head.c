@@ -112,11 +112,11 @@ static void test_what_it_reads(void **state) {
                                      "Expect: 100-Continue\r\nContent-Type:  x/y \r\n\r\n"));
 
     assert_int_equal(head.status, 0);
-    assert_true(str_is(head.method, "PUT"));
+    assert_true(str_is(head.http.method, "PUT"));
     assert_true(str_is(head.target, "/a?b"));
     assert_true(str_is(head.host, "a"));
-    assert_true(str_is(head.content_type, "x/y"));
-    assert_int_equal(head.content_length, 4711);
+    assert_true(str_is(head.http.content_type, "x/y"));
+    assert_int_equal(head.http.body_size, 4711);
     assert_true(head.is_http_1_1 && head.expects_continue && !head.is_last);
     assert_true(read_wire(WIRE("Host: a\r\nConnection: Keep-Alive, CLOSE\r\n")).is_last);
 }
@@ -146,9 +146,9 @@ static void test_browsers(void **state) {
 
         assert_case(cases[i].wire.ptr, head.status == 0);
         assert_case(cases[i].wire.ptr, head.has_named_host == cases[i].has_named_host);
-        assert_case(cases[i].wire.ptr, !head.has_origin);
+        assert_case(cases[i].wire.ptr, !head.http.has_origin);
     }
-    assert_true(read_wire(WIRE("Host: a\r\norigin: null\r\n")).has_origin);
+    assert_true(read_wire(WIRE("Host: a\r\norigin: null\r\n")).http.has_origin);
 }
 
 static void test_what_is_accepted(void **state) {
@@ -181,8 +181,8 @@ static void test_what_is_accepted(void **state) {
             cases[i].name, cases[i].value);
         head = read_wire(str_from_c(wire));
         assert_int_equal(head.status, 0);
-        assert_case(cases[i].value, head.accepts_html == cases[i].html);
-        assert_case(cases[i].value, head.accepts_gzip == cases[i].gzip);
+        assert_case(cases[i].value, head.http.accepts_html == cases[i].html);
+        assert_case(cases[i].value, head.http.accepts_gzip == cases[i].gzip);
     }
 }
 

@@ -6,17 +6,17 @@
 #include <fcntl.h>
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/calendar.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/message.h"
 #include "base/ref.h"
+#include "base/thread.h"
 #include "http/certificates.h"
 
 #define KEY_ID_MAX 64
@@ -63,98 +63,72 @@ struct TlsStore {
     pthread_mutex_t verify_mutex;
 };
 
-typedef struct TlsBytes {
-    gnutls_datum_t files[_FILE_MAX];
+/* The texts of the files, and where an error in them goes. */
+typedef struct Loading {
+    const TlsStore *store;
+    char *error;
+    size_t size;
+    Buf files[_FILE_MAX];
     mode_t key_mode;
-} TlsBytes;
+} Loading;
 
-static void bytes_done(TlsBytes *bytes) {
+static void loading_done(Loading *loading) {
     for (size_t i = 0; i < _FILE_MAX; i++) {
-        if (bytes->files[i].data)
-            gnutls_memset(bytes->files[i].data, 0, bytes->files[i].size);
-        free(bytes->files[i].data);
-        bytes->files[i] = (gnutls_datum_t){0};
+        if (loading->files[i].data)
+            gnutls_memset(loading->files[i].data, 0, loading->files[i].len);
+        buf_done(&loading->files[i]);
     }
 }
 
-static void close_fd(int *fd) {
-    if (*fd >= 0)
-        (void)close(*fd);
-}
-
 /* Formats an error about one file and returns @r. */
-__attribute__((format(printf, 6, 7))) static int complain(
-    const TlsStore *store, int file, int r, char *error, size_t size, const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static int complain(
+    const Loading *loading, int file, int r, const char *format, ...) {
     va_list arguments;
     size_t len;
 
-    message_set(error, size, "%s %s: ", file_titles[file], store->paths[file]);
-    len = strlen(error);
+    message_set(
+        loading->error, loading->size, "%s %s: ", file_titles[file], loading->store->paths[file]);
+    len = strlen(loading->error);
     va_start(arguments, format);
-    message_setv(error + len, size - len, format, arguments);
+    message_setv(loading->error + len, loading->size - len, format, arguments);
     va_end(arguments);
     return r;
 }
 
-/* -EFBIG when it is too large. */
-static int read_all(int fd, gnutls_datum_t *ret) {
-    size_t len = 0, room = 0;
-    char *data = NULL;
-    ssize_t n;
-
-    do {
-        if (len == room) {
-            char *more = room < TLS_FILE_MAX ? realloc(data, room + TLS_FILE_MAX / 16) : NULL;
-
-            if (!more) {
-                free(data);
-                return room < TLS_FILE_MAX ? -ENOMEM : -EFBIG;
-            }
-            data = more;
-            room += TLS_FILE_MAX / 16;
-        }
-        n = read(fd, data + len, room - len);
-        if (n > 0)
-            len += (size_t)n;
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    if (n < 0) {
-        int r = -errno;
-
-        free(data);
-        return r;
-    }
-    *ret = (gnutls_datum_t){.data = (unsigned char *)data, .size = (unsigned)len};
-    return 0;
-}
-
-static int check_key_mode(
-    const TlsStore *store, int fd, mode_t *ret_mode, char *error, size_t size) {
+static int check_key_mode(Loading *loading, int fd) {
     struct stat status;
 
     if (fstat(fd, &status) < 0)
-        return complain(store, FILE_KEY, -errno, error, size, "%s", strerror(errno));
-    *ret_mode = status.st_mode & 07777;
+        return complain(loading, FILE_KEY, -errno, "%s", strerror(errno));
+    loading->key_mode = status.st_mode & 07777;
     if (!(status.st_mode & MODE_REFUSED))
         return 0;
-    return complain(store, FILE_KEY, -EPERM, error, size,
-        "every user of this machine can replace it (mode %04o): chmod 600 %s", (unsigned)*ret_mode,
-        store->paths[FILE_KEY]);
+    return complain(loading, FILE_KEY, -EPERM,
+        "every user of this machine can replace it (mode %04o): chmod 600 %s",
+        (unsigned)loading->key_mode, loading->store->paths[FILE_KEY]);
 }
 
-static int read_file(const TlsStore *store, int file, TlsBytes *bytes, char *error, size_t size) {
-    _cleanup_(close_fd) int fd = open(store->paths[file], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+static int read_file(Loading *loading, int file) {
+    _cleanup_(fd_closep) int fd =
+        open(loading->store->paths[file], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int r;
 
     if (fd < 0)
-        return complain(store, file, -errno, error, size, "%s", strerror(errno));
-    r = file == FILE_KEY ? check_key_mode(store, fd, &bytes->key_mode, error, size) : 0;
+        return complain(loading, file, -errno, "%s", strerror(errno));
+    r = file == FILE_KEY ? check_key_mode(loading, fd) : 0;
     if (r < 0)
         return r;
-    r = read_all(fd, &bytes->files[file]);
+    loading->files[file] = BUF_INIT(TLS_FILE_MAX);
+    r = fd_read(fd, &loading->files[file]);
     if (r == -EFBIG)
-        return complain(
-            store, file, r, error, size, "too large, the limit is %zu bytes", TLS_FILE_MAX);
-    return r < 0 ? complain(store, file, r, error, size, "%s", strerror(-r)) : 0;
+        return complain(loading, file, r, "too large, the limit is %zu bytes", TLS_FILE_MAX);
+    return r < 0 ? complain(loading, file, r, "%s", strerror(-r)) : 0;
+}
+
+static gnutls_datum_t datum_of(const Loading *loading, int file) {
+    const Buf *text = &loading->files[file];
+
+    return (gnutls_datum_t){.data = (unsigned char *)text->data, .size = (unsigned)text->len};
 }
 
 static TlsSet *set_free(TlsSet *set) {
@@ -172,10 +146,9 @@ static TlsSet *set_free(TlsSet *set) {
 DEFINE_CLEANUP(TlsSet *, set_free)
 
 TlsSet *tls_set_unref(TlsSet *set) {
-    if (set && ref_drop(&set->ref))
-        set_free(set);
-    return NULL;
+    return set && ref_drop(&set->ref) ? set_free(set) : NULL;
 }
+DEFINE_CLEANUP(TlsSet *, tls_set_unref)
 
 static int set_load_chain(TlsSet *set, const gnutls_datum_t *pem) {
     _cleanup_(certificates_done) Certificates list = {0};
@@ -199,9 +172,7 @@ static int set_load_chain(TlsSet *set, const gnutls_datum_t *pem) {
 static int set_load_key(TlsSet *set, const gnutls_datum_t *pem) {
     int r = gnutls_privkey_init(&set->key);
 
-    if (r < 0)
-        return r;
-    return gnutls_privkey_import_x509_raw(set->key, pem, GNUTLS_X509_FMT_PEM, NULL, 0);
+    return r < 0 ? r : gnutls_privkey_import_x509_raw(set->key, pem, GNUTLS_X509_FMT_PEM, NULL, 0);
 }
 
 static int set_load_clients(TlsSet *set, const gnutls_datum_t *pem) {
@@ -242,53 +213,52 @@ static bool set_fits(const TlsSet *set) {
 
 /* Each CRL must be signed by a CA of @ca_pem, or it would never apply. One past its next update
  * does apply: what it revokes stays revoked. */
-static int set_load_crls(const TlsStore *store, TlsSet *set, const gnutls_datum_t *ca_pem,
-    const gnutls_datum_t *crl_pem, char *error, size_t size) {
+static int set_load_crls(TlsSet *set, const Loading *loading) {
+    const gnutls_datum_t ca_pem = datum_of(loading, FILE_CLIENT_CA);
+    const gnutls_datum_t crl_pem = datum_of(loading, FILE_CLIENT_CRL);
     _cleanup_(certificates_done) Certificates cas = {0};
     _cleanup_(crls_done) Crls crls = {0};
-    int r = certificates_parse(ca_pem, &cas);
+    int r = certificates_parse(&ca_pem, &cas);
 
     if (r == 0)
-        r = crls_parse(crl_pem, &crls);
+        r = crls_parse(&crl_pem, &crls);
     if (r < 0)
-        return complain(store, FILE_CLIENT_CRL, -EINVAL, error, size,
-            "no list of CRLs in PEM format: %s", gnutls_strerror(r));
+        return complain(loading, FILE_CLIENT_CRL, -EINVAL, "no list of CRLs in PEM format: %s",
+            gnutls_strerror(r));
     for (unsigned i = 0; i < crls.n; i++) {
         const char *problem = crl_problem(crls.items[i], &cas);
         int64_t until = (int64_t)gnutls_x509_crl_get_next_update(crls.items[i]);
 
         if (problem)
-            return complain(store, FILE_CLIENT_CRL, -EINVAL, error, size,
+            return complain(loading, FILE_CLIENT_CRL, -EINVAL,
                 "CRL %u %s: it must be of a CA in %s", i + 1, problem,
-                store->paths[FILE_CLIENT_CA]);
+                loading->store->paths[FILE_CLIENT_CA]);
         if (until >= 0 && until < set->crl_until_sec)
             set->crl_until_sec = until;
     }
     r = gnutls_x509_trust_list_add_crls(set->clients, crls.items, crls.n, 0, 0);
     if (r < 0 || (unsigned)r != crls.n)
-        return complain(store, FILE_CLIENT_CRL, -EINVAL, error, size, "%s",
+        return complain(loading, FILE_CLIENT_CRL, -EINVAL, "%s",
             r < 0 ? gnutls_strerror(r) : "not every CRL could be added");
     crls.n = 0; /* the trust list owns them now */
     return 0;
 }
 
-static int set_load_parts(
-    const TlsStore *store, TlsSet *set, const TlsBytes *bytes, char *error, size_t size) {
-    const gnutls_datum_t *files = bytes->files;
-    int r;
+static int set_load_parts(TlsSet *set, const Loading *loading) {
+    static int (*const load[])(TlsSet * set, const gnutls_datum_t *pem) = {
+        [FILE_CERTIFICATE] = set_load_chain,
+        [FILE_KEY] = set_load_key,
+        [FILE_CLIENT_CA] = set_load_clients,
+    };
 
-    r = set_load_chain(set, &files[FILE_CERTIFICATE]);
-    if (r < 0)
-        return complain(store, FILE_CERTIFICATE, -EINVAL, error, size, "%s", gnutls_strerror(r));
-    r = set_load_key(set, &files[FILE_KEY]);
-    if (r < 0)
-        return complain(store, FILE_KEY, -EINVAL, error, size, "%s", gnutls_strerror(r));
-    r = store->paths[FILE_CLIENT_CA] ? set_load_clients(set, &files[FILE_CLIENT_CA]) : 0;
-    if (r < 0)
-        return complain(store, FILE_CLIENT_CA, -EINVAL, error, size, "%s", gnutls_strerror(r));
-    if (!store->paths[FILE_CLIENT_CRL])
-        return 0;
-    return set_load_crls(store, set, &files[FILE_CLIENT_CA], &files[FILE_CLIENT_CRL], error, size);
+    for (int file = 0; file < FILE_CLIENT_CRL; file++) {
+        const gnutls_datum_t pem = datum_of(loading, file);
+        int r = loading->store->paths[file] ? load[file](set, &pem) : 0;
+
+        if (r < 0)
+            return complain(loading, file, -EINVAL, "%s", gnutls_strerror(r));
+    }
+    return loading->store->paths[FILE_CLIENT_CRL] ? set_load_crls(set, loading) : 0;
 }
 
 /* "2026-11-17T02:00:00Z" */
@@ -301,50 +271,45 @@ static const char *show_time(int64_t sec, char text[static TIME_MAX]) {
 }
 
 /* Whether clients would accept the pair. */
-static int check_pair(const TlsStore *store, const TlsSet *set, char *error, size_t size) {
+static int check_pair(const TlsSet *set, const Loading *loading) {
     int64_t now = clock_wall_nsec() / NSEC_PER_SEC;
     char time[TIME_MAX];
 
     if (!set_fits(set))
-        return complain(
-            store, FILE_KEY, -EINVAL, error, size, "does not belong to the certificate");
+        return complain(loading, FILE_KEY, -EINVAL, "does not belong to the certificate");
     if (now > set->times.until_sec)
-        return complain(store, FILE_CERTIFICATE, -EINVAL, error, size,
+        return complain(loading, FILE_CERTIFICATE, -EINVAL,
             "expired at %s: issue a new one (the clock says %s)",
             show_time(set->times.until_sec, time), show_time(now, (char[TIME_MAX]){0}));
     if (now < set->times.from_sec)
-        return complain(store, FILE_CERTIFICATE, -EINVAL, error, size,
+        return complain(loading, FILE_CERTIFICATE, -EINVAL,
             "is not valid before %s: wait, or issue another one (the clock says %s)",
             show_time(set->times.from_sec, time), show_time(now, (char[TIME_MAX]){0}));
     if (!set->is_for_servers)
-        return complain(store, FILE_CERTIFICATE, -EINVAL, error, size,
+        return complain(loading, FILE_CERTIFICATE, -EINVAL,
             "its extended key usage is not for servers: issue one with serverAuth");
     return 0;
 }
 
-/* Whether the pair of @set is the one in use. It is not checked again: a new client CA or CRL
- * applies even if the server's certificate has expired meanwhile. */
-static bool has_same_pair(const TlsStore *store, const TlsSet *set) {
-    return store->set &&
-           memcmp(store->set->digest, set->digest, sizeof(set->digest[0]) * (FILE_KEY + 1)) == 0;
-}
-
-static int set_new(
-    const TlsStore *store, const TlsBytes *bytes, TlsSet **ret, char *error, size_t size) {
+static int set_new(const Loading *loading, TlsSet **ret) {
     _cleanup_(set_freep) TlsSet *set = calloc(1, sizeof(*set));
+    const TlsSet *used = loading->store->set;
     int r;
 
     if (!set)
         return -ENOMEM;
     set->ref = REF_ONE;
-    set->key_mode = bytes->key_mode;
+    set->key_mode = loading->key_mode;
     set->crl_until_sec = INT64_MAX;
     for (size_t i = 0; i < _FILE_MAX; i++)
         (void)gnutls_hash_fast(
-            GNUTLS_DIG_SHA256, bytes->files[i].data, bytes->files[i].size, set->digest[i]);
-    r = set_load_parts(store, set, bytes, error, size);
-    if (r == 0 && !has_same_pair(store, set))
-        r = check_pair(store, set, error, size);
+            GNUTLS_DIG_SHA256, loading->files[i].data, loading->files[i].len, set->digest[i]);
+    r = set_load_parts(set, loading);
+    /* A pair that is in use is not checked again: a new client CA or CRL applies even if the
+     * server's certificate has expired meanwhile. */
+    if (r == 0 &&
+        (!used || memcmp(used->digest, set->digest, sizeof(set->digest[0]) * (FILE_KEY + 1)) != 0))
+        r = check_pair(set, loading);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(set);
@@ -356,14 +321,14 @@ static int set_load(const TlsStore *store, TlsSet **ret, char *error, size_t siz
 
     (void)snprintf(error, size, "out of memory for the certificates");
     for (int attempt = 0; attempt < LOAD_ATTEMPTS && r < 0; attempt++) {
-        _cleanup_(bytes_done) TlsBytes bytes = {0};
+        _cleanup_(loading_done) Loading loading = {.store = store, .error = error, .size = size};
 
         r = 0;
         for (int i = 0; r == 0 && i < _FILE_MAX; i++)
             if (store->paths[i])
-                r = read_file(store, i, &bytes, error, size);
+                r = read_file(&loading, i);
         if (r == 0)
-            r = set_new(store, &bytes, ret, error, size);
+            r = set_new(&loading, ret);
     }
     return r;
 }
@@ -420,35 +385,25 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
     return TLS_RELOADED;
 }
 
-TlsSet *tls_store_ref_set(TlsStore *store) {
-    TlsSet *set;
+TlsSet *tls_store_ref_set(const TlsStore *store) {
+    _unlock_ pthread_mutex_t *held = mutex_hold((pthread_mutex_t *)(uintptr_t)&store->lock);
 
-    pthread_mutex_lock(&store->lock);
-    set = store->set;
-    ref_take(&set->ref);
-    pthread_mutex_unlock(&store->lock);
-    return set;
+    ref_take(&store->set->ref);
+    return store->set;
 }
 
 uint64_t tls_store_generation(const TlsStore *store) {
     return atomic_load(&store->generation);
 }
 
-/* The current set, for a look at it. */
-static TlsSet *look(const TlsStore *store) {
-    return tls_store_ref_set((TlsStore *)(uintptr_t)store); /* for the lock only */
-}
-
 int64_t tls_store_expiry(const TlsStore *store) {
-    TlsSet *set = look(store);
-    int64_t expiry = set->times.until_sec;
+    _cleanup_(tls_set_unrefp) TlsSet *set = tls_store_ref_set(store);
 
-    tls_set_unref(set);
-    return expiry;
+    return set->times.until_sec;
 }
 
 void tls_store_print_chain(const TlsStore *store, Buf *out) {
-    TlsSet *set = look(store);
+    _cleanup_(tls_set_unrefp) TlsSet *set = tls_store_ref_set(store);
 
     for (unsigned i = 0; i < set->n_chain; i++) {
         gnutls_datum_t pem = {0};
@@ -457,42 +412,38 @@ void tls_store_print_chain(const TlsStore *store, Buf *out) {
             buf_append(out, str_of((const char *)pem.data, pem.size));
         gnutls_free(pem.data);
     }
-    tls_set_unref(set);
 }
 
 int64_t tls_store_crl_expiry(const TlsStore *store) {
-    TlsSet *set = look(store);
-    int64_t expiry = set->crl_until_sec;
+    _cleanup_(tls_set_unrefp) TlsSet *set = tls_store_ref_set(store);
 
-    tls_set_unref(set);
-    return expiry == INT64_MAX ? 0 : expiry;
+    return set->crl_until_sec == INT64_MAX ? 0 : set->crl_until_sec;
 }
 
 bool tls_store_key_warning(const TlsStore *store, char *text, size_t size) {
-    TlsSet *set = look(store);
-    mode_t mode = set->key_mode;
+    _cleanup_(tls_set_unrefp) TlsSet *set = tls_store_ref_set(store);
+    const Loading warning = {.store = store, .error = text, .size = size};
 
-    tls_set_unref(set);
-    if (!(mode & MODE_WARNED))
+    if (!(set->key_mode & MODE_WARNED))
         return false;
-    (void)complain(store, FILE_KEY, 0, text, size, "%s (mode %04o): chmod 600 %s",
-        mode & S_IROTH ? "every user of this machine can read it" : "its group can replace it",
-        (unsigned)mode, store->paths[FILE_KEY]);
-    return true;
+    return complain(&warning, FILE_KEY, true, "%s (mode %04o): chmod 600 %s",
+        set->key_mode & S_IROTH ? "every user of this machine can read it"
+                                : "its group can replace it",
+        (unsigned)set->key_mode, store->paths[FILE_KEY]);
 }
 
 bool tls_store_crl_warning(const TlsStore *store, int64_t now_sec, char *text, size_t size) {
+    const Loading warning = {.store = store, .error = text, .size = size};
     int64_t until = tls_store_crl_expiry(store);
     char time[TIME_MAX];
 
     if (until == 0 || now_sec <= until)
         return false;
-    (void)complain(store, FILE_CLIENT_CRL, 0, text, size,
+    return complain(&warning, FILE_CLIENT_CRL, true,
         "a newer one was due at %s: certificates revoked since are accepted. Have the CA write a "
         "new "
         "one to this file",
         show_time(until, time));
-    return true;
 }
 
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n) {
@@ -554,20 +505,15 @@ static bool chain_is_good(
 bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
     size_t n_names, int64_t *ret_until_sec, char *error, size_t size) {
     _cleanup_(certificates_done) Certificates chain = {0};
-    TlsSet *set;
-    bool is_good;
-    int r;
+    _cleanup_(tls_set_unrefp) TlsSet *set = tls_store_ref_set(store);
+    int r = certificates_of_peer(session, &chain);
 
     *ret_until_sec = 0;
-    r = certificates_of_peer(session, &chain);
     if (r < 0) {
         (void)snprintf(error, size, "client certificate: %s", gnutls_strerror(r));
         return false;
     }
-    set = tls_store_ref_set(store);
-    is_good = set->clients && chain_is_good(store, set, &chain, error, size);
-    tls_set_unref(set);
-    if (!is_good)
+    if (!set->clients || !chain_is_good(store, set, &chain, error, size))
         return false;
     if (!certificate_has_name(chain.items[0], names, n_names)) {
         (void)snprintf(error, size, "the name in the client certificate is not allowed");

@@ -57,7 +57,7 @@ int64_t tls_store_expiry(const TlsStore *store);
 /* Appends the chain in use, leaf first, as PEM. */
 void tls_store_print_chain(const TlsStore *store, Buf *out);
 
-/* When the first CRL in use is to be replaced, seconds since 1970; 0: no CRL, or no such time. */
+/* The earliest nextUpdate of the CRLs in use, seconds since 1970; 0: no CRL, or no such time. */
 int64_t tls_store_crl_expiry(const TlsStore *store);
 
 /* Whether other users can read the key, or its group replace it: @text names the file and the fix.
@@ -88,8 +88,8 @@ uint64_t tls_store_generation(const TlsStore *store);
 /* The set of one handshake; it lives while it is referenced. */
 typedef struct TlsSet TlsSet;
 
-TlsSet *tls_store_ref_set(TlsStore *store); /* the current one; never NULL */
-TlsSet *tls_set_unref(TlsSet *set);         /* takes NULL, returns NULL */
+TlsSet *tls_store_ref_set(const TlsStore *store); /* the current one; never NULL */
+TlsSet *tls_set_unref(TlsSet *set);               /* takes NULL, returns NULL */
 
 /* Chain and key of @set, borrowed, for GnuTLS's callback. */
 void tls_set_credentials(

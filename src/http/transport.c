@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,10 +82,6 @@ int transport_handshake(Transport *transport) {
         r = gnutls_handshake(transport->session);
     while (r < 0 && r != GNUTLS_E_AGAIN && r != GNUTLS_E_INTERRUPTED && !gnutls_error_is_fatal(r));
     return r == GNUTLS_E_SUCCESS ? 0 : refuse_input(transport, r);
-}
-
-uint32_t transport_handshake_events(const Transport *transport) {
-    return gnutls_record_get_direction(transport->session) ? EPOLLOUT : EPOLLIN;
 }
 
 void transport_end_output(Transport *transport) {

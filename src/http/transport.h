@@ -3,8 +3,7 @@
 /*
  * Transport: bytes to and from a peer, over a socket or a TLS session on it.
  *
- * Nothing here blocks: -EAGAIN means that the socket is not ready; transport_events() returns the
- * event to wait for. One thread at a time.
+ * Nothing here blocks: -EAGAIN means that the socket is not ready. One thread at a time.
  */
 
 #include <gnutls/gnutls.h>
@@ -32,9 +31,6 @@ bool transport_has_buffered(const Transport *transport);
 
 /* One step of a server's handshake. 0 when it is done; -EAGAIN; or another negative errno. */
 int transport_handshake(Transport *transport);
-
-/* EPOLLIN or EPOLLOUT: the event that the handshake waits for. */
-uint32_t transport_handshake_events(const Transport *transport);
 
 /* Shuts down writing. */
 void transport_end_output(Transport *transport);

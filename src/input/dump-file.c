@@ -36,16 +36,6 @@ static int write_new(const char *path, const Snapshot *snapshot) {
     return r;
 }
 
-static int move(const char *from, const char *to) {
-    int r;
-
-    if (rename(from, to) == 0)
-        return 0;
-    r = -errno;
-    (void)unlink(from);
-    return r;
-}
-
 int dump_file_write(const char *path, const Snapshot *snapshot, char *error) {
     char beside[DUMP_PATH_MAX];
     int r;
@@ -56,8 +46,10 @@ int dump_file_write(const char *path, const Snapshot *snapshot, char *error) {
         r = -ENAMETOOLONG;
     } else {
         r = write_new(beside, snapshot);
-        if (r == 0)
-            r = move(beside, path);
+        if (r == 0 && rename(beside, path) < 0) {
+            r = -errno;
+            (void)unlink(beside);
+        }
     }
     if (r < 0)
         (void)snprintf(error, DUMP_FILE_ERROR_MAX, "cannot write %s: %s", path, strerror(-r));

@@ -11,6 +11,6 @@
 
 #define DUMP_FILE_ERROR_MAX 512u
 
-/* @path "-": standard output. 0; or a negative errno with a message for a person in @error
+/* @path "-": standard output. 0; or a negative errno with a message for users in @error
  * (DUMP_FILE_ERROR_MAX). */
 int dump_file_write(const char *path, const Snapshot *snapshot, char *error);

@@ -60,17 +60,21 @@ int file_read(const char *path, Buf *out, char *error) {
     return 0;
 }
 
-int file_read_text(const char *path, size_t max, Arena *arena, DiagList *diags, Str *ret) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(max);
+int file_read_yaml(const char *path, YamlReader *reader, YamlStream *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     char error[FILE_ERROR_MAX];
     int r = file_read(path, &text, error);
 
+    *ret = (YamlStream){0};
     if (r < 0 && r != -ENOMEM) {
-        diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
+        diag_add(reader->diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(error), STR_NULL);
         return FILE_E_UNREADABLE;
     }
-    *ret = r == 0 ? arena_copy(arena, buf_str(&text)) : STR_NULL;
-    return ret->ptr ? 0 : -ENOMEM;
+    reader->source = r == 0 ? arena_copy(reader->arena, buf_str(&text)) : STR_NULL;
+    if (!reader->source.ptr)
+        return -ENOMEM;
+    r = yaml_parse(str_from_c(path), reader->source, reader->arena, reader->diags, ret);
+    return r == -EINVAL ? FILE_E_INVALID : r;
 }
 
 static uint64_t mix(uint64_t hash, const char *path, const struct stat *status) {

@@ -3,17 +3,18 @@
 /* File: a file's bytes, whole and bounded; and whether it has changed. */
 
 #include "base/diag.h"
+#include "yaml/reader.h"
 
 #define FILE_ERROR_MAX 512u
 
 /* Appends the file to @out, up to the buffer's ceiling. "-" is standard input.
- * 0, or a negative errno with a sentence for a person in @error (FILE_ERROR_MAX). */
+ * 0, or a negative errno with a sentence for users in @error (FILE_ERROR_MAX). */
 int file_read(const char *path, Buf *out, char *error);
 
-/* The same as a text in @arena. 0; FILE_E_UNREADABLE with the sentence in @diags; or -ENOMEM. */
-enum { _FILE_E_SUCCESS, FILE_E_UNREADABLE };
-int file_read_text(const char *path, size_t max, Arena *arena, DiagList *diags, Str *ret)
-    MUST_CHECK;
+/* Parses the file at @path, which must outlive *ret, into the arena of @reader, and sets its
+ * source. 0; one of these with errors in the reader's diags; or -ENOMEM. */
+enum { _FILE_E_SUCCESS, FILE_E_INVALID, FILE_E_UNREADABLE };
+int file_read_yaml(const char *path, YamlReader *reader, YamlStream *ret) MUST_CHECK;
 
 /* A number that changes when the file, or the target of a symlink, is replaced or written; for a
  * folder, when any entry that is not hidden is. 0 when it does not exist. */

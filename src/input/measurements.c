@@ -4,9 +4,7 @@
 
 #include <errno.h>
 
-#include "input/file.h"
 #include "policy/metric-values.h"
-#include "yaml/document.h"
 
 #define READ_BUDGET ((size_t)256 * 1024 * 1024)
 
@@ -15,17 +13,12 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     _cleanup_(arena_freep) Arena *arena = arena_new(READ_BUDGET);
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     YamlReader reader = {.arena = arena, .diags = diags};
-    YamlStream stream = {0};
+    YamlStream stream;
     MetricValues measured = {0};
     size_t n_errors = diags->n_errors;
-    int r = arena ? file_read_text(path, YAML_SOURCE_MAX, arena, diags, &reader.source) : -ENOMEM;
+    int r = arena ? file_read_yaml(path, &reader, &stream) : -ENOMEM;
 
     if (r != 0)
-        return r < 0 ? r : MEASUREMENTS_E_UNREADABLE;
-    r = yaml_parse(str_from_c(path), reader.source, arena, diags, &stream);
-    if (r == -EINVAL)
-        return MEASUREMENTS_E_INVALID;
-    if (r < 0)
         return r;
     if (stream.n_documents > 0)
         metric_values_open(&reader, stream.documents[0], &measured);
@@ -36,7 +29,7 @@ int measurements_load(const char *path, const Program *program, Snapshot *snapsh
     if (r < 0)
         return r;
     if (diags->n_errors > n_errors)
-        return MEASUREMENTS_E_INVALID;
+        return FILE_E_INVALID;
     *ret = TAKE_PTR(measurements);
     return 0;
 }

@@ -5,16 +5,12 @@
 #include "base/diag.h"
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"
+#include "input/file.h"
 #include "policy/program.h"
-
-enum {
-    _MEASUREMENTS_E_SUCCESS,
-    MEASUREMENTS_E_INVALID,
-    MEASUREMENTS_E_UNREADABLE,
-};
 
 /* For @program and the nodes of @snapshot, as of @now_nsec (since 1970) and @uptime_nsec
  * (monotonic).
- * "-" is standard input. 0; one of the above with errors in @diags; or -ENOMEM. */
+ * "-" is standard input. 0; FILE_E_INVALID or FILE_E_UNREADABLE with errors in @diags; or -ENOMEM.
+ */
 int measurements_load(const char *path, const Program *program, Snapshot *snapshot,
     int64_t now_nsec, int64_t uptime_nsec, DiagList *diags, Measurements **ret) MUST_CHECK;

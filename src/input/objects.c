@@ -26,8 +26,6 @@ struct ObjectReader {
     void *context;
 };
 
-/* --- messages ------------------------------------------------------------- */
-
 __attribute__((format(printf, 2, 3))) static int fail(
     ObjectReader *objects, const char *format, ...) {
     int n = snprintf(objects->error, OBJECTS_ERROR_MAX, "%s", objects->path);
@@ -54,7 +52,8 @@ static Place place_of(const ObjectReader *objects, size_t at) {
                              : yaml_place(STR_NULL, objects->text, at, 1);
 }
 
-static int json_failed(ObjectReader *objects, const JsonReader *reader) {
+int object_failed(const Object *object, const JsonReader *reader) {
+    ObjectReader *objects = object->reader;
     Place place;
 
     if (json_error(reader) == JSON_E_MEMORY)
@@ -63,8 +62,9 @@ static int json_failed(ObjectReader *objects, const JsonReader *reader) {
     return fail(objects, ":%zu:%zu: %s", place.line, place.column, reader->error_text);
 }
 
-int object_failed(const Object *object, const JsonReader *reader) {
-    return json_failed(object->reader, reader);
+/* The same of a text that is no object yet. */
+static int json_result(ObjectReader *objects, const JsonReader *reader) {
+    return json_error(reader) == JSON_OK ? 0 : object_failed(&(Object){.reader = objects}, reader);
 }
 
 int object_pod(const Object *object, Str json, Arena *arena, Pod *ret) {
@@ -86,8 +86,6 @@ int object_wrong(const Object *object, Str part, const char *format, ...) {
     va_end(arguments);
     return fail(objects, ":%zu:%zu: %s", place.line, place.column, text);
 }
-
-/* --- lists ------------------------------------------------------------------ */
 
 typedef struct ObjectHead {
     Str kind;
@@ -112,7 +110,7 @@ static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {
             json_skip(&reader, NULL);
     }
     json_end(&reader);
-    return json_error(&reader) == JSON_OK ? 0 : json_failed(objects, &reader);
+    return json_result(objects, &reader);
 }
 
 static int visit_item(ObjectReader *objects, Str kind, Str item) {
@@ -147,7 +145,7 @@ static int read_items(ObjectReader *objects, Str kind, Str items) {
         if (r < 0)
             return r;
     }
-    return json_error(&reader) == JSON_OK ? 0 : json_failed(objects, &reader);
+    return json_result(objects, &reader);
 }
 
 static int read_document(ObjectReader *objects, Str text) {
@@ -202,32 +200,22 @@ static int read_yaml(ObjectReader *objects, Str source) {
     return r;
 }
 
-static int read_file(ObjectReader *objects) {
+int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECTS_FILE_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_BUDGET);
-    Str trimmed;
+    ObjectReader objects = {
+        .path = path, .error = error, .visit = visit, .context = context, .arena = arena};
     int r;
 
-    objects->error[0] = '\0';
-    r = arena ? file_read(objects->path, &text, objects->error) : -ENOMEM;
+    error[0] = '\0';
+    r = arena ? file_read(path, &text, error) : -ENOMEM;
     if (r < 0)
         return r;
-    objects->arena = arena;
-    trimmed = str_trim(buf_str(&text));
-    if (str_has_prefix(trimmed, STR("{")))
-        r = read_document(objects, buf_str(&text));
-    else
-        r = read_yaml(objects, buf_str(&text));
-    if (r < 0 && objects->error[0] == '\0')
-        no_memory(objects);
-    objects->arena = NULL;
+    r = str_has_prefix(str_trim(buf_str(&text)), STR("{")) ? read_document(&objects, buf_str(&text))
+                                                           : read_yaml(&objects, buf_str(&text));
+    if (r < 0 && error[0] == '\0')
+        no_memory(&objects);
     return r;
-}
-
-int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
-    ObjectReader objects = {.path = path, .error = error, .visit = visit, .context = context};
-
-    return read_file(&objects);
 }
 
 int objects_each_in(
@@ -241,8 +229,6 @@ int objects_each_in(
         no_memory(&objects);
     return r;
 }
-
-/* --- clusters ---------------------------------------------------------------- */
 
 static int full(const Object *object) {
     return fail(object->reader, ": more than %u nodes or %u pods", STORE_NODES_MAX, STORE_PODS_MAX);
@@ -306,13 +292,11 @@ int cluster_visit(void *context, const Object *object) {
 int cluster_load(const char *path, Snapshot **ret, char *error) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    ObjectReader objects = {.path = path, .error = error, .visit = cluster_visit, .context = store};
+    ObjectReader objects = {.path = path, .error = error};
     int r;
 
-    no_memory(&objects);
-    if (!store)
-        return -ENOMEM;
-    r = read_file(&objects);
+    error[0] = '\0';
+    r = store ? objects_each(path, cluster_visit, store, error) : -ENOMEM;
     if (r == 0)
         r = store_publish(store, &snapshot);
     if (r < 0 && error[0] == '\0')

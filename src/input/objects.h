@@ -6,7 +6,7 @@
  * A cluster is the output of `kubectl get nodes,pods -A -o json` (or -o yaml): a
  * List of Nodes and Pods. Single objects, NodeList, PodList and several YAML
  * documents are taken too. Objects that pods refer to are taken where a file has them (`kubectl get
- * nodes,pods,namespaces -A -o json`); those of other kinds are passed over.
+ * nodes,pods,namespaces -A -o json`); those of other kinds are skipped.
  */
 
 #include "cluster/snapshot.h"

@@ -21,8 +21,6 @@ static void add_error(PolicyFiles *files, Str text) {
 static int add_file(PolicyFiles *files, const char *path) {
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     char error[FILE_ERROR_MAX];
-    PolicySource *source;
-
     if (files->n_files++ >= POLICIES_FILES_MAX) {
         if (files->n_files == POLICIES_FILES_MAX + 1) /* reported once */
             diag_addf(files->diags, DIAG_ERROR, (Place){0}, STR_NULL,
@@ -34,12 +32,10 @@ static int add_file(PolicyFiles *files, const char *path) {
         add_error(files, str_from_c(error));
         return 0;
     }
-    source = VEC_PUSH(&files->sources, files->arena);
-    if (!source)
-        return -ENOMEM;
-    source->file = arena_copy(files->arena, str_from_c(path));
-    source->text = arena_copy(files->arena, buf_str(&text));
-    return source->file.ptr && source->text.ptr ? 0 : -ENOMEM;
+    (void)VEC_ADD(&files->sources, files->arena,
+        (PolicySource){.file = arena_copy(files->arena, str_from_c(path)),
+            .text = arena_copy(files->arena, buf_str(&text))});
+    return arena_has_failed(files->arena) ? -ENOMEM : 0;
 }
 
 static int is_policy_file(const struct dirent *entry) {

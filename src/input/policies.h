@@ -4,7 +4,7 @@
  * Policies: policy files from disk to a program.
  *
  * A path is a file, or a folder whose *.yaml and *.yml files are read in the
- * order of their names; hidden entries are passed over, so that a mounted
+ * order of their names; hidden entries are skipped, so that a mounted
  * ConfigMap (whose "..data" holds everything again) is read once.
  */
 

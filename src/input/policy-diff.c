@@ -32,8 +32,6 @@ const char *policy_change_name(PolicyChangeKind kind) {
     return names[kind];
 }
 
-/* --- trees -------------------------------------------------------------------------------- */
-
 static Str name_of(const YamlNode *node) {
     const YamlNode *name = yaml_find(node, STR("name"));
 
@@ -90,23 +88,16 @@ static int write_text(const YamlNode *node, Arena *arena, Str *ret) {
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-/* --- sets --------------------------------------------------------------------------------- */
-
 static int compare_names(const void *a, const void *b) {
     return str_cmp(((const ReadPolicy *)a)->name, ((const ReadPolicy *)b)->name);
 }
 
 static void add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
-    ReadPolicy *policy = VEC_PUSH(ret, arena);
-
-    if (!policy)
-        return;
     sort_keys(document);
-    *policy = (ReadPolicy){
-        .name = name_of(yaml_find(document, STR("metadata"))),
-        .document = document,
-        .spec = yaml_find(document, STR("spec")),
-    };
+    (void)VEC_ADD(ret, arena,
+        (ReadPolicy){.name = name_of(yaml_find(document, STR("metadata"))),
+            .document = document,
+            .spec = yaml_find(document, STR("spec"))});
 }
 
 /* Sorted by name. 0, or -ENOMEM. */
@@ -126,23 +117,17 @@ static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPol
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-/* --- parts of a policy ------------------------------------------------------------------------ */
-
 typedef struct PartFinder {
     Arena *arena;
     PolicyParts parts;
 } PartFinder;
 
 static void add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str name) {
-    PolicyPart *part = VEC_PUSH(&finder->parts, finder->arena);
+    Str path = str_is_empty(name)
+                   ? field
+                   : arena_printf(finder->arena, "%.*s/%.*s", STR_FMT(field), STR_FMT(name));
 
-    if (part)
-        *part = (PolicyPart){
-            .kind = kind,
-            .path = str_is_empty(name)
-                        ? field
-                        : arena_printf(finder->arena, "%.*s/%.*s", STR_FMT(field), STR_FMT(name)),
-        };
+    (void)VEC_ADD(&finder->parts, finder->arena, (PolicyPart){.kind = kind, .path = path});
 }
 
 /* Whether it is a list of items with names, as rules are. */

@@ -6,7 +6,6 @@
 
 #include "base/visible.h"
 #include "input/policies.h"
-#include "yaml/path.h"
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 #define PATH_MAX_BYTES ((size_t)4 * 1024)

@@ -1,11 +1,10 @@
-/* Finds the numbers of policies that can be set, with their names. */
+/* Finds the numbers in policies that `--set` can change, with their paths. */
 
 #include <errno.h>
 
 #include "base/ascii.h"
 #include "base/diag.h"
 #include "base/vec.h"
-#include "input/policy-path.h"
 #include "input/policy-set.h"
 #include "yaml/document.h"
 
@@ -17,12 +16,12 @@ typedef struct Finder {
     VEC(PolicyNumber) numbers;
     Str policy, rule;
     bool is_score;
-    Buf *path;  /* of the node that is looked at */
-    size_t own; /* bytes of it before the field */
-    bool has_failed;
+    Buf *path;       /* of the node that is looked at */
+    size_t own;      /* bytes of the path before the field */
+    bool has_failed; /* the path had no room */
 } Finder;
 
-/* "500m", "2Gi", "10%", "90s", "1h30m": written without quotes, so no label's value. */
+/* "500m", "2Gi", "10%", "90s", "1h30m". Quoted texts may be values of labels. */
 static bool is_amount(const YamlNode *node) {
     if (node->kind != YAML_STRING || !node->is_plain || node->text.len > AMOUNT_MAX ||
         str_is_empty(node->text) || !ascii_is_digit(node->text.ptr[0]))
@@ -35,25 +34,18 @@ static bool is_amount(const YamlNode *node) {
 }
 
 static void add_number(Finder *finder, Str value, YamlKind kind) {
-    PolicyNumber *number =
-        finder->numbers.n < POLICY_NUMBERS_MAX ? VEC_PUSH(&finder->numbers, finder->arena) : NULL;
-    Str path;
+    Str path = arena_copy(finder->arena, buf_str(finder->path));
 
-    if (finder->numbers.n >= POLICY_NUMBERS_MAX && !number)
-        return;
-    path = arena_copy(finder->arena, buf_str(finder->path));
-    finder->has_failed |= !number || !path.ptr || buf_error(finder->path);
-    if (finder->has_failed)
-        return;
-    *number = (PolicyNumber){
-        .path = path,
-        .policy = finder->policy,
-        .rule = finder->rule,
-        .field = str_skip(path, finder->own),
-        .is_score = finder->is_score,
-        .value = value,
-        .is_text = kind == YAML_STRING,
-    };
+    finder->has_failed |= buf_error(finder->path) != 0;
+    if (finder->numbers.n < POLICY_NUMBERS_MAX)
+        (void)VEC_ADD(&finder->numbers, finder->arena,
+            (PolicyNumber){.path = path,
+                .policy = finder->policy,
+                .rule = finder->rule,
+                .field = str_skip(path, finder->own),
+                .is_score = finder->is_score,
+                .value = value,
+                .is_text = kind == YAML_STRING});
 }
 
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
@@ -135,5 +127,5 @@ int policy_numbers(const PolicySource *sources, size_t n, Arena *arena, PolicyNu
             find_in_policy(&finder, stream.documents[j]);
     }
     *ret = (PolicyNumbers){.items = finder.numbers.items, .n = finder.numbers.n};
-    return finder.has_failed ? -ENOMEM : 0;
+    return finder.has_failed || arena_has_failed(arena) ? -ENOMEM : 0;
 }

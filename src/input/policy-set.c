@@ -6,8 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/diag.h"
-#include "input/policy-path.h"
+#include "base/ascii.h"
 #include "yaml/document.h"
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
@@ -38,6 +37,92 @@ bool policy_setting_parse(Str text, PolicySetting *ret) {
         return false;
     *ret = (PolicySetting){.path = str_take(text, at), .value = str_skip(text, at + 1)};
     return true;
+}
+
+/* --- paths ------------------------------------------------------------------------------ */
+
+/* The text of ["TEXT"] at the front; @ret_rest: behind it. False: there is none. */
+static bool take_quoted(Str path, Str *ret_text, Str *ret_rest) {
+    Str rest;
+    size_t end;
+
+    if (path.len < 4 || path.ptr[0] != '[' || str_find(STR("\"'"), path.ptr[1]) == SIZE_MAX)
+        return false;
+    rest = str_skip(path, 2);
+    end = str_find(rest, path.ptr[1]);
+    if (end == SIZE_MAX || end + 1 >= rest.len || rest.ptr[end + 1] != ']')
+        return false;
+    *ret_text = str_take(rest, end);
+    *ret_rest = str_skip(rest, end + 2);
+    return true;
+}
+
+/* Behind a key: nothing, a dot that is dropped, or a bracket. False: the key continues. */
+static bool end_key(Str rest, Str *ret_rest) {
+    if (rest.len > 1 && rest.ptr[0] == '.')
+        rest = str_skip(rest, 1);
+    else if (rest.len > 0 && rest.ptr[0] != '[')
+        return false;
+    *ret_rest = rest;
+    return true;
+}
+
+/* Whether @path begins with @name, as NAME or ["NAME"]; @ret_rest is the part behind it. */
+static bool take_name(Str path, Str name, Str *ret_rest) {
+    Str text, rest;
+
+    if (take_quoted(path, &text, &rest))
+        return str_eq(text, name) && end_key(rest, ret_rest);
+    return !str_is_empty(name) && str_has_prefix(path, name) &&
+           end_key(str_skip(path, name.len), ret_rest);
+}
+
+/* The first key of @path, for a name that does not exist; @ret_quoted: in brackets. */
+static Str take_key(Str path, Str *ret_rest, bool *ret_quoted) {
+    Str key, rest = STR_NULL;
+    size_t dot, bracket;
+
+    *ret_quoted = take_quoted(path, &key, &rest) && end_key(rest, ret_rest);
+    if (*ret_quoted)
+        return key;
+    dot = str_find(path, '.');
+    bracket = str_find(str_skip(path, 1), '[');
+    bracket = bracket == SIZE_MAX ? SIZE_MAX : bracket + 1;
+    key = str_take(path, dot < bracket ? dot : bracket);
+    rest = str_skip(path, key.len);
+    *ret_rest = str_has_prefix(rest, STR(".")) ? str_skip(rest, 1) : rest;
+    return key;
+}
+
+/* Whether @path begins with [N]. */
+static bool take_index(Str path, size_t *ret, Str *ret_rest) {
+    size_t end = str_find(path, ']');
+    int64_t index;
+
+    if (path.len < 3 || path.ptr[0] != '[' || end == SIZE_MAX ||
+        !str_to_int64(str_skip(str_take(path, end), 1), &index) || index < 0)
+        return false;
+    *ret = (size_t)index;
+    return end_key(str_skip(path, end + 1), ret_rest);
+}
+
+static bool needs_brackets(Str key) {
+    for (size_t i = 0; i < key.len; i++)
+        if (!ascii_is_alnum(key.ptr[i]) && key.ptr[i] != '_' && key.ptr[i] != '-' &&
+            key.ptr[i] != '/')
+            return true;
+    return str_is_empty(key);
+}
+
+void policy_path_add(Buf *path, Str key) {
+    char quote = str_find(key, '"') == SIZE_MAX ? '"' : '\'';
+
+    if (!needs_brackets(key)) {
+        buf_append(path, path->len > 0 ? STR(".") : STR_NULL);
+        buf_append(path, key);
+        return;
+    }
+    buf_printf(path, "[%c%.*s%c]", quote, STR_FMT(key), quote);
 }
 
 /* --- errors ----------------------------------------------------------------------------- */
@@ -75,7 +160,7 @@ static YamlPair *find_pair(YamlNode *mapping, Str path, Str *ret_rest) {
     for (size_t i = 0; mapping->kind == YAML_MAPPING && i < mapping->n; i++) {
         Str key = mapping->pairs[i].key->text;
 
-        if (!policy_path_take_name(path, key, &rest) || (found && found->key->text.len > key.len))
+        if (!take_name(path, key, &rest) || (found && found->key->text.len > key.len))
             continue;
         found = &mapping->pairs[i];
         *ret_rest = rest;
@@ -121,7 +206,7 @@ static bool may_be_new(Str field) {
 static int add_field(
     PolicySetter *setter, YamlNode *mapping, Str path, bool is_rule, const char *what) {
     bool is_quoted;
-    Str rest, key = policy_path_take_key(path, &rest, &is_quoted);
+    Str rest, key = take_key(path, &rest, &is_quoted);
 
     if (str_is_empty(rest) && mapping->kind == YAML_MAPPING && (is_quoted || may_be_new(key)))
         return add_pair(setter, mapping, key);
@@ -144,7 +229,7 @@ static int set_below(PolicySetter *setter, YamlNode *node, Str path, const char 
 
         if (pair)
             slot = &pair->value;
-        else if (node->kind == YAML_SEQUENCE && policy_path_take_index(path, &index, &path)) {
+        else if (node->kind == YAML_SEQUENCE && take_index(path, &index, &path)) {
             if (index >= node->n)
                 return unknown(setter, "item", setter->setting->path);
             slot = &node->items[index];
@@ -162,7 +247,7 @@ static int set_below(PolicySetter *setter, YamlNode *node, Str path, const char 
 static bool cut_name(Str path, Str name, Str *ret) {
     Str rest;
 
-    if (!policy_path_take_name(path, name, &rest) || str_is_empty(rest))
+    if (!take_name(path, name, &rest) || str_is_empty(rest))
         return false;
     *ret = rest;
     return true;
@@ -196,7 +281,7 @@ static int set_in_policy(PolicySetter *setter, YamlNode *spec, Str path) {
     bool is_quoted;
 
     setter->n_known = 0;
-    key = policy_path_take_key(path, &rest, &is_quoted);
+    key = take_key(path, &rest, &is_quoted);
     if (cut_name(path, STR("params"), &rest)) {
         if (params)
             return set_below(setter, params, rest, "parameter");
@@ -239,7 +324,7 @@ static int set_one(PolicySetter *setter) {
         }
     }
     if (!found)
-        return unknown(setter, "policy", policy_path_take_key(path, &rest, &is_quoted));
+        return unknown(setter, "policy", take_key(path, &rest, &is_quoted));
     changed->is_changed = true;
     return set_in_policy(setter, found, in_policy);
 }

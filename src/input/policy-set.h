@@ -1,11 +1,17 @@
 #pragma once
 
 /*
- * PolicySet: a value of a policy, changed by its name (input/policy-path.h).
+ * PolicySet: a value of a policy, changed by its name.
  *
  *     POLICY.params.NAME      a parameter
  *     POLICY.RULE.FIELD       a field of a filter or score: weight, reason, maxPods.limit
  *     POLICY.FIELD            a field of the policy itself: mode, narrow.to
+ *
+ *     gpu.params.maxLoad                          keys are joined by dots
+ *     gpu.devices.headroom["nvidia.com/gpu"]      a key with dots, in brackets and quotes
+ *     gpu.metrics[0].interval                     an item of a list, from 0
+ *
+ * A key with dots that exists is also found without brackets, as are names of policies and rules.
  *
  * A value has to be there, but for fields of rules and policies that may be left out, and keys in
  * brackets, which are added.
@@ -29,7 +35,7 @@ enum {
     POLICY_SET_E_UNKNOWN, /* no such name, or not a value: see the text */
 };
 
-/* "PATH=VALUE" apart. False: it has no '=' or no path. */
+/* Splits "PATH=VALUE". False: it has no '=' or no path. */
 bool policy_setting_parse(Str text, PolicySetting *ret);
 
 /* Applies @settings to @sources, into @ret, which has room for @n. Unchanged ones are shared;
@@ -41,6 +47,9 @@ int policy_set(const PolicySource *sources, size_t n, const PolicySetting *setti
 
 /* Shows the settings as the source lines of diagnostics that are about their values. */
 void policy_set_show(const PolicySetting *settings, size_t n_settings, DiagList *diags);
+
+/* Appends @key to the name of a value, in brackets where it needs them. */
+void policy_path_add(Buf *path, Str key);
 
 /* A number of a policy that can be set: limits, amounts ("500m", "2Gi"), durations, weights. */
 typedef struct PolicyNumber {

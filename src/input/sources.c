@@ -8,19 +8,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "input/file.h"
 #include "policy/reader.h"
 #include "yaml/document.h"
-
-/* One source as it is written. */
-typedef struct SourceFields {
-    Str name, url, token_file;
-    Str user, password_file;
-    Str ca_file, cert_file, key_file, server_name;
-    bool is_insecure, may_be_link_local;
-    const Header *headers;
-    size_t n_headers;
-} SourceFields;
 
 /* The whole file. */
 typedef struct SourcesFile {
@@ -30,8 +19,6 @@ typedef struct SourcesFile {
     const YamlNode **nodes; /* of each source */
     size_t n;
 } SourcesFile;
-
-/* --- values --------------------------------------------------------------------- */
 
 /* Becomes a C string. */
 static bool check_text(YamlReader *reader, const YamlNode *value) {
@@ -44,7 +31,7 @@ static bool check_text(YamlReader *reader, const YamlNode *value) {
 }
 
 static void read_headers(YamlReader *reader, const YamlNode *value, void *into) {
-    SourceFields *source = into;
+    MetricSource *source = into;
     Header *headers;
 
     if (!reader_mapping(reader, value, "headers"))
@@ -64,28 +51,25 @@ static void read_headers(YamlReader *reader, const YamlNode *value, void *into) 
     source->headers = headers;
 }
 
-/* --- tables ----------------------------------------------------------------------- */
-
-static const Shape text_shape = {.kind = SHAPE_STRING, .check = check_text};
+static const Shape text_shape = {.kind = SHAPE_STRING, .is_c = true, .check = check_text};
 
 static const Field basic_fields[] = {
-    {REQUIRED("user"), INTO(SourceFields, user, text_shape), .about = "user name"},
-    {REQUIRED("passwordFile"), INTO(SourceFields, password_file, text_shape),
-        .about = "file with the password, read again when it changes"},
+    {REQUIRED("user"), INTO(MetricSource, user, text_shape), "user name"},
+    {REQUIRED("passwordFile"), INTO(MetricSource, password_file, text_shape),
+        "file with the password, read again when it changes"},
 };
 static const Shape basic_shape = {SHAPE_OF(basic_fields)};
 
 static const Field tls_fields[] = {
-    {OPTIONAL("caFile"), INTO(SourceFields, ca_file, text_shape),
-        .about = "CA certificates of the server; default: those that the system trusts"},
-    {OPTIONAL("certFile"), INTO(SourceFields, cert_file, text_shape),
-        .about = "client certificate"},
-    {OPTIONAL("keyFile"), INTO(SourceFields, key_file, text_shape),
-        .about = "key of the client certificate"},
-    {OPTIONAL("serverName"), INTO(SourceFields, server_name, text_shape),
-        .about = "name in the server's certificate; default: the host of the url"},
-    {OPTIONAL("insecureSkipVerify"), INTO(SourceFields, is_insecure, shape_bool),
-        .about = "do not verify the server's certificate"},
+    {OPTIONAL("caFile"), INTO(MetricSource, ca_file, text_shape),
+        "CA certificates of the server; default: those that the system trusts"},
+    {OPTIONAL("certFile"), INTO(MetricSource, cert_file, text_shape), "client certificate"},
+    {OPTIONAL("keyFile"), INTO(MetricSource, key_file, text_shape),
+        "key of the client certificate"},
+    {OPTIONAL("serverName"), INTO(MetricSource, server_name, text_shape),
+        "name in the server's certificate; default: the host of the url"},
+    {OPTIONAL("insecureSkipVerify"), INTO(MetricSource, is_insecure, shape_bool),
+        "do not verify the server's certificate"},
 };
 static const Shape tls_shape = {SHAPE_OF(tls_fields)};
 
@@ -93,49 +77,30 @@ static const Shape headers_shape = {
     .kind = SHAPE_MAP, .of = &shape_scalar, .max = SOURCE_HEADERS_MAX};
 
 static const Field source_fields[] = {
-    {REQUIRED("name"), INTO(SourceFields, name, shape_name),
-        .about = "name in policies; a metric without a source uses `default`"},
-    {REQUIRED("url"), INTO(SourceFields, url, text_shape),
-        .about = "http:// or https:// URL of the server, without /api/v1"},
-    {OPTIONAL("bearerTokenFile"), INTO(SourceFields, token_file, text_shape),
-        .about = "file with a token, read again when it changes"},
+    {REQUIRED("name"), INTO(MetricSource, name, shape_name),
+        "name in policies; a metric without a source uses `default`"},
+    {REQUIRED("url"), INTO(MetricSource, url, text_shape),
+        "http:// or https:// URL of the server, without /api/v1"},
+    {OPTIONAL("bearerTokenFile"), INTO(MetricSource, token_file, text_shape),
+        "file with a token, read again when it changes"},
     {OPTIONAL("basicAuth"), .shape = &basic_shape, .about = "user name and password"},
     {OPTIONAL("tls"), .shape = &tls_shape, .about = "for https://"},
     {OPTIONAL("headers"), .shape = &headers_shape,
         .about = "sent with every request, such as X-Scope-OrgID", .read = read_headers},
-    {OPTIONAL("allowLinkLocal"), INTO(SourceFields, may_be_link_local, shape_bool),
-        .about = "allow link-local addresses, from which clouds serve credentials"},
+    {OPTIONAL("allowLinkLocal"), INTO(MetricSource, may_be_link_local, shape_bool),
+        "allow link-local addresses, from which clouds serve credentials"},
 };
 static const Shape source_shape = {SHAPE_OF(source_fields)};
 
-/* A path relative to the file. */
-static const char *path_of(YamlReader *reader, Str folder, Str path) {
-    if (str_is_empty(path))
-        return NULL;
-    if (path.ptr[0] == '/')
-        folder = STR_NULL;
-    return arena_printf(reader->arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(path)).ptr;
-}
+/* Paths are relative to the file. */
+static void resolve_paths(YamlReader *reader, Str folder, MetricSource *source) {
+    const char **const paths[] = {&source->token_file, &source->password_file, &source->ca_file,
+        &source->cert_file, &source->key_file};
 
-static MetricSource source_of(YamlReader *reader, Str folder, const SourceFields *fields) {
-    return (MetricSource){
-        .name = fields->name,
-        .url = path_of(reader, STR_NULL, fields->url),
-        .token_file = path_of(reader, folder, fields->token_file),
-        .user = path_of(reader, STR_NULL, fields->user),
-        .password_file = path_of(reader, folder, fields->password_file),
-        .ca_file = path_of(reader, folder, fields->ca_file),
-        .cert_file = path_of(reader, folder, fields->cert_file),
-        .key_file = path_of(reader, folder, fields->key_file),
-        .server_name = path_of(reader, STR_NULL, fields->server_name),
-        .is_insecure = fields->is_insecure,
-        .may_be_link_local = fields->may_be_link_local,
-        .headers = fields->headers,
-        .n_headers = fields->n_headers,
-    };
+    for (size_t i = 0; i < ELEMENTS_OF(paths); i++)
+        if (*paths[i] && **paths[i] != '/')
+            *paths[i] = arena_printf(reader->arena, "%.*s%s", STR_FMT(folder), *paths[i]).ptr;
 }
-
-/* --- what spans several fields -------------------------------------------------------- */
 
 /* The value of "tls.keyFile"; as much of the way as there is. */
 static const YamlNode *find_field(const YamlNode *source, const char *field) {
@@ -212,8 +177,6 @@ static void check_name(YamlReader *reader, const SourcesFile *document, size_t n
         }
 }
 
-/* --- the document ----------------------------------------------------------------------- */
-
 static void read_sources(YamlReader *reader, const YamlNode *value, void *into) {
     SourcesFile *document = into;
 
@@ -230,11 +193,9 @@ static void read_sources(YamlReader *reader, const YamlNode *value, void *into) 
     if (!document->sources || !document->nodes)
         return;
     for (size_t i = 0; i < value->n; i++) {
-        SourceFields fields = {0};
-
         document->nodes[i] = value->items[i];
-        reader_fields(reader, value->items[i], "a source", &source_shape, &fields);
-        document->sources[i] = source_of(reader, document->folder, &fields);
+        reader_fields(reader, value->items[i], "a source", &source_shape, &document->sources[i]);
+        resolve_paths(reader, document->folder, &document->sources[i]);
         report_faults(reader, value->items[i], &document->sources[i]);
         check_name(reader, document, i);
         hide_secrets(reader->diags, value->items[i]);
@@ -244,10 +205,8 @@ static void read_sources(YamlReader *reader, const YamlNode *value, void *into) 
     document->n = value->n;
 }
 
-static const char *const api_versions[] = {"berth.dev/v1alpha1", NULL};
-static const char *const kinds[] = {"MetricSources", NULL};
-static const Shape api_version_shape = {.kind = SHAPE_WORD, .words = api_versions};
-static const Shape kind_shape = {.kind = SHAPE_WORD, .words = kinds};
+static const Shape api_version_shape = {SHAPE_WORDS("berth.dev/v1alpha1")};
+static const Shape kind_shape = {SHAPE_WORDS("MetricSources")};
 static const Shape sources_shape = {
     .kind = SHAPE_LIST, .of = &source_shape, .min = 1, .max = SOURCES_MAX};
 
@@ -269,33 +228,23 @@ static void read_document(YamlReader *reader, const YamlStream *stream, SourcesF
             "a file of sources has one document");
 }
 
-/* --- from outside ------------------------------------------------------------------------- */
-
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
-    Str file = arena_copy(arena, str_from_c(path));
+    Str file = str_from_c(path);
     YamlReader reader = {.arena = arena, .diags = diags};
     size_t n_before = diags->diags.n, n_errors = diags->n_errors;
     size_t slash = str_find_last(file, '/');
     SourcesFile document = {.folder = str_take(file, slash == SIZE_MAX ? 0 : slash + 1)};
-    YamlStream stream = {0};
-    int r;
+    YamlStream stream;
+    int r = file_read_yaml(path, &reader, &stream);
 
-    if (!file.ptr)
-        return -ENOMEM;
-    r = file_read_text(path, YAML_SOURCE_MAX, arena, diags, &reader.source);
     if (r != 0)
-        return r < 0 ? r : SOURCES_E_UNREADABLE;
-    r = yaml_parse(file, reader.source, arena, diags, &stream);
-    if (r == -EINVAL)
-        return SOURCES_E_INVALID;
-    if (r < 0)
         return r;
     read_document(&reader, &stream, &document);
     diag_list_sort(diags, n_before);
     if (arena_has_failed(arena))
         return -ENOMEM;
     if (diags->n_errors > n_errors)
-        return SOURCES_E_INVALID;
+        return FILE_E_INVALID;
     *ret = (MetricSources){.items = document.sources, .n = document.n};
     return 0;
 }
@@ -318,7 +267,7 @@ int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSourc
             diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(text), str_from_c(faults[i].hint));
     }
     if (n > 0)
-        return SOURCES_E_INVALID;
+        return FILE_E_INVALID;
     *ret = (MetricSources){.items = source, .n = 1};
     return 0;
 }
@@ -338,12 +287,12 @@ int sources_gather(
                 "\": --prometheus, and one in the file"),
             arena_printf(
                 diags->arena, "remove --prometheus, or call the one in %s another name", path));
-        of_file = SOURCES_E_INVALID;
+        of_file = FILE_E_INVALID;
     }
     if (flag.n + file.n > SOURCES_MAX) {
         diag_addf(diags, DIAG_ERROR, (Place){0}, STR_NULL,
             "there are more than %u sources: --prometheus is one, too", SOURCES_MAX);
-        of_file = SOURCES_E_INVALID;
+        of_file = FILE_E_INVALID;
     }
     if (of_flag != 0 || of_file != 0)
         return of_file != 0 ? of_file : of_flag;

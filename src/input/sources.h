@@ -19,16 +19,11 @@
  */
 
 #include "base/diag.h"
+#include "input/file.h"
 #include "load/source.h"
 
-enum {
-    _SOURCES_E_SUCCESS,
-    SOURCES_E_INVALID,    /* at least one source is wrong */
-    SOURCES_E_UNREADABLE, /* the file cannot be read */
-};
-
-/* Each: 0, perhaps with warnings in @diags; one of the above with errors in @diags; or -ENOMEM.
- * *ret and all that it points to live in @arena. */
+/* Each: 0, perhaps with warnings in @diags; FILE_E_INVALID or FILE_E_UNREADABLE
+ * with errors in @diags; or -ENOMEM. *ret and all that it points to live in @arena. */
 
 /* Those of a file. */
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;

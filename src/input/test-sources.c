@@ -122,7 +122,7 @@ static void check_messages(const char *name) {
     (void)snprintf(
         expected, sizeof(expected), "%.*s.expected", (int)(strlen(name) - strlen(".yaml")), name);
     r = sources_load(name, arena, &diags, &sources);
-    assert_case(name, r == (diags.n_errors > 0 ? SOURCES_E_INVALID : 0));
+    assert_case(name, r == (diags.n_errors > 0 ? FILE_E_INVALID : 0));
     assert_case(name, (sources.n > 0) == (r == 0));
     diag_list_print(&diags, /* colour= */ false, &text);
     if (getenv("UPDATE_EXPECTED"))
@@ -158,8 +158,8 @@ static void test_unreadable(void **state) {
     (void)state;
     folder_init(&folder);
     assert_int_equal(
-        sources_load(folder_path(&folder, "none"), arena, &diags, &sources), SOURCES_E_UNREADABLE);
-    assert_int_equal(sources_load(folder.path, arena, &diags, &sources), SOURCES_E_UNREADABLE);
+        sources_load(folder_path(&folder, "none"), arena, &diags, &sources), FILE_E_UNREADABLE);
+    assert_int_equal(sources_load(folder.path, arena, &diags, &sources), FILE_E_UNREADABLE);
     show(&folder, &diags, &text);
     assert_text("messages", buf_str(&text),
         "error: @folder/none: No such file or directory\n"
@@ -180,7 +180,7 @@ static void test_small_budgets(void **state) {
         MetricSources sources = {0};
         int r = arena ? sources_load("good.yaml", arena, &diags, &sources) : -ENOMEM;
 
-        assert_true(r == 0 || r == -ENOMEM || r == SOURCES_E_INVALID);
+        assert_true(r == 0 || r == -ENOMEM || r == FILE_E_INVALID);
         assert_int_equal(sources.n, r == 0 ? 2 : 0);
         has_worked = r == 0;
     }
@@ -221,7 +221,7 @@ static void test_urls(void **state) {
 
         diag_list_print(&diags, /* colour= */ false, &text);
         assert_text(cases[i].url, buf_str(&text), cases[i].says ? cases[i].says : "");
-        assert_case(cases[i].url, r == (cases[i].says ? SOURCES_E_INVALID : 0));
+        assert_case(cases[i].url, r == (cases[i].says ? FILE_E_INVALID : 0));
         assert_case(cases[i].url, (sources.n == 1) == (r == 0));
         if (r == 0)
             assert_string_equal(sources_find(&sources, STR("default"))->url, cases[i].url);
@@ -242,7 +242,7 @@ static void test_gathered(void **state) {
             "error: there are two sources named \"default\": --prometheus, and one in the file\n"
             "  = remove --prometheus, or call the one in @folder/s.yaml another name\n"
             "1 error\n",
-            SOURCES_E_INVALID, 0},
+            FILE_E_INVALID, 0},
         {"both are wrong", "h", HEAD "  - {name: b, url: h}\n",
             "error: --prometheus: the url must begin with https:// (or http://)\n"
             "  = for example https://prometheus.monitoring.svc:9090\n"
@@ -251,7 +251,7 @@ static void test_gathered(void **state) {
             "    |                    ^\n"
             "  = for example https://prometheus.monitoring.svc:9090\n"
             "2 errors\n",
-            SOURCES_E_INVALID, 0},
+            FILE_E_INVALID, 0},
     };
     Folder folder;
 

@@ -21,12 +21,9 @@ static CelValue decode_list(JsonReader *reader, Arena *arena) {
     json_array(reader);
     while (json_element(reader)) {
         CelValue item = value_decode(reader, arena);
-        CelValue *slot = VEC_PUSH(&items, arena);
 
-        if (!slot)
+        if (!VEC_ADD(&items, arena, item))
             json_fail(reader, JSON_E_MEMORY, "the data is too large");
-        else
-            *slot = item;
     }
     return checked(reader, cel_list_end(&run, items.items, items.n), "a list nested too deep");
 }
@@ -42,12 +39,10 @@ static CelValue decode_map(JsonReader *reader, Arena *arena) {
         bool is_escaped = reader->escaped;
         Str name = is_escaped ? json_unescape(key, arena) : key;
         CelValue value = value_decode(reader, arena);
-        CelEntry *entry = VEC_PUSH(&entries, arena);
 
-        if (!entry || (is_escaped && !name.ptr))
+        if ((is_escaped && !name.ptr) ||
+            !VEC_ADD(&entries, arena, (CelEntry){.key = cel_string(name), .value = value}))
             json_fail(reader, JSON_E_MEMORY, "the data is too large");
-        else
-            *entry = (CelEntry){.key = cel_string(name), .value = value};
     }
     if (json_error(reader) != JSON_OK)
         return cel_absent();

@@ -34,8 +34,6 @@ static bool is_kind(const WorkloadObject *workload, const char *kind) {
     return str_is(workload->kind, kind);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 /* The fields of all kinds together. */
 typedef struct WorkloadFields {
     Str namespace, name, template;
@@ -123,8 +121,6 @@ int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
     return r;
 }
 
-/* --- writing pods ------------------------------------------------------------------------- */
-
 /* Copies the members of the object @raw, but not @without (NULL: all). The object stays open. */
 static void copy_members(JsonWriter *writer, Str raw, const char *const *without, size_t n) {
     JsonReader reader;
@@ -162,47 +158,19 @@ static Str find_member(Str raw, const char *name) {
     return found;
 }
 
-static void write_name(
-    JsonWriter *writer, const char *key, const WorkloadObject *workload, int64_t number) {
-    char suffix[32] = "";
-    _cleanup_(buf_done) Buf name = BUF_INIT(4096);
-
-    if (workload->has_numbered_names)
-        (void)snprintf(suffix, sizeof(suffix), "-%lld", (long long)number);
-    buf_append(&name, workload->name);
-    buf_append(&name, str_from_c(suffix));
-    json_write_member(writer, str_from_c(key), buf_str(&name));
-}
-
 /* Those that controllers add, and that can be known. */
 static void write_labels(
     const WorkloadObject *workload, int64_t number, Str labels, JsonWriter *writer) {
-    char index[32];
-
-    (void)snprintf(index, sizeof(index), "%lld", (long long)number);
     json_member_object(writer, "labels");
     copy_members(writer, labels, NULL, 0);
-    if (workload->has_numbered_names) {
-        write_name(writer, "statefulset.kubernetes.io/pod-name", workload, number);
-        json_write_member(writer, STR("apps.kubernetes.io/pod-index"), str_from_c(index));
-    } else if (workload->type->owner && str_is(STR("Job"), workload->type->owner)) {
-        json_write_member(writer, STR("batch.kubernetes.io/job-name"), workload->name);
-        json_write_member(writer, STR("job-name"), workload->name);
-    }
+    if (workload->has_numbered_names)
+        json_write(writer,
+            "statefulset.kubernetes.io/pod-name: '%.*s-%jd', apps.kubernetes.io/pod-index: '%jd'",
+            STR_FMT(workload->name), number, number);
+    else if (workload->type->owner && str_is(STR("Job"), workload->type->owner))
+        json_write(writer, "batch.kubernetes.io/job-name: %.*s, job-name: %.*s",
+            STR_FMT(workload->name), STR_FMT(workload->name));
     json_write_end_object(writer);
-}
-
-static void write_owner(const WorkloadObject *workload, JsonWriter *writer) {
-    if (!workload->type->owner)
-        return;
-    json_member_array(writer, "ownerReferences");
-    json_write_object(writer);
-    json_write_member(writer, STR("apiVersion"), str_from_c(workload->type->owner_version));
-    json_write_member(writer, STR("kind"), str_from_c(workload->type->owner));
-    json_write_member(writer, STR("name"), workload->name);
-    json_member_bool(writer, "controller", true);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
 }
 
 static void write_metadata(const WorkloadObject *workload, int64_t number, JsonWriter *writer) {
@@ -210,12 +178,18 @@ static void write_metadata(const WorkloadObject *workload, int64_t number, JsonW
         "name", "generateName", "namespace", "labels", "ownerReferences"};
     Str metadata = find_member(workload->template, "metadata");
 
-    json_member_object(writer, "metadata");
-    write_name(writer, "name", workload, number);
+    json_write(writer, "metadata: {name: ");
+    if (workload->has_numbered_names)
+        json_write(writer, "'%.*s-%jd'", STR_FMT(workload->name), number);
+    else
+        json_write_string(writer, workload->name);
     json_write_member(writer, STR("namespace"), workload->namespace);
     copy_members(writer, metadata, own, ELEMENTS_OF(own));
     write_labels(workload, number, find_member(metadata, "labels"), writer);
-    write_owner(workload, writer);
+    if (workload->type->owner)
+        json_write(writer,
+            "ownerReferences: [{apiVersion: %s, kind: %s, name: %.*s, controller: true}]",
+            workload->type->owner_version, workload->type->owner, STR_FMT(workload->name));
     json_write_end_object(writer);
 }
 
@@ -241,13 +215,8 @@ static void write_daemon_tolerations(Str spec, JsonWriter *writer) {
         json_skip(&reader, &item);
         json_write_raw(writer, item);
     }
-    for (size_t i = 0; i < ELEMENTS_OF(added) - !has_host_network; i++) {
-        json_write_object(writer);
-        json_write_member(writer, STR("key"), str_from_c(added[i][0]));
-        json_write_member(writer, STR("operator"), STR("Exists"));
-        json_write_member(writer, STR("effect"), str_from_c(added[i][1]));
-        json_write_end_object(writer);
-    }
+    for (size_t i = 0; i < ELEMENTS_OF(added) - !has_host_network; i++)
+        json_write(writer, "{key: %s, operator: 'Exists', effect: %s}", added[i][0], added[i][1]);
     json_write_end_array(writer);
 }
 
@@ -256,21 +225,16 @@ static void write_daemon_tolerations(Str spec, JsonWriter *writer) {
 static void write_daemon_affinity(Str spec, Str node, JsonWriter *writer) {
     static const char *const required = "requiredDuringSchedulingIgnoredDuringExecution";
     static const char *const own[] = {"nodeAffinity"};
-    _cleanup_(buf_done) Buf terms = BUF_INIT(4096);
     Str affinity = find_member(spec, "affinity");
 
-    buf_append(&terms, STR("{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
-                           "\"operator\":\"In\",\"values\":["));
-    json_quote(&terms, node);
-    buf_append(&terms, STR("]}]}]}"));
     json_member_object(writer, "affinity");
     copy_members(writer, affinity, own, ELEMENTS_OF(own));
     json_member_object(writer, "nodeAffinity");
     copy_members(writer, find_member(affinity, "nodeAffinity"), &required, 1);
-    json_write_key(writer, str_from_c(required));
-    json_write_raw(writer, buf_str(&terms));
-    json_write_end_object(writer);
-    json_write_end_object(writer);
+    json_write(writer,
+        "%s: {nodeSelectorTerms: [{matchFields: "
+        "[{key: 'metadata.name', operator: 'In', values: [%.*s]}]}]}}}",
+        required, STR_FMT(node));
 }
 
 static void write_spec(const WorkloadObject *workload, Str node, JsonWriter *writer) {
@@ -294,15 +258,11 @@ void workload_write_pod(const WorkloadObject *workload, int64_t number, Str node
         buf_append(out, workload->template);
         return;
     }
-    json_write_object(&writer);
-    json_write_member(&writer, STR("apiVersion"), STR("v1"));
-    json_write_member(&writer, STR("kind"), STR("Pod"));
+    json_write(&writer, "{apiVersion: 'v1', kind: 'Pod'");
     write_metadata(workload, number, &writer);
     write_spec(workload, node, &writer);
     json_write_end_object(&writer);
 }
-
-/* --- all of a file -------------------------------------------------------------------------- */
 
 typedef struct Loading {
     Arena *arena, *scratch;
@@ -313,19 +273,17 @@ typedef struct Loading {
 /* The pod's strings point into a text of its own. */
 static int add(Loading *loading, const Object *object, const WorkloadObject *workload) {
     _cleanup_(buf_done) Buf text = BUF_INIT(POD_TEXT_MAX);
-    WorkloadPod *added =
-        loading->pods.n < WORKLOAD_FILE_PODS_MAX ? VEC_PUSH(&loading->pods, loading->arena) : NULL;
+    WorkloadPod *added;
     JsonReader reader;
     Str kept;
 
-    if (!added)
-        return loading->pods.n < WORKLOAD_FILE_PODS_MAX
-                   ? -ENOMEM
-                   : object_wrong(object, object->json, "more than %u pods and pod templates",
-                         WORKLOAD_FILE_PODS_MAX);
+    if (loading->pods.n == WORKLOAD_FILE_PODS_MAX)
+        return object_wrong(
+            object, object->json, "more than %u pods and pod templates", WORKLOAD_FILE_PODS_MAX);
+    added = VEC_PUSH(&loading->pods, loading->arena);
     workload_write_pod(workload, 0, STR_NULL, &text);
     kept = arena_copy(loading->arena, buf_str(&text));
-    if (buf_error(&text) || !kept.ptr)
+    if (buf_error(&text) || !kept.ptr || !added)
         return -ENOMEM;
     json_reader_init(&reader, kept);
     pod_decode(&reader, loading->arena, &added->pod);
@@ -336,7 +294,7 @@ static int add(Loading *loading, const Object *object, const WorkloadObject *wor
     added->workload.namespace = arena_copy(loading->arena, workload->namespace);
     added->workload.name = arena_copy(loading->arena, workload->name);
     added->pod.namespace = added->workload.namespace;
-    return added->workload.namespace.ptr && added->workload.name.ptr ? 0 : -ENOMEM;
+    return arena_has_failed(loading->arena) ? -ENOMEM : 0;
 }
 
 static int visit(void *context, const Object *object) {
@@ -375,8 +333,6 @@ int workloads_load_in(
 int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) {
     return workloads_load_in(path, /* document= */ NULL, arena, ret, error);
 }
-
-/* --- by name --------------------------------------------------------------------------------- */
 
 /* "web", "Deployment/web" or "shop/web". */
 static bool is_named(const WorkloadObject *workload, Str name) {

@@ -41,8 +41,6 @@ struct Zones {
 
 _Static_assert(ZONES_MAX + ZONES_ABSENT_MAX < N_PLACES * 3 / 4, "places to spare");
 
-/* --- names ------------------------------------------------------------------ */
-
 /* A name cannot leave the folder: no dots, no slash in front. */
 static bool is_name(Str name) {
     if (name.len == 0 || name.len > ZONES_NAME_MAX || name.ptr[0] == '/')
@@ -52,8 +50,6 @@ static bool is_name(Str name) {
             return false;
     return true;
 }
-
-/* --- looking up ------------------------------------------------------------- */
 
 /* The place of @name, or the free one where it belongs. */
 static size_t find_place(
@@ -114,8 +110,6 @@ static const CelZone *find(const CelZones *finder, Str name) {
     return zone;
 }
 
-/* --- suggestions ------------------------------------------------------------ */
-
 /* A search for the name that is nearest to another, in a folder and those inside. */
 typedef struct ZoneSearch {
     const ZoneTable *table;
@@ -163,8 +157,6 @@ static Str find_meant(const CelZones *finder, Str name, Arena *arena) {
     search_folder(&search, STR(""), /* depth= */ 0);
     return search.best.len > 0 && find(finder, search.best) ? search.best : STR_NULL;
 }
-
-/* --- life ------------------------------------------------------------------- */
 
 Zones *zones_new(void) {
     static const char usual[] = "/usr/share/zoneinfo", other[] = "/etc/zoneinfo";

@@ -5,9 +5,10 @@
 
 #include "json/fields.h"
 
+#include <limits.h>
 #include <math.h>
 
-#include "base/vec.h"
+#include "base/bytes.h"
 
 #define DEPTH_MAX 4u
 #define PATH_SIZE 128u
@@ -61,14 +62,6 @@ void json_read_name_of(JsonReader *reader, Arena *arena, void *target) {
     json_string_member(reader, arena, STR("name"), target);
 }
 
-static void read_list(JsonReader *reader, Arena *arena, const JsonField *field, char *target) {
-    void *items = json_read_items(reader, arena, field->max, field->size, field->read,
-        (size_t *)(void *)(target + field->n_offset),
-        field->cut_offset ? (bool *)(target + field->cut_offset) : NULL);
-
-    memcpy(target + field->offset, &items, sizeof(items));
-}
-
 static inline void read_value(
     JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
     void *at = (char *)target + field->offset;
@@ -102,7 +95,9 @@ static inline void read_value(
         json_read_array(reader, arena, field->read, at);
         break;
     case JSON_FIELD_LIST:
-        read_list(reader, arena, field, target);
+        *(void **)at = json_read_items(reader, arena, field->max, field->size, field->read,
+            (size_t *)(void *)((char *)target + field->n_offset),
+            field->cut_offset ? (bool *)target + field->cut_offset : NULL);
         break;
     case JSON_FIELD_CUSTOM:
         field->read(reader, arena, at);
@@ -161,10 +156,19 @@ void json_read_fields(
     }
 }
 
-/* --- tables of keys ------------------------------------------------------------------------- */
+bool json_read_document(Str text, Arena *arena, const JsonField *fields, size_t n, void *target) {
+    JsonReader reader;
+
+    json_reader_init(&reader, text);
+    if (json_peek(&reader) != JSON_OBJECT_BEGIN)
+        return false;
+    json_read_fields(&reader, arena, fields, n, target);
+    json_end(&reader);
+    return json_error(&reader) == JSON_OK;
+}
 
 static bool is_key(const JsonField *field, Str key) {
-    return field->len == key.len && memcmp(field->path, key.ptr, key.len) == 0;
+    return field->len == key.len && bytes_equal(field->path, key.ptr, key.len);
 }
 
 /* Objects are mostly written in the order of the table: the row @next is tried first. */
@@ -184,26 +188,8 @@ static Str plain_key(const JsonReader *reader, Str key, Arena *arena) {
     return reader->escaped ? json_unescape(key, arena) : key;
 }
 
-void json_read_keys(
-    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target) {
-    const JsonField *next = fields;
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        const JsonField *field = find_key(fields, n, next, plain_key(reader, key, arena));
-
-        if (field) {
-            next = field + 1;
-            read_value(reader, arena, field, target);
-        } else {
-            json_skip(reader, NULL);
-        }
-    }
-}
-
-void json_read_parts(JsonReader *reader, Arena *arena, const JsonField *fields, size_t n,
-    unsigned parts, void *target) {
+static inline __attribute__((always_inline)) void read_keys(JsonReader *reader, Arena *arena,
+    const JsonField *fields, size_t n, unsigned parts, bool skips_fast, void *target) {
     const JsonField *next = fields;
     Str key;
 
@@ -214,10 +200,22 @@ void json_read_parts(JsonReader *reader, Arena *arena, const JsonField *fields, 
         if (field && (field->part == 0 || field->part & parts)) {
             next = field + 1;
             read_value(reader, arena, field, target);
-        } else {
+        } else if (skips_fast) {
             json_skip_fast(reader, NULL);
+        } else {
+            json_skip(reader, NULL);
         }
     }
+}
+
+void json_read_keys(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target) {
+    read_keys(reader, arena, fields, n, /* parts= */ UINT_MAX, /* skips_fast= */ false, target);
+}
+
+void json_read_parts(JsonReader *reader, Arena *arena, const JsonField *fields, size_t n,
+    unsigned parts, void *target) {
+    read_keys(reader, arena, fields, n, parts, /* skips_fast= */ true, target);
 }
 
 bool json_read_key(

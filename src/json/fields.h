@@ -11,6 +11,7 @@
  * Other fields are skipped.
  */
 
+#include "base/vec.h"
 #include "json/read.h"
 
 typedef enum JsonFieldKind {
@@ -43,22 +44,17 @@ typedef struct JsonField {
 #define JSON_NAME(path_) .len = sizeof(path_) - 1, .path = (path_)
 
 /* A row for a list: @type has a pointer to its items, @member, and their number, @n_member. Beyond
- * @max_ items the rest is skipped. */
-#define JSON_LIST(path_, type, member, n_member, max_, read_)                                      \
+ * @max_ items the rest is skipped. More initializers may follow. */
+#define JSON_LIST(path_, type, member, n_member, max_, read_, ...)                                 \
     {                                                                                              \
         JSON_NAME(path_), .kind = JSON_FIELD_LIST, .offset = offsetof(type, member),               \
                           .read = (read_), .n_offset = offsetof(type, n_member),                   \
-                          .size = sizeof(*((type *)0)->member), .max = (max_)                      \
+                          .size = sizeof(*((type *)0)->member), .max = (max_), __VA_ARGS__         \
     }
 
 /* The same, with a bool @cut_member, not the first member, that becomes true then. */
 #define JSON_LIST_CUT(path_, type, member, n_member, cut_member, max_, read_)                      \
-    {                                                                                              \
-        JSON_NAME(path_), .kind = JSON_FIELD_LIST, .offset = offsetof(type, member),               \
-                          .read = (read_), .n_offset = offsetof(type, n_member),                   \
-                          .size = sizeof(*((type *)0)->member), .max = (max_),                     \
-                          .cut_offset = offsetof(type, cut_member)                                 \
-    }
+    JSON_LIST(path_, type, member, n_member, max_, read_, .cut_offset = offsetof(type, cut_member))
 
 /* The next value of @reader, an object. Strings are in @arena or slices of the input; errors are
  * the reader's. */
@@ -67,6 +63,13 @@ void json_read_fields(
 
 #define JSON_READ_FIELDS(reader, arena, fields, target)                                            \
     json_read_fields((reader), (arena), (fields), ELEMENTS_OF(fields), (target))
+
+/* The same of a whole text; false: it is something else, and @target is half filled in. */
+bool json_read_document(Str text, Arena *arena, const JsonField *fields, size_t n, void *target)
+    MUST_CHECK;
+
+#define JSON_READ_DOCUMENT(text, arena, fields, target)                                            \
+    json_read_document((text), (arena), (fields), ELEMENTS_OF(fields), (target))
 
 /* The same by a table of keys, with their lengths: faster, most of all where the object is written
  * in the order of the table. */
@@ -84,6 +87,10 @@ void json_read_parts(JsonReader *reader, Arena *arena, const JsonField *fields, 
  * nothing consumed, if it does not. */
 bool json_read_key(
     JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, Str key, void *target);
+
+/* Adds a value to a VEC of @arena; the error @what of the reader if there is no memory for it. */
+#define JSON_ADD(reader, arena, vec, what, ...)                                                    \
+    (VEC_ADD((vec), (arena), __VA_ARGS__) ? (void)0 : json_fail((reader), JSON_E_MEMORY, (what)))
 
 /* Calls @read for each element of an array. */
 void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *target);

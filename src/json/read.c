@@ -228,6 +228,12 @@ void json_number(JsonReader *reader, Str *ret) {
         *ret = reader->text;
 }
 
+void json_take_value(JsonReader *reader, size_t n) {
+    reader->token_at = reader->at;
+    reader->at += n;
+    reader->state += JSON_VALUE_READ;
+}
+
 /* Tells where the value stood that was just consumed. */
 static void give_raw(const JsonReader *reader, size_t start, Str *ret_raw) {
     if (ret_raw)

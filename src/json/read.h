@@ -5,7 +5,7 @@
  *
  * Pull style: the caller reads the next thing it expects and gets slices of the
  * input, never copies; numbers stay text until their value is read.
- * What is read is validated: RFC 8259, UTF-8, depth. The one exception is
+ * Values that are read are validated: RFC 8259, UTF-8, depth. The one exception is
  * json_skip_fast(), which finds the end of a value by its brackets alone
  * (json/scan.h).
  *
@@ -112,6 +112,9 @@ typedef struct JsonReader {
 /* Starts reading @input, which must outlive the reader and every slice it gives. */
 void json_reader_init(JsonReader *reader, Str input);
 
+/* Starts reading @copy, a copy of the value that @outer is at, as deep as it is there. */
+void json_reader_init_value(JsonReader *reader, const JsonReader *outer, Str copy);
+
 /* What the next value is, without consuming it: JSON_OBJECT_BEGIN,
  * JSON_ARRAY_BEGIN, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or
  * JSON_NULL; JSON_BAD at an error or where no value can be. Judged by the first
@@ -171,6 +174,12 @@ void json_skip(JsonReader *reader, Str *ret_raw);
  * later. */
 void json_skip_fast(JsonReader *reader, Str *ret_raw);
 
+/* If the next value is likely known, comparing is faster than parsing. json_is_at(): whether it
+ * starts with the bytes of @text (not empty, at a value only); json_take_value() consumes it when
+ * its @n bytes are a valid object, array or string. */
+static inline bool json_is_at(const JsonReader *reader, Str text);
+void json_take_value(JsonReader *reader, size_t n);
+
 /* The value must be followed by nothing but white space. */
 void json_end(JsonReader *reader);
 
@@ -184,8 +193,6 @@ static inline JsonError json_error(const JsonReader *reader) {
 
 /* "byte 1234: expected a string" into @text, cut to fit. */
 void json_describe(const JsonReader *reader, char *text, size_t size);
-
-/* --- text ---------------------------------------------------------------- */
 
 /* Decodes the escapes of @raw, which has been validated. On failure (budget) ptr
  * is NULL. */
@@ -257,6 +264,12 @@ static inline Str json_ahead(const JsonReader *reader) {
 static inline void json_take_elements(JsonReader *reader, size_t n, size_t last) {
     reader->token_at = last;
     reader->at += n;
+}
+
+static inline bool json_is_at(const JsonReader *reader, Str text) {
+    return reader->state <= JSON_AT_MEMBER && text.len > 0 &&
+           text.len <= reader->len - reader->at &&
+           memcmp(reader->data + reader->at, text.ptr, text.len) == 0;
 }
 
 static inline bool json_key_is(const JsonReader *reader, Str key, Str name) {

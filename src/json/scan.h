@@ -1,20 +1,18 @@
 #pragma once
 
 /*
- * Scan: where does a value end?
+ * Scan: finds the end of a value without reading it.
  *
- * Structure only: brackets are counted outside strings, strings end at an
- * unescaped quote; what is between is not looked at. Any depth is safe, nothing
- * is allocated. This is what makes 82 MB of Node objects cost milliseconds: the
- * kernels look at 64 bytes a step (AVX2 where the processor has it, NEON on
- * arm64, portable C elsewhere; chosen before main()). No byte outside the given text is
- * read. Any thread.
+ * Brackets are counted outside strings, strings end at an unescaped quote; nothing else is checked.
+ * Any depth is safe, nothing is allocated. The kernels read 64 bytes a step (AVX2 where the
+ * processor has it, NEON on arm64, portable C elsewhere; chosen before main()), so that 82 MB of
+ * Node objects take milliseconds. No byte outside the given text is read. Any thread.
  */
 
 #include "base/str.h"
 
-/* @text starts at a '{' or '['. Returns the length of the value up to and
- * including the bracket that closes it, or 0 when it does not end in @text. */
+/* @text starts at a '{' or '['. Returns the length of the value with its closing bracket, or 0 when
+ * it does not end in @text. */
 size_t scan_container(Str text);
 
 /* @text starts just after an opening quote. Returns the offset of the closing quote, or
@@ -39,5 +37,5 @@ typedef enum ScanKernel {
 ScanKernel scan_kernel(void);
 const char *scan_kernel_name(ScanKernel kernel);
 
-/* For tests and benchmarks: use this one. False when the machine has it not. */
+/* For tests and benchmarks: uses @kernel. False when the processor lacks it. */
 bool scan_use_kernel(ScanKernel kernel);

@@ -183,6 +183,70 @@ static void test_double_reads_back(void **state) {
     }
 }
 
+static void test_template_of_literals(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write(&w, "{kind: 'a \"b\"', list: [1, -2.5, true], o: {}, last: null}");
+    assert_written(
+        &out, "{\"kind\":\"a \\\"b\\\"\",\"list\":[1,-2.5,true],\"o\":{},\"last\":null}");
+}
+
+static void test_template_of_arguments(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write(&w, "{a/b.c: %s, %s: %.*s, %.*s: [%zu, %u, %d, %jd], ", "x\n", "key", 2, "yes", 1,
+        "kz", (size_t)1, 4294967295u, -1, INTMAX_MIN);
+    json_write(&w, "flags: [%i, %i], numbers: [%g, %g]}", true, false, 0.5, (double)NAN);
+    assert_written(&out, "{\"a/b.c\":\"x\\n\",\"key\":\"ye\",\"k\":[1,4294967295,-1,"
+                         "-9223372036854775808],\"flags\":[true,false],\"numbers\":[0.5,null]}");
+}
+
+static void test_template_of_arguments_in_texts(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write(&w, "['%dm', 'a-%s', '%.*s/%zu-', '']", 250, "\"", 1, "bc", (size_t)7);
+    assert_written(&out, "[\"250m\",\"a-\\\"\",\"b/7-\",\"\"]");
+}
+
+static void test_template_leaves_out_what_is_empty(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write(&w, "{a?: %s, b?: %.*s, c?: %zu, d?: %i, e?: %g, %s?: %s, f: %s}", "", 0, "x",
+        (size_t)0, false, 0.0, "g", "", "");
+    assert_written(&out, "{\"f\":\"\"}");
+    w = JSON_WRITER(&out);
+    json_write(
+        &w, "{a?: %s, b?: %.*s, c?: %zu, d?: %i, e?: %g}", "a", 1, "x", (size_t)1, true, 0.5);
+    assert_written(&out, "{\"a\":\"a\",\"b\":\"x\",\"c\":1,\"d\":true,\"e\":0.5}");
+}
+
+static void test_template_of_times(void **state) {
+    const ptrdiff_t at = 1767351845678901234;
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write(&w, "[%td, %td, %.6td, %.9td, %.0td]", at, (ptrdiff_t)0, at, at, (ptrdiff_t)0);
+    assert_written(&out, "[\"2026-01-02T11:04:05.678Z\",null,\"2026-01-02T11:04:05.678901Z\","
+                         "\"2026-01-02T11:04:05.678901234Z\",\"1970-01-01T00:00:00Z\"]");
+}
+
+static void test_template_stays_open(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    w.indent = 1;
+    json_write(&w, "{list: [");
+    json_write(&w, "%d", 1);
+    json_write(&w, "], name: ");
+    json_write_raw(&w, STR("{}"));
+    json_write(&w, "}\n");
+    assert_written(&out, "{\n \"list\": [\n  1\n ],\n \"name\": {}\n}\n");
+}
+
 static void test_ceiling(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(10);
     JsonWriter w = JSON_WRITER(&out);
@@ -205,6 +269,12 @@ int main(void) {
         cmocka_unit_test(test_int),
         cmocka_unit_test(test_double),
         cmocka_unit_test(test_double_reads_back),
+        cmocka_unit_test(test_template_of_literals),
+        cmocka_unit_test(test_template_of_arguments),
+        cmocka_unit_test(test_template_of_arguments_in_texts),
+        cmocka_unit_test(test_template_leaves_out_what_is_empty),
+        cmocka_unit_test(test_template_of_times),
+        cmocka_unit_test(test_template_stays_open),
         cmocka_unit_test(test_ceiling),
     };
 

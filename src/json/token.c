@@ -28,6 +28,13 @@ void json_reader_init(JsonReader *reader, Str input) {
     };
 }
 
+void json_reader_init_value(JsonReader *reader, const JsonReader *outer, Str copy) {
+    json_reader_init(reader, copy);
+    reader->depth = outer->depth;
+    reader->objects = outer->objects;
+    reader->state = outer->state;
+}
+
 JsonToken json_stop(JsonReader *reader, JsonError error, size_t at, const char *text) {
     reader->error = error;
     reader->error_at = at;
@@ -334,13 +341,6 @@ static inline bool find_element(JsonReader *reader, size_t *ret_at, JsonToken *r
     return true;
 }
 
-static JsonToken next_in_array(JsonReader *reader) {
-    JsonToken token;
-    size_t at;
-
-    return find_element(reader, &at, &token) ? read_value(reader, at) : token;
-}
-
 JsonToken json_next_in_object(JsonReader *reader) {
     size_t at = json_skip_space(reader, reader->at);
 
@@ -367,6 +367,9 @@ static JsonToken next_at_end(JsonReader *reader) {
 }
 
 static inline JsonToken next_token(JsonReader *reader) {
+    JsonToken token;
+    size_t at;
+
     switch ((JsonState)reader->state) {
     case JSON_AT_TOP:
     case JSON_AT_ELEMENT:
@@ -374,7 +377,7 @@ static inline JsonToken next_token(JsonReader *reader) {
         return read_value(reader, reader->at);
     case JSON_IN_ARRAY:
     case JSON_BEHIND_ELEMENT:
-        return next_in_array(reader);
+        return find_element(reader, &at, &token) ? read_value(reader, at) : token;
     case JSON_IN_OBJECT:
     case JSON_BEHIND_MEMBER:
         return json_next_in_object(reader);

@@ -1,14 +1,15 @@
-/*
- * JsonWriter: two flags and a depth decide whether a comma or a new line comes next. Nothing is
- * checked: a missing key is a bug of the caller, and its tests parse the output.
- */
+/* JsonWriter: two flags and a depth decide whether a comma or a new line comes next. Calls are not
+ * checked: a missing key is a bug of the caller, and its tests parse the output. */
 
 #include "json/write.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/calendar.h"
+#include "base/nsec.h"
 #include "base/utf8.h"
 #include "json/scan.h"
 
@@ -98,7 +99,7 @@ void json_write_int(JsonWriter *writer, int64_t value) {
     buf_append_int(writer->out, value);
 }
 
-/* 15 digits are enough for every number a person writes, and 17 for every number
+/* 15 digits are enough for every number that users write, and 17 for every number
  * there is. %g drops zeros at the end, so the first that reads back is short. */
 void json_write_double(JsonWriter *writer, double value) {
     char text[32];
@@ -182,10 +183,8 @@ static bool quote_plain(Buf *out, Str text) {
     return true;
 }
 
-void json_quote(Buf *out, Str text) {
-    if (quote_plain(out, text))
-        return;
-    buf_append_char(out, '"');
+/* Without the quotes. */
+static void escape(Buf *out, Str text) {
     while (text.len > 0) {
         size_t plain = scan_plain(text);
 
@@ -194,6 +193,13 @@ void json_quote(Buf *out, Str text) {
         if (text.len > 0)
             text = str_skip(text, quote_special(out, text));
     }
+}
+
+void json_quote(Buf *out, Str text) {
+    if (quote_plain(out, text))
+        return;
+    buf_append_char(out, '"');
+    escape(out, text);
     buf_append_char(out, '"');
 }
 
@@ -202,19 +208,9 @@ void json_member_int(JsonWriter *writer, const char *key, int64_t value) {
     json_write_int(writer, value);
 }
 
-void json_member_double(JsonWriter *writer, const char *key, double value) {
-    json_write_key(writer, str_from_c(key));
-    json_write_double(writer, value);
-}
-
 void json_member_bool(JsonWriter *writer, const char *key, bool value) {
     json_write_key(writer, str_from_c(key));
     json_write_bool(writer, value);
-}
-
-void json_member_null(JsonWriter *writer, const char *key) {
-    json_write_key(writer, str_from_c(key));
-    json_write_null(writer);
 }
 
 void json_member_object(JsonWriter *writer, const char *key) {
@@ -232,4 +228,163 @@ void json_member_texts(JsonWriter *writer, const char *key, const Str *texts, si
     for (size_t i = 0; i < n; i++)
         json_write_string(writer, texts[i]);
     json_write_end_array(writer);
+}
+
+/* A conversion of a template, with its argument. */
+typedef struct Argument {
+    char type;      /* 's': text, 'd': number, 'i': boolean, 'g': real, 't': time */
+    int n_digits;   /* of the fraction of a time; -1: 0 is null */
+    size_t n_chars; /* of the conversion */
+    Str text;
+    int64_t number;
+    double real;
+} Argument;
+
+/* With as many digits of the fraction as are not 0, and at most @n_digits. */
+static void write_time(JsonWriter *writer, int64_t at_nsec, int n_digits) {
+    int64_t nanos = at_nsec % NSEC_PER_SEC, unit = 1;
+
+    for (; n_digits < 9; n_digits++)
+        unit *= 10;
+    begin_value(writer);
+    buf_append_char(writer->out, '"');
+    calendar_print(at_nsec / NSEC_PER_SEC, (uint32_t)(nanos / unit * unit), writer->out);
+    buf_append_char(writer->out, '"');
+}
+
+static Argument read_argument(const char *format, va_list *args) {
+    size_t len;
+
+    switch (format[1]) {
+    case 's':
+        return (Argument){'s', .n_chars = 2, .text = str_from_c(va_arg(*args, const char *))};
+    case 'i':
+        return (Argument){'i', .n_chars = 2, .number = va_arg(*args, int)};
+    case 'd':
+        return (Argument){'d', .n_chars = 2, .number = va_arg(*args, int)};
+    case 'u':
+        return (Argument){'d', .n_chars = 2, .number = va_arg(*args, unsigned)};
+    case 'g':
+        return (Argument){'g', .n_chars = 2, .real = va_arg(*args, double)};
+    case 't': /* %td */
+        return (Argument){'t', -1, .n_chars = 3, .number = va_arg(*args, ptrdiff_t)};
+    case '.':
+        if (format[2] != '*') /* %.6td */
+            return (Argument){'t', format[2] - '0', 5, .number = va_arg(*args, ptrdiff_t)};
+        len = (size_t)va_arg(*args, int); /* %.*s */
+        return (Argument){'s', .n_chars = 4, .text = str_of(va_arg(*args, const char *), len)};
+    default: /* %zu, %jd */
+        return (Argument){'d', .n_chars = 3, .number = va_arg(*args, intmax_t)};
+    }
+}
+
+static void write_argument(JsonWriter *writer, const Argument *argument) {
+    if (argument->type == 's')
+        json_write_string(writer, argument->text);
+    else if (argument->type == 'd')
+        json_write_int(writer, argument->number);
+    else if (argument->type == 'i')
+        json_write_bool(writer, argument->number);
+    else if (argument->type == 'g')
+        json_write_double(writer, argument->real);
+    else if (argument->n_digits < 0 && argument->number == 0)
+        json_write_null(writer);
+    else
+        write_time(writer, argument->number, argument->n_digits < 0 ? 3 : argument->n_digits);
+}
+
+/* Writes @key and the argument of "?: %s" at @format, unless that is empty. */
+static size_t write_optional(JsonWriter *writer, Str key, const char *format, va_list *args) {
+    Argument argument = read_argument(format + strlen("?: "), args);
+
+    if (argument.text.len > 0 || argument.number != 0 || argument.real != 0) {
+        json_write_key(writer, key);
+        write_argument(writer, &argument);
+    }
+    return strlen("?: ") + argument.n_chars;
+}
+
+/* Writes a text in single quotes, in which texts and whole numbers can be. */
+static size_t write_quoted(JsonWriter *writer, const char *format, va_list *args) {
+    size_t n = 1;
+
+    begin_value(writer);
+    buf_append_char(writer->out, '"');
+    while (format[n] != '\'') {
+        size_t plain = strcspn(format + n, "%'");
+
+        escape(writer->out, str_of(format + n, plain));
+        n += plain;
+        if (format[n] == '%') {
+            Argument argument = read_argument(format + n, args);
+
+            if (argument.type == 'd')
+                buf_append_int(writer->out, argument.number);
+            else
+                escape(writer->out, argument.text);
+            n += argument.n_chars;
+        }
+    }
+    buf_append_char(writer->out, '"');
+    return n + 1;
+}
+
+/* Writes a key, number or word. */
+static size_t write_word(JsonWriter *writer, const char *format, va_list *args) {
+    size_t n = strcspn(format, ":?,]}");
+
+    if (format[n] == ':')
+        json_write_key(writer, str_of(format, n));
+    else if (format[n] == '?')
+        n += write_optional(writer, str_of(format, n), format + n, args);
+    else
+        json_write_raw(writer, str_of(format, n));
+    return n;
+}
+
+/* Writes the first part of @format. Returns the number of characters read, as those above do. */
+static size_t write_part(JsonWriter *writer, const char *format, va_list *args) {
+    Argument argument;
+    size_t n;
+
+    switch (format[0]) {
+    case '{':
+    case '[':
+        open_container(writer, format[0]);
+        return 1;
+    case '}':
+    case ']':
+        close_container(writer, format[0]);
+        return 1;
+    case '%':
+        argument = read_argument(format, args);
+        n = argument.n_chars;
+        if (format[n] == '?')
+            return n + write_optional(writer, argument.text, format + n, args);
+        if (format[n] == ':')
+            json_write_key(writer, argument.text);
+        else
+            write_argument(writer, &argument);
+        return n;
+    case '\n':
+        buf_append_char(writer->out, '\n');
+        return 1;
+    case ' ':
+    case ',':
+    case ':':
+        return 1;
+    case '\'':
+        return write_quoted(writer, format, args);
+    default:
+        return write_word(writer, format, args);
+    }
+}
+
+void json_write(JsonWriter *writer, const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    while (*format)
+        format += write_part(writer, format, &args);
+    va_end(args);
 }

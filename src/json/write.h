@@ -4,12 +4,9 @@
  * JsonWriter: JSON text into a Buf, commas and escapes done right.
  *
  *     JsonWriter w = JSON_WRITER(out);
- *     json_write_object(&w);
- *     json_write_key(&w, STR("Error"));
- *     json_write_string(&w, reason);
- *     json_write_end_object(&w);
+ *     json_write(&w, "{Error: %.*s}", STR_FMT(reason));
  *
- * Compact by default; .indent = 2 for people. Failure is the Buf's (sticky).
+ * Compact by default; .indent = 2 for users. Failure is the Buf's (sticky).
  * Strings are escaped as Go's encoder does (quote, backslash, control
  * characters, U+2028/2029), less <, > and &; invalid UTF-8 becomes U+FFFD.
  */
@@ -25,6 +22,26 @@ typedef struct JsonWriter {
 } JsonWriter;
 
 #define JSON_WRITER(buf) ((JsonWriter){.out = (buf)})
+
+/*
+ * Writes the members, objects and arrays of a template, which may stay open at its end:
+ *
+ *     json_write(&w, "{kind: 'Node', name: %.*s, pods: {running: %zu}}", STR_FMT(name), n);
+ *
+ * Keys have no quotes. true, false, null and numbers stand for themselves; texts are in single
+ * quotes, in which %s, %.*s and whole numbers can be. Other values are conversions of printf(),
+ * which the compiler checks:
+ *
+ *   %s, %.*s           a text (NULL: empty); a key, if a colon follows
+ *   %zu, %u, %d, %jd   a whole number
+ *   %i                 a boolean
+ *   %g                 a number; null: NaN
+ *   %td                a time in nanoseconds since 1970: RFC 3339 with milliseconds; null: 0
+ *   %.6td              the same with microseconds, and never null; %.0td: with seconds
+ *
+ * "key?: %s" is left out if the value is empty, false or 0. A line feed at the end is written.
+ */
+void json_write(JsonWriter *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void json_write_object(JsonWriter *writer);
 void json_write_end_object(JsonWriter *writer);
@@ -44,9 +61,7 @@ void json_write_member(JsonWriter *writer, Str key, Str text);
 
 /* The same of other types; an object or array is only begun. */
 void json_member_int(JsonWriter *writer, const char *key, int64_t value);
-void json_member_double(JsonWriter *writer, const char *key, double value);
 void json_member_bool(JsonWriter *writer, const char *key, bool value);
-void json_member_null(JsonWriter *writer, const char *key);
 void json_member_object(JsonWriter *writer, const char *key);
 void json_member_array(JsonWriter *writer, const char *key);
 void json_member_texts(JsonWriter *writer, const char *key, const Str *texts, size_t n); /* whole */

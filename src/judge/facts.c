@@ -19,6 +19,9 @@
 typedef struct FactsBuild {
     const Program *program;
     const NodeTable *table;
+    const NodeSet *known; /* NULL: none */
+    NodeFacts *facts;     /* the result, in ... */
+    Arena *arena;
     PlanTable rows;
     CelRun run;
     Arena *scratch;    /* the run's, of one chunk */
@@ -174,8 +177,9 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     return r;
 }
 
-/* A new chunk with one reference, in @arena, or (NULL) on the heap. */
-static FactsChunk *chunk_new_for(const FactsBuild *build, Arena *arena) {
+/* A new chunk with one reference, in the arena, or on the heap. */
+static FactsChunk *chunk_new_for(const FactsBuild *build) {
+    Arena *arena = build->facts->is_counted ? NULL : build->arena;
     size_t size = sizeof(FactsChunk) + build->program->n_policies * CHUNK_ROWS * sizeof(uint16_t);
     size_t left = build->bytes < build->bytes_max ? build->bytes_max - build->bytes : 0;
     FactsChunk *chunk = arena ? arena_alloc(arena, size) : malloc(size);
@@ -196,7 +200,7 @@ static const LoadChunk *loads_of(const NodeTable *table, size_t i) {
     return table->loads ? table->loads->chunks[i] : NULL;
 }
 
-static const FactsChunk *find_shared(const KnownFacts *known, const NodeTable *table, size_t i) {
+static const FactsChunk *find_shared(const NodeSet *known, const NodeTable *table, size_t i) {
     if (known && i < known->table->n_chunks && known->table->chunks[i] == table->chunks[i] &&
         loads_of(known->table, i) == loads_of(table, i))
         return known->facts->chunks[i];
@@ -246,24 +250,19 @@ static bool is_comparable(const NodeTable *a, const NodeTable *b, size_t i) {
 
 /* The rows of chunk @i that differ from those of the earlier facts; false: too many, or not
  * comparable. */
-static bool find_changed(const FactsBuild *build, const KnownFacts *known, size_t i,
-    uint32_t slots[CHUNK_ROWS], size_t *ret_n) {
+static bool find_changed(
+    const FactsBuild *build, size_t i, uint32_t slots[CHUNK_ROWS], size_t *ret_n) {
     size_t n = rows_from(build->table, (uint32_t)(i * CHUNK_ROWS));
-    const NodeTable *before, *now = build->table;
+    const NodeTable *before = build->known ? build->known->table : NULL, *now = build->table;
 
     *ret_n = 0;
-    if (!known || !is_comparable(known->table, now, i) || !known->facts->chunks[i])
+    if (!before || !is_comparable(before, now, i) || !build->known->facts->chunks[i])
         return false;
-    before = known->table;
     for (uint32_t slot = 0; slot < n; slot++)
         if (!is_same_row(before->chunks[i], now->chunks[i], slot) ||
             !is_same_load(loads_of(before, i), loads_of(now, i), build->program->n_gauges, slot))
             slots[(*ret_n)++] = slot;
     return *ret_n <= n / 2;
-}
-
-static bool is_over(const FactsBuild *build) {
-    return build->clock.is_over && build->clock.is_over(build->clock.context);
 }
 
 /* Between chunks: columns without the scalar machine check nothing themselves. */
@@ -272,43 +271,51 @@ static bool has_budget(FactsBuild *build) {
         return true;
     if (plan_meter_is_over(build->meter))
         build->limit = FACTS_OVER_WORK;
-    else if (is_over(build))
+    else if (build->clock.is_over && build->clock.is_over(build->clock.context))
         build->limit = FACTS_OVER_TIME;
     return build->limit == FACTS_WITHIN;
 }
 
+static int make_chunk(FactsBuild *build, size_t i, const uint32_t *slots, size_t n_slots,
+    bool is_spliced, FactsChunk *chunk) {
+    Arena *keep = chunk->arena ? chunk->arena : build->arena;
+    uint32_t first = (uint32_t)(i * CHUNK_ROWS);
+    int r = is_spliced ? find_new_facts(build, build->known->facts->chunks[i], first, slots,
+                             n_slots, keep, chunk)
+                       : find_facts(build, first, keep, chunk);
+
+    if (r == -ENOMEM && chunk->arena &&
+        (arena_limit_reached(keep) > 0 || arena_limit_reached(build->scratch) > 0))
+        build->limit = FACTS_OVER_MEMORY;
+    return r;
+}
+
 /* Evaluates only rows that have changed since the earlier facts. */
-static int add_chunk(
-    FactsBuild *build, const KnownFacts *known, size_t i, Arena *arena, NodeFacts *facts) {
-    const FactsChunk *shared = find_shared(known, build->table, i);
-    uint32_t slots[CHUNK_ROWS], first = (uint32_t)(i * CHUNK_ROWS);
+static int add_chunk(FactsBuild *build, size_t i) {
+    NodeFacts *facts = build->facts;
+    const FactsChunk *chunk = find_shared(build->known, build->table, i);
+    uint32_t slots[CHUNK_ROWS];
     size_t n = 0;
-    bool is_spliced = !shared && find_changed(build, known, i, slots, &n);
-    FactsChunk *made = NULL;
-    Arena *keep;
+    bool is_spliced = !chunk && build->known && find_changed(build, i, slots, &n);
     int r = 0;
 
     if (is_spliced && n == 0)
-        shared = known->facts->chunks[i];
-    if (!shared && !has_budget(build))
-        return PLAN_DEADLINE_PASSED;
-    if (!shared)
-        made = chunk_new_for(build, facts->is_counted ? NULL : arena);
-    if (!shared && !made)
-        return -ENOMEM;
-    if (shared && facts->is_counted)
-        ref_take(COUNTED(shared));
-    facts->chunks[i] = shared ? shared : made;
-    keep = made && made->arena ? made->arena : arena;
-    if (made)
-        r = is_spliced ? find_new_facts(build, known->facts->chunks[i], first, slots, n, keep, made)
-                       : find_facts(build, first, keep, made);
+        chunk = build->known->facts->chunks[i];
+    if (chunk) {
+        if (facts->is_counted)
+            ref_take(COUNTED(chunk));
+        facts->chunks[i] = chunk;
+    } else {
+        FactsChunk *made = has_budget(build) ? chunk_new_for(build) : NULL;
+
+        if (!made)
+            return build->limit != FACTS_WITHIN ? PLAN_DEADLINE_PASSED : -ENOMEM;
+        facts->chunks[i] = made;
+        r = make_chunk(build, i, slots, n, is_spliced, made);
+    }
     facts->blocks[i] = facts->chunks[i]->kept;
     if (facts->is_counted)
         build->bytes += arena_size(facts->chunks[i]->arena);
-    if (r == -ENOMEM && made && made->arena &&
-        (arena_limit_reached(keep) > 0 || arena_limit_reached(build->scratch) > 0))
-        build->limit = FACTS_OVER_MEMORY;
     return r;
 }
 
@@ -324,15 +331,17 @@ static bool has_same_nodes(const NodeTable *a, const NodeTable *b) {
 }
 
 /* Totals and groups over all rows. */
-static int find_whole(
-    const FactsBuild *build, const KnownFacts *known, Arena *arena, NodeFacts *facts) {
+static int find_whole(const FactsBuild *build) {
+    const NodeSet *known = build->known;
+    NodeFacts *facts = build->facts;
+    Arena *arena = build->arena;
+    bool has_same = known && known->facts->whole && has_same_nodes(known->table, build->table);
+
     if (build->program->groups & SCHEMA_BIT(SCHEMA_CLUSTER))
         facts->cluster = schema_cluster(build->table, arena);
-    if (known && known->facts->whole && has_same_nodes(known->table, build->table))
-        return plan_totals_update(build->program->plan, known->facts->whole, facts->blocks,
-            build->table->n_rows, arena, &facts->whole);
-    return plan_totals_new(build->program->plan, &build->rows, facts->blocks, build->table->n_rows,
-        arena, &facts->whole);
+    return plan_totals_new(build->program->plan, &build->rows,
+        has_same ? known->facts->whole : NULL, facts->blocks, build->table->n_rows, arena,
+        &facts->whole);
 }
 
 /* --- the budget ----------------------------------------------------------------------------- */
@@ -388,33 +397,33 @@ static void report(const FactsBuild *build, FactsBudget *budget) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static int add_chunks(FactsBuild *build, const KnownFacts *known, Arena *arena, NodeFacts *facts) {
+static int add_chunks(FactsBuild *build) {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
-        r = add_chunk(build, known, i, arena, facts);
-        facts->n_chunks = i + 1;
+        r = add_chunk(build, i);
+        build->facts->n_chunks = i + 1;
         build->n_done += r == 0;
     }
     return r;
 }
 
-/* A larger budget is a remedy for lack of temporary memory, too. */
-static size_t scratch_budget(const FactsBudget *budget) {
-    return budget && budget->bytes_max > SCRATCH_BUDGET ? budget->bytes_max : SCRATCH_BUDGET;
-}
-
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
-    _cleanup_(arena_freep) Arena *scratch = arena_new(scratch_budget(options->budget));
+    FactsBudget *budget = options->budget;
+    /* A larger budget is a remedy for lack of temporary memory, too. */
+    _cleanup_(arena_freep) Arena *scratch = arena_new(
+        budget && budget->bytes_max > SCRATCH_BUDGET ? budget->bytes_max : SCRATCH_BUDGET);
     _cleanup_(arena_freep) Arena *evaluation = arena_new(SCRATCH_BUDGET);
-    _cleanup_(arena_freep) Arena *costs = options->budget ? arena_new(SCRATCH_BUDGET) : NULL;
+    _cleanup_(arena_freep) Arena *costs = budget ? arena_new(SCRATCH_BUDGET) : NULL;
     bool shares_strings = !options->known && table->n_chunks > 1; /* one chunk has each once */
     _cleanup_(arena_freep) Arena *strings = shares_strings ? arena_new(SCRATCH_BUDGET) : NULL;
-    FactsBudget *budget = options->budget;
     FactsBuild build = {
         .program = program,
         .table = table,
+        .known = options->known,
+        .facts = ret,
+        .arena = arena,
         .rows = schema_table(program->schema, table),
         .run = CEL_RUN(scratch),
         .scratch = scratch,
@@ -434,12 +443,12 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
         return -ENOMEM;
     build.run.fuel = FACTS_FUEL;
     build.run.zones = options->zones;
-    r = add_chunks(&build, options->known, arena, ret);
+    r = add_chunks(&build);
     if (r == PLAN_DEADLINE_PASSED)
         (void)has_budget(&build); /* a deadline may also pass inside a chunk */
     ret->is_late = r == PLAN_DEADLINE_PASSED || (budget && build.limit != FACTS_WITHIN);
     if (r == 0 && !ret->is_late)
-        r = find_whole(&build, options->known, arena, ret);
+        r = find_whole(&build);
     if (budget)
         report(&build, budget);
     if (!ret->is_late)

@@ -48,11 +48,11 @@ typedef struct NodeFacts {
     bool is_late;            /* the deadline passed, or the budget: there are no facts */
 } NodeFacts;
 
-/* Earlier facts of the same program, to share with. */
-typedef struct KnownFacts {
+/* A table and the facts that go with it. */
+typedef struct NodeSet {
     const NodeTable *table;
     const NodeFacts *facts;
-} KnownFacts;
+} NodeSet;
 
 /* What the counted facts of a view may take when there is no budget. */
 #define FACTS_BYTES_MAX ((size_t)512 * 1024 * 1024)
@@ -92,8 +92,8 @@ typedef struct FactsBudget {
 } FactsBudget;
 
 typedef struct FactsOptions {
-    const CelZones *zones;   /* may be NULL */
-    const KnownFacts *known; /* NULL: nothing */
+    const CelZones *zones; /* may be NULL */
+    const NodeSet *known;  /* earlier facts of the same program, to share with; NULL: none */
     PlanDeadline clock;
     FactsBudget *budget; /* NULL: FACTS_BYTES_MAX, above which facts_build() has no memory */
     bool is_counted;     /* chunks outlive the arena by references: for a view */

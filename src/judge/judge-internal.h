@@ -15,6 +15,11 @@ struct Judge {
     const CelError **match_errors; /* by policy */
     const Expression **unmet;      /* by policy */
     JudgeNotes notes;
+    bool lacks_memory; /* for the notes */
+
+    /* Of the policies that apply: */
+    bool has_filters, has_observed, has_scores;
+    uint32_t wire_max, narrow_to;
 };
 
 /* A run of the scalar machine, with the fuel of one evaluation, in @arena: an error for lack of
@@ -53,16 +58,16 @@ void order_note_late(Judge *judge, const RowOrder *order, size_t begin);
 uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order);
 
 /* Adds @n to the count of @rule in @counts, which is allocated for @n_rules rules when it is first
- * needed. 0 or -ENOMEM. */
-int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n);
+ * needed. Without memory judge->lacks_memory is set. */
+void count_add(Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n);
 
 /* Adds, in the same way, the candidates of a batch on which the rule failed. @states may be NULL:
- * none. 0 or -ENOMEM. */
+ * none. */
 typedef struct FailureCounts {
     size_t n_rules, rule;
     uint32_t **errors, **missing; /* missing may be NULL: no metric is */
 } FailureCounts;
-int order_count(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
+void order_count(Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
     FailureCounts counts);
 
 /* The states of a rule over a batch, with JUDGE_STATE_MISSING where a metric was absent:

@@ -11,8 +11,6 @@
  * of it (FACTS_FUEL). */
 #define JUDGE_FUEL CEL_FUEL_DEFAULT
 
-/* --- opening ------------------------------------------------------------------------- */
-
 static int bind_variables(Judge *judge) {
     const JudgeInput *input = &judge->input;
     const Schema *schema = input->program->schema;
@@ -99,6 +97,19 @@ static int match_expression(Judge *judge, size_t i, const Expression *expression
     return 0;
 }
 
+static void note_applying(Judge *judge, const Policy *policy) {
+    if (policy->is_observed) {
+        judge->has_observed |= policy->n_filters > 0;
+        return;
+    }
+    judge->has_filters |= policy->n_filters > 0;
+    judge->has_scores |= policy->n_scores > 0;
+    if (policy->wire_max > judge->wire_max)
+        judge->wire_max = policy->wire_max;
+    if (policy->narrow_to > 0 && (judge->narrow_to == 0 || policy->narrow_to < judge->narrow_to))
+        judge->narrow_to = policy->narrow_to;
+}
+
 static int match_policy(Judge *judge, size_t i) {
     const Policy *policy = &judge->input.program->policies[i];
     const Match *match = &policy->match;
@@ -106,7 +117,11 @@ static int match_policy(Judge *judge, size_t i) {
 
     judge->applies[i] = policy_selects(policy, judge->input.pod);
     r = match_expression(judge, i, &match->namespace_test, match->namespace_root);
-    return r < 0 ? r : match_expression(judge, i, &match->expression, match->root);
+    if (r == 0)
+        r = match_expression(judge, i, &match->expression, match->root);
+    if (r == 0 && judge->applies[i])
+        note_applying(judge, policy);
+    return r;
 }
 
 int judge_open(const JudgeInput *input, Judge **ret) {
@@ -118,6 +133,7 @@ int judge_open(const JudgeInput *input, Judge **ret) {
         return -ENOMEM;
     judge->input = *input;
     judge->notes.is_exempt = input->is_exempt;
+    judge->wire_max = WIRE_MAX_DEFAULT;
     judge->applies = ARENA_ARRAY(input->arena, uint8_t, program->n_policies);
     judge->match_errors = ARENA_ARRAY(input->arena, const CelError *, program->n_policies);
     judge->unmet = ARENA_ARRAY(input->arena, const Expression *, program->n_policies);
@@ -130,13 +146,10 @@ int judge_open(const JudgeInput *input, Judge **ret) {
         r = open_session(judge);
     for (size_t i = 0; r == 0 && i < program->n_policies && !input->is_exempt; i++)
         r = match_policy(judge, i);
-    if (r < 0)
-        return r;
-    *ret = judge;
-    return 0;
+    if (r == 0)
+        *ret = judge;
+    return r;
 }
-
-/* --- what applies -------------------------------------------------------------------- */
 
 static size_t number_of(const Judge *judge, const Policy *policy) {
     return (size_t)(policy - judge->input.program->policies);
@@ -159,55 +172,24 @@ const CelError *judge_match_error(const Judge *judge, const Policy *policy) {
 }
 
 bool judge_has_filters(const Judge *judge, bool observed) {
-    const Program *program = judge->input.program;
-
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (judge->applies[i] && program->policies[i].is_observed == observed &&
-            program->policies[i].n_filters > 0)
-            return true;
-    return false;
+    return observed ? judge->has_observed : judge->has_filters;
 }
 
 bool judge_has_scores(const Judge *judge) {
-    const Program *program = judge->input.program;
-
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (judge->applies[i] && !program->policies[i].is_observed &&
-            program->policies[i].n_scores > 0)
-            return true;
-    return false;
+    return judge->has_scores;
 }
 
 uint32_t judge_wire_max(const Judge *judge) {
-    const Program *program = judge->input.program;
-    uint32_t most = WIRE_MAX_DEFAULT;
-
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (judge->applies[i] && !program->policies[i].is_observed &&
-            program->policies[i].wire_max > most)
-            most = program->policies[i].wire_max;
-    return most;
+    return judge->wire_max;
 }
 
 uint32_t judge_narrow_to(const Judge *judge) {
-    const Program *program = judge->input.program;
-    uint32_t least = 0;
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        if (judge->applies[i] && !policy->is_observed && policy->narrow_to > 0 &&
-            (least == 0 || policy->narrow_to < least))
-            least = policy->narrow_to;
-    }
-    return least;
+    return judge->narrow_to;
 }
 
 JudgeNotes judge_notes(const Judge *judge) {
     return judge->notes;
 }
-
-/* --- for explanations ------------------------------------------------------------------ */
 
 CelRun *judge_run_new(const Judge *judge, Arena *arena) {
     CelRun *run = ARENA_NEW(arena, CelRun);

@@ -107,8 +107,6 @@ typedef struct JudgeNotes {
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
 
-/* --- for explanations ------------------------------------------------------------------ */
-
 /* A state in addition to those of columnar/column.h: an error because a metric that the rule reads
  * is absent. */
 #define JUDGE_STATE_MISSING 4

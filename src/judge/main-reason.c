@@ -1,8 +1,6 @@
-/*
- * Verdicts tell the first rule that rejects a row, so most rows need no more: a permanent filter
- * rejects them, or they lack a resource. The rows that are left are judged again, each filter by
- * itself, to count the rules that they fail.
- */
+/* Finds the main reason of a decision. Verdicts have the first rule that rejects a row, which is
+ * enough for permanent filters and missing resources. The filters are judged one by one for other
+ * rows, to count all rules that reject them. */
 
 #include "judge/main-reason.h"
 
@@ -27,10 +25,16 @@ typedef struct Search {
     size_t n;
     PodFit fit;
     Blocked *rows;
+    bool only_open; /* rows that can never take the pod are left out */
 } Search;
 
 static bool is_rejected(const Search *search, size_t i) {
     return search->verdicts[i] < search->program->n_filters;
+}
+
+/* Whether row @i could be the closest. */
+static bool is_seen(const Search *search, size_t i) {
+    return is_rejected(search, i) && (!search->only_open || search->rows[i].never == VERDICT_PASS);
 }
 
 /* The request that row @i can never meet; SIZE_MAX: none. */
@@ -40,10 +44,8 @@ static size_t lacking(const Search *search, size_t i) {
     return pod_fit_lacking(&search->fit, input->table, input->rows[i], AMOUNT_ALLOCATABLE);
 }
 
-/* What verdicts and amounts tell. Returns how many rows could take the pod. */
-static size_t note_verdicts(Search *search) {
-    size_t n_open = 0;
-
+/* Notes the reasons that verdicts and amounts already give. */
+static void note_verdicts(Search *search) {
     for (size_t i = 0; i < search->n; i++) {
         size_t request;
 
@@ -57,24 +59,14 @@ static size_t note_verdicts(Search *search) {
         request = lacking(search, i);
         if (request != SIZE_MAX)
             search->rows[i].never = (uint16_t)(NEVER_LACKS + request);
-        n_open += request == SIZE_MAX;
+        search->only_open |= request == SIZE_MAX;
     }
-    return n_open;
 }
 
-/* --- rules one by one ------------------------------------------------------------------------- */
-
-/* Rows of the input that are judged again. */
-typedef struct Again {
-    uint32_t *rows;
-    uint32_t *places; /* in the input */
-    size_t n;
-} Again;
-
 static void count_filter(
-    Search *search, const Again *again, const Filter *filter, const uint8_t *states) {
-    for (size_t i = 0; i < again->n; i++) {
-        Blocked *row = &search->rows[again->places[i]];
+    Search *search, const uint32_t *places, size_t n, const Filter *filter, const uint8_t *states) {
+    for (size_t i = 0; i < n; i++) {
+        Blocked *row = &search->rows[places[i]];
 
         if (judge_state_passes(filter, states[i]))
             continue;
@@ -84,16 +76,28 @@ static void count_filter(
     }
 }
 
-/* 0; -ENOMEM; or -ENOTRECOVERABLE after the deadline. */
-static int count_filters(Search *search, const Again *again) {
+/* Counts the rules that reject each row that is seen. 0; -ENOMEM; or -ENOTRECOVERABLE after the
+ * deadline. */
+static int judge_again(Search *search) {
     JudgeInput input = search->judge->input;
-    uint8_t *states = ARENA_RAW(input.arena, uint8_t, again->n);
+    uint32_t *rows = ARENA_RAW(input.arena, uint32_t, search->n);
+    uint32_t *places = ARENA_RAW(input.arena, uint32_t, search->n); /* in the input */
+    uint8_t *states = ARENA_RAW(input.arena, uint8_t, search->n);
     Judge *judge = NULL;
     int r;
 
-    input.rows = again->rows;
-    input.n = again->n;
-    r = states ? judge_open(&input, &judge) : -ENOMEM;
+    if (!rows || !places || !states)
+        return -ENOMEM;
+    input.n = 0;
+    for (size_t i = 0; i < search->n; i++) {
+        if (!is_seen(search, i))
+            continue;
+        search->rows[i].n = !search->only_open && lacking(search, i) != SIZE_MAX;
+        rows[input.n] = input.rows[i];
+        places[input.n++] = (uint32_t)i;
+    }
+    input.rows = rows;
+    r = judge_open(&input, &judge);
     for (size_t i = 0; r == 0 && i < search->program->n_filters; i++) {
         const Filter *filter = search->program->filters[i];
 
@@ -101,30 +105,10 @@ static int count_filters(Search *search, const Again *again) {
             continue;
         r = judge_filter_states(judge, filter, states);
         if (r == 0)
-            count_filter(search, again, filter, states);
+            count_filter(search, places, input.n, filter, states);
     }
     return r;
 }
-
-/* Counts the rules that reject each row: of those that could take the pod, or of all. */
-static int judge_again(Search *search, bool only_open) {
-    const JudgeInput *input = &search->judge->input;
-    Again again = {.rows = ARENA_RAW(input->arena, uint32_t, search->n),
-        .places = ARENA_RAW(input->arena, uint32_t, search->n)};
-
-    if (!again.rows || !again.places)
-        return -ENOMEM;
-    for (size_t i = 0; i < search->n; i++) {
-        if (!is_rejected(search, i) || (only_open && search->rows[i].never != VERDICT_PASS))
-            continue;
-        search->rows[i].n = !only_open && lacking(search, i) != SIZE_MAX;
-        again.rows[again.n] = input->rows[i];
-        again.places[again.n++] = (uint32_t)i;
-    }
-    return count_filters(search, &again);
-}
-
-/* --- the reason ------------------------------------------------------------------------------- */
 
 static bool has_open(const Search *search) {
     for (size_t i = 0; i < search->n; i++)
@@ -141,32 +125,30 @@ static uint16_t most_frequent(const uint32_t *counts, size_t n) {
     return n > 0 && counts[best] > 0 ? (uint16_t)best : VERDICT_PASS;
 }
 
-/* Of the rows that are open, or of all if none is: the verdict of those with the fewest rules. */
-static void find_closest(const Search *search, bool open, uint32_t *counts, MainReason *ret) {
+/* The verdict of the rows with the fewest rules. */
+static void find_closest(const Search *search, uint32_t *counts, MainReason *ret) {
     unsigned fewest = UINT16_MAX;
 
     for (size_t i = 0; i < search->n; i++)
-        if (is_rejected(search, i) && (!open || search->rows[i].never == VERDICT_PASS) &&
-            search->rows[i].n < fewest)
+        if (is_seen(search, i) && search->rows[i].n < fewest)
             fewest = search->rows[i].n;
     for (size_t i = 0; i < search->n; i++)
-        if (is_rejected(search, i) && (!open || search->rows[i].never == VERDICT_PASS) &&
-            search->rows[i].n == fewest)
+        if (is_seen(search, i) && search->rows[i].n == fewest)
             counts[search->verdicts[i]]++;
     if (fewest == UINT16_MAX)
         return; /* no rule has rejected a row */
     ret->filter = most_frequent(counts, search->program->n_filters);
     for (size_t i = 0; i < search->n; i++)
-        ret->n_nodes +=
-            search->verdicts[i] == ret->filter && (!open || search->rows[i].never == VERDICT_PASS);
+        ret->n_nodes += search->verdicts[i] == ret->filter && is_seen(search, i);
 }
 
 /* The others that can never take the pod. */
-static void find_never(const Search *search, bool open, uint32_t *counts, MainReason *ret) {
+static void find_never(const Search *search, uint32_t *counts, MainReason *ret) {
     uint16_t cause;
 
     for (size_t i = 0; i < search->n; i++)
-        if (search->rows[i].never != VERDICT_PASS && (open || search->verdicts[i] != ret->filter))
+        if (search->rows[i].never != VERDICT_PASS &&
+            (search->only_open || search->verdicts[i] != ret->filter))
             counts[search->rows[i].never]++;
     cause = most_frequent(counts, NEVER_LACKS + search->fit.n);
     if (cause == VERDICT_PASS)
@@ -188,23 +170,24 @@ int main_reason_find(Judge *judge, const uint16_t *verdicts, MainReason *ret) {
         .n = judge->input.n,
         .rows = ARENA_RAW(arena, Blocked, judge->input.n),
     };
-    bool open;
     int r = 0;
 
     *ret = (MainReason){0};
     if (!counts || !search.rows)
         return -ENOMEM;
     pod_fit_init(&search.fit, judge->input.table, judge->input.pod);
-    open = note_verdicts(&search) > 0;
+    note_verdicts(&search);
     if (judge->session)
-        r = judge_again(&search, open);
-    if (r == 0 && open && !has_open(&search) && judge->session)
-        r = judge_again(&search, /* only_open= */ false);
+        r = judge_again(&search);
+    if (r == 0 && search.only_open && !has_open(&search) && judge->session) {
+        search.only_open = false;
+        r = judge_again(&search);
+    }
     if (r == -ENOMEM)
         return r;
-    open = has_open(&search);
-    find_closest(&search, open, counts, ret);
+    search.only_open = has_open(&search);
+    find_closest(&search, counts, ret);
     if (ret->n_nodes > 0)
-        find_never(&search, open, counts + NEVER_LACKS + RESOURCES_MAX + 1, ret);
+        find_never(&search, counts + NEVER_LACKS + RESOURCES_MAX + 1, ret);
     return 0;
 }

@@ -78,18 +78,11 @@ static int collect(const Judge *judge, const uint16_t *verdicts, PassedRows *ret
     return 0;
 }
 
-/* How many of @n scores equal to @least may stay, when @to may in all. */
-static size_t count_ties(const double *scores, size_t n, double least, uint32_t to) {
-    size_t over = 0;
-
-    for (size_t i = 0; i < n; i++)
-        over += scores[i] > least;
-    return to - over;
-}
-
 static void leave_out(const PassedRows *passed, double least, uint32_t to, uint16_t *verdicts) {
-    size_t ties = count_ties(passed->scores, passed->n, least, to);
+    size_t ties = to; /* how many scores equal to @least may stay */
 
+    for (size_t i = 0; i < passed->n; i++)
+        ties -= passed->scores[i] > least;
     for (size_t i = 0; i < passed->n; i++) {
         bool is_tie = passed->scores[i] == least;
         bool stays = passed->scores[i] > least || (is_tie && ties > 0);

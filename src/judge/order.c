@@ -71,8 +71,6 @@ size_t order_begin(Judge *judge, const RowOrder *order, size_t begin) {
     return n;
 }
 
-/* --- counting ----------------------------------------------------------------------------- */
-
 void order_note_late(Judge *judge, const RowOrder *order, size_t begin) {
     size_t n = 0;
 
@@ -84,15 +82,11 @@ void order_note_late(Judge *judge, const RowOrder *order, size_t begin) {
     judge->notes.n_late = judge->notes.n_late > n ? judge->notes.n_late : n;
 }
 
-static int find_candidates(const Judge *judge, RowOrder *order) {
-    if (order->rows || order->is_candidate)
-        return 0;
+static void find_candidates(Judge *judge, RowOrder *order) {
     order->is_candidate = ARENA_ARRAY(judge->input.arena, uint8_t, judge->input.table->n_rows + 1);
-    if (!order->is_candidate)
-        return -ENOMEM;
-    for (size_t i = 0; i < order->n_candidates; i++)
+    judge->lacks_memory |= !order->is_candidate;
+    for (size_t i = 0; order->is_candidate && i < order->n_candidates; i++)
         order->is_candidate[order->candidates[i]] = 1;
-    return 0;
 }
 
 WIDE_LOOPS static uint32_t count_states(const uint8_t *states, size_t n, uint8_t state) {
@@ -112,45 +106,36 @@ WIDE_LOOPS static uint32_t count_candidates(
     return found;
 }
 
-int count_add(const Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n) {
+void count_add(Judge *judge, uint32_t **counts, size_t n_rules, size_t rule, uint32_t n) {
     if (n == 0)
-        return 0;
+        return;
     if (!*counts)
         *counts = ARENA_ARRAY(judge->input.arena, uint32_t, n_rules);
-    if (!*counts)
-        return -ENOMEM;
-    (*counts)[rule] += n;
-    return 0;
+    if (*counts)
+        (*counts)[rule] += n;
+    judge->lacks_memory |= !*counts;
 }
 
-static int count_state(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states,
-    size_t n, uint8_t state, uint32_t *ret) {
-    int r;
-
-    *ret = 0;
+static uint32_t count_state(
+    Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n, uint8_t state) {
     if (!states || !memchr(states, state, n))
         return 0;
-    r = find_candidates(judge, order);
-    if (r == 0)
-        *ret = order->is_candidate ? count_candidates(states, order->is_candidate + begin, n, state)
-                                   : count_states(states, n, state);
-    return r;
+    if (order->rows)
+        return count_states(states, n, state);
+    if (!order->is_candidate)
+        find_candidates(judge, order);
+    return order->is_candidate ? count_candidates(states, order->is_candidate + begin, n, state)
+                               : 0;
 }
 
-int order_count(const Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
+void order_count(Judge *judge, RowOrder *order, size_t begin, const uint8_t *states, size_t n,
     FailureCounts counts) {
-    uint32_t found;
-    int r = count_state(judge, order, begin, states, n, COLUMN_ERROR, &found);
-
-    if (r == 0)
-        r = count_add(judge, counts.errors, counts.n_rules, counts.rule, found);
-    if (r < 0 || !counts.missing)
-        return r;
-    r = count_state(judge, order, begin, states, n, JUDGE_STATE_MISSING, &found);
-    return r < 0 ? r : count_add(judge, counts.missing, counts.n_rules, counts.rule, found);
+    count_add(judge, counts.errors, counts.n_rules, counts.rule,
+        count_state(judge, order, begin, states, n, COLUMN_ERROR));
+    if (counts.missing)
+        count_add(judge, counts.missing, counts.n_rules, counts.rule,
+            count_state(judge, order, begin, states, n, JUDGE_STATE_MISSING));
 }
-
-/* --- metrics that are absent ------------------------------------------------------------------ */
 
 WIDE_LOOPS static void mark(const uint8_t *restrict states, const uint8_t *restrict missing,
     size_t n, uint8_t *restrict ret) {

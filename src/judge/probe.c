@@ -17,7 +17,6 @@
 struct Probe {
     Judge *judge;
     const Expression *expression;
-    Arena *arena;
     CelExplainer explainer;
 };
 
@@ -32,7 +31,7 @@ int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **
 
     if (!probe || !graph || !nodes)
         return -ENOMEM;
-    *probe = (Probe){.judge = judge, .expression = expression, .arena = arena};
+    *probe = (Probe){.judge = judge, .expression = expression};
     r = expression_lower_variables(expression, graph, nodes, &composite);
     if (r == 0)
         r = cel_explainer_init(
@@ -94,8 +93,6 @@ int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out)
                 probe->judge, &expression->scope->variables[i], row, colour, arena, out);
     return r;
 }
-
-/* --- a leaf for people -------------------------------------------------------------------- */
 
 static const char *const amount_maps[] = {
     "node.free", "node.requested", "node.allocatable", "pod.requests"};

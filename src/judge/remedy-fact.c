@@ -11,28 +11,23 @@
 #include "judge/remedy-internal.h"
 #include "policy/kind.h"
 
-/* --- walking ------------------------------------------------------------------------------ */
+size_t remedies_walk(Remedies *remedies, uint32_t root) {
+    size_t n = 0;
 
-void remedies_walk(Remedies *remedies, uint32_t root,
-    void (*see)(Remedies *remedies, uint32_t node, void *context), void *context) {
-    size_t n = 0, n_seen = 0;
-
-    /* Nodes stay in the array, so that their marks can be cleared at the end. */
-    remedies->stack[n++] = root;
+    remedies->below[n++] = root;
     remedies->marks[root] = 1;
-    while (n_seen < n) {
-        uint32_t at = remedies->stack[n_seen++];
-        const CelGraphNode *node = cel_graph_node(remedies->graph, at);
+    for (size_t i = 0; i < n; i++) {
+        const CelGraphNode *node = cel_graph_node(remedies->graph, remedies->below[i]);
 
-        see(remedies, at, context);
         for (uint32_t k = 0; k < node->n_args; k++)
             if (!remedies->marks[node->args[k]]) {
                 remedies->marks[node->args[k]] = 1;
-                remedies->stack[n++] = node->args[k];
+                remedies->below[n++] = node->args[k];
             }
     }
     for (size_t i = 0; i < n; i++)
-        remedies->marks[remedies->stack[i]] = 0;
+        remedies->marks[remedies->below[i]] = 0;
+    return n;
 }
 
 /* --- recognising -------------------------------------------------------------------------- */
@@ -64,14 +59,15 @@ static bool is_variable(const CelGraphNode *node, Str name) {
     return node->op == OP_VARIABLE && str_eq(cel_str(node->constant), name);
 }
 
-static bool is_call(const CelGraphNode *node, const char *name) {
+bool node_is_call(const CelGraphNode *node, const char *name) {
     return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
            str_is(node->overloads[0]->name, name);
 }
 
 /* Measured values are no part of the node itself. */
 static bool is_measured(const CelGraphNode *node) {
-    return is_call(node, "@metrics") || is_call(node, "@measured") || is_call(node, "@measured-at");
+    return node_is_call(node, "@metrics") || node_is_call(node, "@measured") ||
+           node_is_call(node, "@measured-at");
 }
 
 static bool is_field_op(uint16_t op) {
@@ -86,7 +82,7 @@ static bool is_at_path(const Remedies *remedies, uint32_t number, FactKind kind)
     bool is_last = !fact_infos[kind].is_map;
 
     if (kind == FACT_METRIC) /* the expansion of `metrics` (schema/metrics.c) */
-        return is_field_op(node->op) && is_call(node_at(remedies, node->args[0]), "@metrics");
+        return is_field_op(node->op) && node_is_call(node_at(remedies, node->args[0]), "@metrics");
     for (size_t dot = path.len; dot-- > 0;) {
         if (path.ptr[dot] != '.')
             continue;
@@ -129,7 +125,7 @@ static bool is_entry(
 static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list, *owner;
 
-    if (!is_call(node, "size") || node->n_args != 1)
+    if (!node_is_call(node, "size") || node->n_args != 1)
         return false;
     *ret = (RemedyFact){.kind = FACT_PODS, .object = node->args[0], .counted = node->args[0]};
     list = node_at(remedies, ret->object);
@@ -143,7 +139,8 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
     owner = node_at(remedies, list->args[0]);
     if (is_variable(owner, STR("node")))
         return true;
-    if (!is_call(owner, "domain") || !is_variable(node_at(remedies, owner->args[0]), STR("node")) ||
+    if (!node_is_call(owner, "domain") ||
+        !is_variable(node_at(remedies, owner->args[0]), STR("node")) ||
         node_at(remedies, owner->args[1])->op != OP_CONSTANT)
         return false;
     ret->key = cel_str(node_at(remedies, owner->args[1])->constant);
@@ -154,11 +151,11 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
 static bool is_room(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list;
 
-    if (!is_call(node, "sum") || node->n_args != 1)
+    if (!node_is_call(node, "sum") || node->n_args != 1)
         return false;
     list = node_at(remedies, node->args[0]);
     *ret = (RemedyFact){.kind = FACT_ROOM, .object = node->args[0]};
-    return list->op == OP_MAP_LIST && is_call(node_at(remedies, list->args[0]), "domains");
+    return list->op == OP_MAP_LIST && node_is_call(node_at(remedies, list->args[0]), "domains");
 }
 
 static bool recognise(const Remedies *remedies, const RemedyFilter *filter_facts, uint32_t number,
@@ -200,8 +197,7 @@ static uint32_t add_fact(RemedyFilter *filter_facts, const RemedyFact *fact) {
     return (uint32_t)filter_facts->n_facts++;
 }
 
-static void collect(Remedies *remedies, uint32_t number, void *context) {
-    RemedyFilter *filter_facts = context;
+static void collect(const Remedies *remedies, uint32_t number, RemedyFilter *filter_facts) {
     ReadMode mode;
     RemedyFact fact;
     uint32_t at;
@@ -261,29 +257,23 @@ static bool hangs_together(const RemedyFact *a, const RemedyFact *b) {
     return b->kind != FACT_ALLOCATABLE;
 }
 
-typedef struct FactUsers {
-    const RemedyFilter *filter_facts;
-    RemedyFact *fact;
-} FactUsers;
-
 static bool is_whole(const RemedyFact *fact, uint32_t number) {
     if (fact->kind == FACT_PODS)
         return number == fact->object || number == fact->counted;
     return fact->kind != FACT_NOW && number == fact->object;
 }
 
-/* Finds reads of the whole that the fact is a part of. */
-static void find_other_users(Remedies *remedies, uint32_t number, void *context) {
+/* Whether node @number reads the whole that the fact is a part of. */
+static void find_other_user(
+    const Remedies *remedies, const RemedyFilter *filter_facts, uint32_t number, RemedyFact *fact) {
     const CelGraphNode *node = node_at(remedies, number);
-    const FactUsers *users = context;
-    RemedyFact *fact = users->fact;
 
     for (uint32_t k = 0; k < node->n_args; k++) {
         const CelGraphNode *arg = node_at(remedies, node->args[k]);
         bool is_record = arg->type->kind == CEL_T_RECORD && !arg->levels;
         bool is_pod = fact->kind >= FACT_POD_LABEL;
 
-        if (is_whole(fact, node->args[k]) && !remedy_filter_read(users->filter_facts, number) &&
+        if (is_whole(fact, node->args[k]) && !remedy_filter_read(filter_facts, number) &&
             !is_field_op(node->op) && !(fact->kind == FACT_PODS && number == fact->counted))
             fact->is_fixed = true;
         if (is_record && fact->kind != FACT_PODS && fact->kind != FACT_NOW &&
@@ -296,21 +286,19 @@ static void find_other_users(Remedies *remedies, uint32_t number, void *context)
         fact->is_fixed = true;
 }
 
-/* Facts of a node are included in totals of the cluster. */
-static bool is_counted(const RemedyFilter *filter_facts, const Remedies *remedies, FactKind kind) {
-    return kind < FACT_METRIC &&
-           (node_at(remedies, filter_facts->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER));
-}
+/* @n_below: nodes of the walk. */
+static void fix_facts(const Remedies *remedies, size_t n_below, RemedyFilter *filter_facts) {
+    /* Facts of a node are included in totals of the cluster. */
+    bool reads_cluster = node_at(remedies, filter_facts->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER);
 
-static void fix_facts(Remedies *remedies, RemedyFilter *filter_facts) {
     for (size_t i = 0; i < filter_facts->n_facts; i++) {
         RemedyFact *fact = &filter_facts->facts[i];
-        FactUsers users = {filter_facts, fact};
 
-        fact->is_fixed = is_counted(filter_facts, remedies, fact->kind);
+        fact->is_fixed = reads_cluster && fact->kind < FACT_METRIC;
         for (size_t j = 0; j < filter_facts->n_facts; j++)
             fact->is_fixed |= j != i && hangs_together(fact, &filter_facts->facts[j]);
-        remedies_walk(remedies, filter_facts->root, find_other_users, &users);
+        for (size_t j = 0; j < n_below; j++)
+            find_other_user(remedies, filter_facts, remedies->below[j], fact);
     }
 }
 
@@ -340,14 +328,17 @@ static int make_code(Remedies *remedies, const RemedyFilter *filter_facts, uint3
 
 int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **ret) {
     RemedyFilter *filter_facts = ARENA_NEW(remedies->arena, RemedyFilter);
+    size_t n_below;
     int r = 0;
 
     if (!filter_facts)
         return -ENOMEM;
     filter_facts->root = filter->test.node;
     filter_facts->is_of_pool = filter->kind == &kind_pool_headroom;
-    remedies_walk(remedies, filter_facts->root, collect, filter_facts);
-    fix_facts(remedies, filter_facts);
+    n_below = remedies_walk(remedies, filter_facts->root);
+    for (size_t i = 0; i < n_below; i++)
+        collect(remedies, remedies->below[i], filter_facts);
+    fix_facts(remedies, n_below, filter_facts);
     for (size_t i = 0; r == 0 && !filter_facts->is_too_much && i < filter_facts->n_reads; i++)
         r = make_code(
             remedies, NULL, filter_facts->reads[i].node, CEL_NO_NODE, &filter_facts->reads[i].code);

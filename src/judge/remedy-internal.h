@@ -1,6 +1,7 @@
 #pragma once
 
-/* Shared by remedy*.c. */
+/* Shared by remedy*.c: remedy.c searches, remedy-fact.c finds and sets facts, remedy-solve.c and
+ * remedy-order.c change them so that a comparison holds, remedy-text.c describes changes. */
 
 #include "cel/code.h"
 #include "judge/judge-internal.h"
@@ -87,7 +88,7 @@ struct Remedies {
     Arena *arena;
     uint32_t *cuts;         /* by node of the graph; CEL_NO_SLOT but while code is made */
     uint8_t *marks;         /* by node: seen in this walk */
-    uint32_t *stack;        /* of a walk: each node once at most */
+    uint32_t *below;        /* nodes of the last walk */
     RemedyFilter **filters; /* by number of the filter; NULL: not analyzed yet */
 };
 
@@ -115,23 +116,23 @@ typedef struct RemedyAttempt {
     int error; /* -ENOMEM */
 } RemedyAttempt;
 
-/* --- remedy-fact.c */
-
 /* Finds the facts below the filter's root. 0 or -ENOMEM. */
 int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **ret);
 
 /* The read that node @node is; NULL: none. */
 const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t node);
 
-/* Calls @see for every node below @root, itself included, once each. */
-void remedies_walk(Remedies *remedies, uint32_t root,
-    void (*see)(Remedies *remedies, uint32_t node, void *context), void *context);
+/* Every node below @root, itself included, once each, into remedies->below; how many. */
+size_t remedies_walk(Remedies *remedies, uint32_t root);
 
 /* The value of the fact, after the changes or before; absent: it is not there, or not read. */
 CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact, bool is_before);
 
 /* Sets it, in all its reads. */
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
+
+/* Whether @node is a call of the function @name. */
+bool node_is_call(const CelGraphNode *node, const char *name);
 
 /* An amount of a resource; and which, by the key of the map. */
 bool fact_is_amount(FactKind kind);
@@ -146,8 +147,6 @@ CelValue attempt_value(RemedyAttempt *attempt, uint32_t node);
 /* The same for the body of a loop, whose variable is the graph's node @local, with that variable
  * being @element. */
 CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, CelValue element);
-
-/* --- remedy-solve.c */
 
 /* Changes a fact so that @atom is @want. False, with nothing changed: no way was found. */
 bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want);
@@ -188,8 +187,6 @@ static inline ReadValues *attempt_read_values(const RemedyAttempt *attempt) {
 static inline const CelGraphNode *attempt_node(const RemedyAttempt *attempt, uint32_t number) {
     return cel_graph_node(attempt->remedies->graph, number);
 }
-
-/* --- remedy-text.c */
 
 /* Texts are in the attempt's arena; empty when out of memory. */
 Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change);

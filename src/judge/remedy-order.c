@@ -1,8 +1,6 @@
-/*
- * < and >: how far a number must move for the result of a comparison to change. Both sides are
- * taken as linear, which gives the place to search; around it one unit after the other is tried, so
- * the least change is found.
- */
+/* Solves < and >: how far a number must change for the result to change. Both sides are assumed to
+ * be linear, which gives the place to search; the values around it are tried one unit after the
+ * other, to find the smallest change. */
 
 #include <float.h>
 #include <math.h>
@@ -32,36 +30,18 @@ static Relation relation_of(const CelGraphNode *node) {
 
     if (of_op[node->op])
         return of_op[node->op] - 1;
-    if ((node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1)
-        for (size_t i = 0; i < ELEMENTS_OF(calls); i++)
-            if (str_is(node->overloads[0]->name, calls[i]))
-                return (Relation)i;
+    for (size_t i = 0; i < ELEMENTS_OF(calls); i++)
+        if (node_is_call(node, calls[i]))
+            return (Relation)i;
     return NO_ORDER;
 }
 
-static Relation negate(Relation relation) {
-    static const Relation other[] = {MORE_OR_SAME, MORE, LESS_OR_SAME, LESS};
-
-    return other[relation];
-}
-
-static Relation mirror(Relation relation) {
-    static const Relation other[] = {MORE, MORE_OR_SAME, LESS, LESS_OR_SAME};
-
-    return other[relation];
-}
+static const Relation negated[] = {MORE_OR_SAME, MORE, LESS_OR_SAME, LESS};
+static const Relation mirrored[] = {MORE, MORE_OR_SAME, LESS, LESS_OR_SAME};
 
 static bool as_number(CelValue v, double *ret) {
-    switch (v.kind) {
-    case CEL_INT:
-        *ret = (double)v.i;
-        return true;
-    case CEL_DOUBLE:
-        *ret = v.d;
-        return isfinite(v.d);
-    default:
-        return false;
-    }
+    *ret = v.kind == CEL_INT ? (double)v.i : v.d;
+    return v.kind == CEL_INT || (v.kind == CEL_DOUBLE && isfinite(v.d));
 }
 
 /* How far the left side is above the right one. */
@@ -86,20 +66,10 @@ static bool distance(RemedyAttempt *attempt, const CelGraphNode *node, double *r
 
 /* The unit in which a fact is changed; 0: it has none. */
 static double step_of(const RemedyFact *fact) {
-    switch (fact->kind) {
-    case FACT_FREE:
-    case FACT_REQUESTED:
-    case FACT_ALLOCATABLE:
-    case FACT_POD_REQUEST:
-        return str_is(fact->key, "cpu") ? 0.001 : 1;
-    case FACT_PODS:
-    case FACT_ROOM:
-    case FACT_POD_PRIORITY:
-    case FACT_NOW:
-        return 1;
-    default:
-        return 0;
-    }
+    if (fact_is_amount(fact->kind) && str_is(fact->key, "cpu"))
+        return 0.001;
+    return fact_is_amount(fact->kind) || fact->kind == FACT_PODS || fact->kind == FACT_ROOM ||
+           fact->kind == FACT_POD_PRIORITY || fact->kind == FACT_NOW;
 }
 
 /* The fact, @n units away from @from. */
@@ -196,9 +166,7 @@ static bool solve_text(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_
     RemedySide side;
     Str text;
 
-    if ((node->op != OP_CALL && node->op != OP_CALL_CHECKED) || node->n_args != 1 ||
-        node->n_overloads != 1 ||
-        !(str_is(node->overloads[0]->name, "int") || str_is(node->overloads[0]->name, "double")) ||
+    if (!(node_is_call(node, "int") || node_is_call(node, "double")) || node->n_args != 1 ||
         !attempt_side(attempt, node->args[0], &side) || fabs(v) > NUMBER_MAX)
         return false;
     number = relation == LESS_OR_SAME ? floor(number) : ceil(number);
@@ -231,11 +199,11 @@ static bool solve_sides(RemedyAttempt *attempt, uint32_t atom, bool want, Relati
     const CelGraphNode *node = attempt_node(attempt, atom);
 
     for (int k = 0; k < 2; k++) {
-        Relation needed = k == 0 ? relation : mirror(relation);
+        Relation needed = k == 0 ? relation : mirrored[relation];
         double v;
 
         if (!want)
-            needed = negate(needed);
+            needed = negated[needed];
         if (!as_number(attempt_value(attempt, node->args[1 - k]), &v))
             continue;
         if (solve_text(attempt, atom, want, node->args[k], needed, v) ||

@@ -1,7 +1,5 @@
-/*
- * One comparison: which fact on one of its sides, changed to which value, makes it true (or false).
- * Every change is checked by evaluating the comparison again. < and > are in remedy-order.c.
- */
+/* Solves one comparison: which fact on one side, changed to which value, makes it true (or false).
+ * Every change is checked by evaluating the comparison again. < and > are in remedy-order.c. */
 
 #include "judge/remedy-internal.h"
 
@@ -11,12 +9,6 @@ bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want) {
     CelValue v = attempt_value(attempt, node);
 
     return v.kind == CEL_BOOL && v.boolean == want;
-}
-
-/* --- making a change ---------------------------------------------------------------------- */
-
-static bool is_order(const char *relation) {
-    return relation[0] == '<' || relation[0] == '>';
 }
 
 /* The change of the fact that is there already; NULL: none. */
@@ -32,7 +24,7 @@ bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyC
     ReadValues before = *attempt_read_values(attempt);
 
     if (old && !old->is_any &&
-        !(is_order(old->relation) && strcmp(old->relation, change->relation) == 0))
+        !(strchr("<>", old->relation[0]) && strcmp(old->relation, change->relation) == 0))
         return false;
     if (!old && attempt->n_changes == REMEDIES_MAX)
         return false;
@@ -46,8 +38,6 @@ bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyC
     *attempt_read_values(attempt) = before;
     return false;
 }
-
-/* --- sides -------------------------------------------------------------------------------- */
 
 bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret) {
     const CelGraphNode *node = attempt_node(attempt, number);
@@ -73,27 +63,18 @@ bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret
     return !attempt->filter_facts->facts[read->fact].is_fixed;
 }
 
-typedef struct FactsRead {
-    const RemedyFilter *filter_facts;
-    uint32_t bits;
-} FactsRead;
-
-static void note_read(Remedies *remedies, uint32_t node, void *context) {
-    FactsRead *reads = context;
-    const RemedyRead *read = remedy_filter_read(reads->filter_facts, node);
-
-    if (read)
-        reads->bits |= 1u << read->fact;
-}
-
 uint32_t attempt_reads(const RemedyAttempt *attempt, uint32_t node) {
-    FactsRead reads = {.filter_facts = attempt->filter_facts};
+    size_t n = remedies_walk(attempt->remedies, node);
+    uint32_t bits = 0;
 
-    remedies_walk(attempt->remedies, node, note_read, &reads);
-    return reads.bits;
+    for (size_t i = 0; i < n; i++) {
+        const RemedyRead *read =
+            remedy_filter_read(attempt->filter_facts, attempt->remedies->below[i]);
+
+        bits |= read ? 1u << read->fact : 0;
+    }
+    return bits;
 }
-
-/* --- equal, not equal, in a list ---------------------------------------------------------- */
 
 static bool is_plain(CelValue v) {
     return v.kind == CEL_STRING || v.kind == CEL_BOOL || v.kind == CEL_INT || v.kind == CEL_DOUBLE;
@@ -180,8 +161,6 @@ static bool solve_in_set(RemedyAttempt *attempt, uint32_t atom, bool want) {
     return false;
 }
 
-/* --- there or not, true or not ------------------------------------------------------------ */
-
 static bool solve_read(RemedyAttempt *attempt, uint32_t atom, const RemedyRead *read, bool want) {
     const RemedyFact *fact = &attempt->filter_facts->facts[read->fact];
     RemedyChange change = {.fact = read->fact, .bound = cel_absent()};
@@ -201,28 +180,24 @@ static bool solve_read(RemedyAttempt *attempt, uint32_t atom, const RemedyRead *
     return attempt_try(attempt, atom, want, &change);
 }
 
-/* --- taints ------------------------------------------------------------------------------- */
+/* The variable of a loop, as its body reads it; CEL_NO_NODE: it does not. */
+static uint32_t find_local(const RemedyAttempt *attempt, const CelGraphNode *loop) {
+    size_t n = remedies_walk(attempt->remedies, loop->args[1]);
 
-/* The variable of a loop, as its body reads it. */
-typedef struct FindLocal {
-    uint32_t immediate, found;
-} FindLocal;
+    for (size_t i = 0; i < n; i++) {
+        const CelGraphNode *node = attempt_node(attempt, attempt->remedies->below[i]);
 
-static void find_local(Remedies *remedies, uint32_t number, void *context) {
-    const CelGraphNode *node = cel_graph_node(remedies->graph, number);
-    FindLocal *find = context;
-
-    if (node->op == OP_LOCAL && node->immediate == find->immediate)
-        find->found = number;
+        if (node->op == OP_LOCAL && node->immediate == 2 * (loop->immediate & CEL_LOOP_LEVEL))
+            return attempt->remedies->below[i];
+    }
+    return CEL_NO_NODE;
 }
 
 /* pod.tolerates(t), or pod.tolerates(t.text). */
 static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body, uint32_t local) {
     const CelGraphNode *taint;
 
-    if ((body->op != OP_CALL && body->op != OP_CALL_CHECKED) || body->n_overloads != 1 ||
-        !str_is(body->overloads[0]->name, "tolerates") ||
-        attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
+    if (!node_is_call(body, "tolerates") || attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
         return false;
     taint = attempt_node(attempt, body->args[1]);
     return body->args[1] == local || (taint->op == OP_FIELD && taint->args[0] == local);
@@ -305,20 +280,18 @@ static bool solve_removal(RemedyAttempt *attempt, uint32_t atom, bool want, uint
 static bool solve_taints(RemedyAttempt *attempt, uint32_t atom, bool want) {
     const CelGraphNode *loop = attempt_node(attempt, atom);
     const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
-    FindLocal find = {2 * (loop->immediate & CEL_LOOP_LEVEL), CEL_NO_NODE};
+    uint32_t local;
 
     if (!read || attempt->filter_facts->facts[read->fact].kind != FACT_TAINTS ||
         loop->n_args != 2 || (loop->op == OP_ALL) != want)
         return false;
-    remedies_walk(attempt->remedies, loop->args[1], find_local, &find);
-    if (find.found == CEL_NO_NODE)
+    local = find_local(attempt, loop);
+    if (local == CEL_NO_NODE)
         return false;
-    if (is_tolerance(attempt, attempt_node(attempt, loop->args[1]), find.found))
+    if (is_tolerance(attempt, attempt_node(attempt, loop->args[1]), local))
         return solve_tolerations(attempt, atom);
-    return solve_removal(attempt, atom, want, find.found);
+    return solve_removal(attempt, atom, want, local);
 }
-
-/* --- all ---------------------------------------------------------------------------------- */
 
 bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want) {
     const CelGraphNode *node = attempt_node(attempt, atom);

@@ -1,4 +1,4 @@
-/* Describes a change for people ("500m more cpu free on the node"), and as a term of the
+/* Describes a change for users ("500m more cpu free on the node"), and as a term of the
  * expression. */
 
 #include <math.h>
@@ -36,8 +36,6 @@ static Str describe_subject(const RemedyAttempt *attempt, const RemedyFact *fact
     return take(attempt, &out);
 }
 
-/* --- entries of maps ---------------------------------------------------------------------- */
-
 static void print_values(CelValue list, Buf *out) {
     for (uint32_t i = 0; i < list.list->n && i < VALUES_TOLD; i++) {
         buf_append(out, i ? STR(", ") : STR_NULL);
@@ -67,8 +65,6 @@ static void print_condition(
     }
     buf_append(out, fact->kind >= FACT_POD_LABEL ? STR(" on the pod") : STR(" on the node"));
 }
-
-/* --- amounts ------------------------------------------------------------------------------ */
 
 /* In units of the table. */
 static int64_t units_of(const RemedyFact *fact, CelValue v) {
@@ -128,8 +124,6 @@ static void print_change_of_amount(
                                                        : STR("free on the node"));
     print_whole(attempt, fact, change, out);
 }
-
-/* --- the others --------------------------------------------------------------------------- */
 
 static void print_taint(const Taint *taint, Buf *out) {
     buf_append(out, taint->key);

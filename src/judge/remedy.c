@@ -83,8 +83,6 @@ static bool solve_all(RemedyAttempt *attempt) {
     return false;
 }
 
-/* --- attempts ----------------------------------------------------------------------------- */
-
 static void attempt_begin(RemedyAttempt *attempt) {
     const Judge *judge = attempt->remedies->judge;
     const Program *program = judge->input.program;
@@ -131,8 +129,6 @@ static unsigned find_best(RemedyAttempt *attempt, RemedyAttempt *best) {
     return least;
 }
 
-/* --- the contract ------------------------------------------------------------------------- */
-
 int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
     Remedies *remedies = ARENA_NEW(arena, Remedies);
     const Program *program = judge->input.program;
@@ -146,10 +142,10 @@ int remedies_new(Judge *judge, Arena *arena, Remedies **ret) {
         .arena = arena,
         .cuts = ARENA_RAW(arena, uint32_t, n),
         .marks = ARENA_ARRAY(arena, uint8_t, n),
-        .stack = ARENA_RAW(arena, uint32_t, n),
+        .below = ARENA_RAW(arena, uint32_t, n),
         .filters = ARENA_ARRAY(arena, RemedyFilter *, program->n_filters),
     };
-    if (!remedies->cuts || !remedies->marks || !remedies->stack || !remedies->filters)
+    if (!remedies->cuts || !remedies->marks || !remedies->below || !remedies->filters)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         remedies->cuts[i] = CEL_NO_SLOT;

@@ -15,7 +15,7 @@ static bool score_applies(const Judge *judge, const Score *score) {
 /* The values of a score rule over a batch. */
 typedef struct ScoreColumn {
     const double *values;
-    const uint8_t *states; /* NULL: all fine */
+    const uint8_t *states; /* NULL: all fine, as usual */
 } ScoreColumn;
 
 /* Reads the column of a score rule; into @room if it has ints, its states into @states if a metric
@@ -27,7 +27,9 @@ static int fetch_score(
 
     if (r != 0)
         return r;
-    *ret = (ScoreColumn){.values = room, .states = column->states};
+    *ret = (ScoreColumn){.values = room};
+    if (column->states && memchr(column->states, COLUMN_ERROR, n))
+        ret->states = column->states;
     r = missing_mark(judge, score->missing_root, n, states, &ret->states);
     if (r != 0)
         return r;
@@ -54,21 +56,22 @@ static void settle(const Score *score, const uint8_t *states, size_t n, double *
                                                        : settled(values[i], score->on_error);
 }
 
-WIDE_LOOPS static void add_column(
-    const ScoreColumn *column, size_t n, double on_error, double share, double *restrict totals) {
-    const double *restrict values = column->values;
-    const uint8_t *restrict states = column->states;
+/* share * settled(value, on_error), with an instruction for each step. Rounding keeps the order of
+ * numbers, so the smaller of two products is the product of the smaller. */
+static inline double settled_share(double value, double on_error, double share) {
+    double least = (value > 0 ? value : 0) * share, most = 100 * share;
 
-    if (!states) {
-        for (size_t i = 0; i < n; i++)
-            totals[i] += share * settled(values[i], on_error);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        double value = settled(values[i], on_error);
+    least = least < most ? least : most;
+    return value == value ? least : on_error * share;
+}
 
-        totals[i] += share * (states[i] == COLUMN_ERROR ? on_error : value);
-    }
+/* Adds to @totals, or with @is_first sets them. */
+WIDE_LOOPS static void add_values(const double *restrict values, size_t n, double on_error,
+    double share, bool is_first, double *restrict totals) {
+    for (size_t i = 0; is_first && i < n; i++)
+        totals[i] = settled_share(values[i], on_error, share);
+    for (size_t i = 0; !is_first && i < n; i++)
+        totals[i] += settled_share(values[i], on_error, share);
 }
 
 /* RawScores values of a rule that is normalised, by the order's rows. */
@@ -103,21 +106,9 @@ static int keep_raw(Judge *judge, ScoreBatch *batch, const Score *score, size_t 
     return 0;
 }
 
-/* Replaces JUDGE_STATE_MISSING by onMissing, in the batch's own arrays. */
-static void settle_missing(ScoreBatch *batch, double on_missing, size_t n, ScoreColumn *column) {
-    if (column->states != batch->states)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        bool is_missing = batch->states[i] == JUDGE_STATE_MISSING;
-
-        batch->values[i] = is_missing ? on_missing : column->values[i];
-        batch->states[i] = is_missing ? COLUMN_OK : batch->states[i];
-    }
-    column->values = batch->values;
-}
-
 static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) {
     const Program *program = judge->input.program;
+    bool is_first = true;
 
     for (size_t i = 0; i < program->n_scores; i++) {
         const Score *score = program->scores[i];
@@ -130,20 +121,27 @@ static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) 
         r = fetch_score(judge, score, n, batch->values, batch->states, &column);
         if (r != 0)
             return r;
-        r = order_count(judge, &batch->order, begin, column.states, n,
+        order_count(judge, &batch->order, begin, column.states, n,
             (FailureCounts){.n_rules = program->n_scores,
                 .rule = score->number,
                 .errors = &judge->notes.score_errors,
                 .missing = column.states == batch->states ? &judge->notes.score_missing : NULL});
-        if (r == 0 && score->normalize != NORMALIZE_NONE)
+        if (score->normalize != NORMALIZE_NONE) {
             r = keep_raw(judge, batch, score, begin, &column, n);
-        if (r < 0)
-            return r;
-        if (score->normalize != NORMALIZE_NONE)
+            if (r < 0)
+                return r;
             continue;
-        settle_missing(batch, score->on_missing, n, &column);
-        add_column(&column, n, score->on_error, share, batch->totals + begin);
+        }
+        if (column.states) {
+            memmove(batch->values, column.values, n * sizeof(double));
+            settle(score, column.states, n, batch->values);
+            column.values = batch->values;
+        }
+        add_values(column.values, n, score->on_error, share, is_first, batch->totals + begin);
+        is_first = false;
     }
+    if (is_first) /* all are normalized */
+        memset(batch->totals + begin, 0, n * sizeof(double));
     return 0;
 }
 
@@ -213,13 +211,17 @@ static int score_batch_init(Judge *judge, const uint32_t *rows, size_t n, ScoreB
     for (size_t i = 0; i < program->n_scores; i++)
         if (score_applies(judge, program->scores[i]))
             ret->weights += program->scores[i]->weight;
-    ret->totals = ARENA_ARRAY(arena, double, ret->order.n + 1);
+    ret->totals = ARENA_RAW(arena, double, ret->order.n + 1);
     ret->raws = ARENA_ARRAY(arena, RawScores, program->n_scores);
-    return ret->totals && ret->raws ? 0 : -ENOMEM;
+    if (!ret->totals || !ret->raws)
+        return -ENOMEM;
+    ret->totals[ret->order.n] = 0;
+    return 0;
 }
 
 /* The unknown node's total is after the last. */
-static void hand_out(const ScoreBatch *batch, double *ret) {
+static void hand_out(const ScoreBatch *batch, double *restrict ret) {
+    UNROLLED
     for (size_t i = 0; i < batch->order.n_candidates; i++)
         ret[i] = batch->totals[order_place(&batch->order, i)];
 }
@@ -239,11 +241,13 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
     for (size_t begin = 0; begin < batch->order.n && r == 0; begin += n) {
         n = order_begin(judge, &batch->order, begin);
         r = score_batch(judge, batch, begin, n);
-        if (r == PLAN_DEADLINE_PASSED) /* these rows score 0 */
+        if (r == PLAN_DEADLINE_PASSED) {
+            memset(batch->totals + begin, 0, (batch->order.n - begin) * sizeof(double));
             order_note_late(judge, &batch->order, begin);
+        }
     }
-    if (r < 0)
-        return r;
+    if (r < 0 || judge->lacks_memory)
+        return -ENOMEM;
     hand_out(batch, ret);
     if (r == PLAN_DEADLINE_PASSED)
         return 0;
@@ -253,8 +257,6 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
 int judge_scores(Judge *judge, double *ret_scores) {
     return score_rows(judge, judge->input.rows, judge->input.n, ret_scores);
 }
-
-/* --- one rule, for explanations ------------------------------------------------------------ */
 
 int judge_score_values(
     Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states, double *ret_values) {

@@ -23,7 +23,7 @@ static void begin(BudgetFixture *fixture) {
     fixture->budget = (FactsBudget){.work_max = UINT64_MAX, .bytes_max = SIZE_MAX};
 }
 
-static void build(BudgetFixture *fixture, const KnownFacts *known, NodeFacts *ret) {
+static void build(BudgetFixture *fixture, const NodeSet *known, NodeFacts *ret) {
     assert_int_equal(
         facts_build(fixture->judge.scene.program, fixture->judge.table,
             &(FactsOptions){.known = known, .budget = &fixture->budget, .is_counted = true},
@@ -84,13 +84,13 @@ static void test_work_is_the_same_each_time(void **state) {
 static void test_memory_counts_shared_chunks(void **state) {
     BudgetFixture fixture;
     NodeFacts facts, again;
-    KnownFacts known;
+    NodeSet known;
     size_t bytes;
 
     begin(&fixture);
     build(&fixture, NULL, &facts);
     bytes = fixture.budget.cost.bytes;
-    known = (KnownFacts){.table = fixture.judge.table, .facts = &facts};
+    known = (NodeSet){.table = fixture.judge.table, .facts = &facts};
     build(&fixture, &known, &again);
     assert_int_equal(fixture.budget.cost.work, 0);
     assert_int_equal(fixture.budget.cost.bytes, bytes);

@@ -268,7 +268,7 @@ static PodChange choose_change(Rng *rng, const NodeTable *table) {
 /* Adds or removes a few pods: the facts are updated from the previous ones. */
 static void change(Rng *rng, Round *round) {
     Arena *arena = round->scene.arena;
-    KnownFacts known = {.table = round->table, .facts = ARENA_NEW(arena, NodeFacts)};
+    NodeSet known = {.table = round->table, .facts = ARENA_NEW(arena, NodeFacts)};
     KnownLoads known_loads = {.table = round->table, .loads = round->table->loads};
     NodeTable *changed = ARENA_NEW(arena, NodeTable);
     Loads *loads = ARENA_NEW(arena, Loads);

@@ -94,12 +94,11 @@ static int note_filter(Judge *judge, VerdictBatch *batch, size_t begin, size_t n
     const uint8_t *own = states;
     int r = missing_mark(judge, filter->missing_root, n, batch->states, &states);
 
-    if (states != own)
-        counts.missing = &judge->notes.filter_missing;
-    if (r == 0)
-        r = order_count(judge, &batch->order, begin, states, n, counts);
     if (r != 0)
         return r;
+    if (states != own)
+        counts.missing = &judge->notes.filter_missing;
+    order_count(judge, &batch->order, begin, states, n, counts);
     if (states != own)
         settle_missing(filter->on_missing == FALLBACK_ALLOW, n, batch->states);
     note_states(
@@ -180,35 +179,30 @@ WIDE_LOOPS static FailedCounts count_bits(
     return counts;
 }
 
-static int count_failed(Judge *judge, const uint64_t *candidates, size_t filter) {
-    FailedCounts counts = count_bits(judge->input.facts, candidates, filter);
-    size_t n_rules = judge->input.program->n_filters;
-    int r = count_add(judge, &judge->notes.filter_errors, n_rules, filter, counts.errors);
-
-    if (r == 0)
-        r = count_add(judge, &judge->notes.filter_missing, n_rules, filter, counts.missing);
-    return r;
-}
-
 /* Rules that read the node alone may have failed, too; usually none has. */
-static int note_known_errors(Judge *judge, const VerdictBatch *batch) {
+static void note_known_errors(Judge *judge, const VerdictBatch *batch) {
     const Program *program = judge->input.program;
+    size_t n = program->n_filters;
     uint64_t *candidates;
-    int r = 0;
 
     if (!have_failed(judge->input.facts))
-        return 0;
+        return;
     candidates = order_mark_candidates(judge, &batch->order);
-    if (!candidates)
-        return -ENOMEM;
-    for (size_t i = 0; r == 0 && i < program->n_filters; i++)
-        if (program->filters[i]->is_known && filter_applies(judge, batch, program->filters[i]))
-            r = count_failed(judge, candidates, i);
-    return r;
+    judge->lacks_memory |= !candidates;
+    for (size_t i = 0; candidates && i < n; i++) {
+        FailedCounts counts;
+
+        if (!program->filters[i]->is_known || !filter_applies(judge, batch, program->filters[i]))
+            continue;
+        counts = count_bits(judge->input.facts, candidates, i);
+        count_add(judge, &judge->notes.filter_errors, n, i, counts.errors);
+        count_add(judge, &judge->notes.filter_missing, n, i, counts.missing);
+    }
 }
 
 /* The unknown node's verdict is after the last. */
-static void hand_out(const VerdictBatch *batch, uint16_t *ret) {
+static void hand_out(const VerdictBatch *batch, uint16_t *restrict ret) {
+    UNROLLED
     for (size_t i = 0; i < batch->order.n_candidates; i++)
         ret[i] = batch->verdicts[order_place(&batch->order, i)];
 }
@@ -224,7 +218,7 @@ static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
 }
 
 static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
-    VerdictBatch batch = {.observed = observed};
+    SCRATCH VerdictBatch batch;
     size_t n = 0;
     int r;
 
@@ -232,6 +226,7 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
         judge_late(judge, observed, ret);
         return 0;
     }
+    batch.observed = observed;
     r = order_find(judge, judge->input.rows, judge->input.n, &batch.order);
     if (r < 0)
         return r;
@@ -249,7 +244,8 @@ static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
     if (r < 0)
         return r;
     hand_out(&batch, ret);
-    return note_known_errors(judge, &batch);
+    note_known_errors(judge, &batch);
+    return judge->lacks_memory ? -ENOMEM : 0;
 }
 
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) {

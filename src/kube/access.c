@@ -438,20 +438,11 @@ int access_start_helper(const Access *access) {
 
 static int ask_plugin(
     Access *access, int64_t now_nsec, int64_t wall_sec, bool *ret_changed, char *error) {
-    const PluginRun run = {
-        .config = &access->config,
-        .now_nsec = now_nsec,
-        .wall_sec = wall_sec,
-        .is_rejected = access->is_rejected,
-    };
     char what[ACCESS_ERROR_MAX];
-    int r = plugin_refresh(&access->plugin, &run, ret_changed, what);
+    int r = plugin_refresh(&access->plugin, &access->config, now_nsec, wall_sec,
+        &access->is_rejected, ret_changed, what);
 
-    if (r < 0)
-        return message_fail(r, error, "%s: %s", access->origin, what);
-    if (r == PLUGIN_GAVE)
-        access->is_rejected = false;
-    return 0;
+    return r < 0 ? message_fail(r, error, "%s: %s", access->origin, what) : 0;
 }
 
 static void credentials_fill(const Access *access, Credentials *ret) {

@@ -12,8 +12,6 @@
 
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"
 
-/* --- events --- */
-
 bool event_read(Str document, WatchEvent *ret) {
     static const Str types[EVENT_UNKNOWN] = {
         [EVENT_ADDED] = STR("ADDED"),
@@ -44,8 +42,6 @@ bool event_read(Str document, WatchEvent *ret) {
     return json_error(&reader) == JSON_OK && !str_is_empty(type) &&
            str_has_prefix(ret->object, STR("{"));
 }
-
-/* --- statuses --- */
 
 /* The fields of a Status. */
 typedef struct StatusFields {
@@ -94,40 +90,25 @@ bool api_status_is_expired(const ApiStatus *status) {
            str_eq(status->reason, STR("Gone"));
 }
 
-/* --- objects --- */
+static void read_annotations(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {{JSON_NAME(INITIAL_EVENTS_END), JSON_FIELD_TEXT, 0}};
+    ObjectMeta *meta = target;
+    Str value = STR_NULL;
 
-static void read_annotations(JsonReader *reader, Arena *arena, ObjectMeta *meta) {
-    Str key, value = STR_NULL;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR(INITIAL_EVENTS_END)))
-            json_string(reader, arena, &value);
-        else
-            json_skip_fast(reader, NULL);
-    }
+    json_read_parts(reader, arena, fields, ELEMENTS_OF(fields), 0, &value);
     meta->ends_initial_events = str_eq(value, STR("true"));
 }
 
-static void read_meta(JsonReader *reader, Arena *arena, bool with_annotations, ObjectMeta *meta) {
-    Str key;
+#define WITH_ANNOTATIONS 1u
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &meta->name);
-        else if (json_key_is(reader, key, STR("namespace")))
-            json_string(reader, arena, &meta->namespace);
-        else if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &meta->uid);
-        else if (json_key_is(reader, key, STR("resourceVersion")))
-            json_string(reader, arena, &meta->version);
-        else if (with_annotations && json_key_is(reader, key, STR("annotations")))
-            read_annotations(reader, arena, meta);
-        else
-            json_skip_fast(reader, NULL);
-    }
-}
+static const JsonField meta_fields[] = {
+    {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(ObjectMeta, name)},
+    {JSON_NAME("namespace"), JSON_FIELD_TEXT, offsetof(ObjectMeta, namespace)},
+    {JSON_NAME("uid"), JSON_FIELD_TEXT, offsetof(ObjectMeta, uid)},
+    {JSON_NAME("resourceVersion"), JSON_FIELD_TEXT, offsetof(ObjectMeta, version)},
+    {JSON_NAME("annotations"), JSON_FIELD_CUSTOM, .read = read_annotations,
+        .part = WITH_ANNOTATIONS},
+};
 
 bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMeta *ret) {
     JsonReader reader;
@@ -138,14 +119,13 @@ bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMet
     json_object(&reader);
     while (json_key(&reader, &key)) {
         if (json_key_is(&reader, key, STR("metadata")))
-            read_meta(&reader, arena, with_annotations, ret);
+            json_read_parts(&reader, arena, meta_fields, ELEMENTS_OF(meta_fields),
+                with_annotations ? WITH_ANNOTATIONS : 0, ret);
         else
             json_skip_fast(&reader, NULL);
     }
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
 }
-
-/* --- lists --- */
 
 static void read_items(JsonReader *reader, Arena *arena, void *target) {
     ListPage *page = target;
@@ -169,8 +149,6 @@ bool list_page_read(Str text, Arena *arena, ListPage *ret) {
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version) &&
            (str_has_prefix(ret->items, STR("[")) || str_eq(ret->items, STR("null")));
 }
-
-/* --- writing --- */
 
 void pod_path(Buf *out, Str namespace, Str name) {
     buf_append(out, STR("/api/v1/namespaces/"));

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "base/calendar.h"
 #include "base/nsec.h"
 #include "base/url.h"
 #include "base/utf8.h"
@@ -18,8 +17,6 @@
 #define BODY_MAX_BYTES ((size_t)16 * 1024)
 #define PATCH_FORBIDDEN_SEC 60
 #define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* bytes of a note that are read */
-
-/* --- Events ------------------------------------------------------------------------------ */
 
 WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void)) {
     return write_queue_new(&(WriteQueueOptions){
@@ -48,14 +45,11 @@ static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
 static void write_regarding(JsonWriter *writer, const PodEvent *about) {
     bool is_pod = !str_is_empty(about->namespace);
 
-    json_member_object(writer, "regarding");
-    json_write_member(writer, STR("apiVersion"), is_pod ? STR("v1") : STR("berth.dev/v1alpha1"));
-    json_write_member(writer, STR("kind"), is_pod ? STR("Pod") : STR("PlacementPolicy"));
+    json_write(writer, "regarding: {apiVersion: %s, kind: %s", is_pod ? "v1" : "berth.dev/v1alpha1",
+        is_pod ? "Pod" : "PlacementPolicy");
     if (is_pod)
         json_write_member(writer, STR("namespace"), about->namespace);
-    json_write_member(writer, STR("name"), about->pod);
-    json_write_member(writer, STR("uid"), about->uid);
-    json_write_end_object(writer);
+    json_write(writer, "name: %.*s, uid: %.*s}", STR_FMT(about->pod), STR_FMT(about->uid));
 }
 
 /* It is cut last: a byte that is no UTF-8 becomes three. */
@@ -77,23 +71,16 @@ static void write_event(
     const PodEvent *about, const char *instance, uint64_t number, int64_t wall, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_write_member(&writer, STR("apiVersion"), STR("events.k8s.io/v1"));
-    json_write_member(&writer, STR("kind"), STR("Event"));
-    json_member_object(&writer, "metadata");
+    json_write(&writer, "{apiVersion: 'events.k8s.io/v1', kind: 'Event', metadata: {");
     write_name(&writer, about->pod, number);
-    json_write_member(&writer, STR("namespace"), namespace_of(about));
-    json_write_end_object(&writer);
+    json_write(&writer, "namespace: %.*s}", STR_FMT(namespace_of(about)));
     micro_time_write(&writer, STR("eventTime"), wall);
-    json_write_member(&writer, STR("type"), about->is_warning ? STR("Warning") : STR("Normal"));
-    json_write_member(&writer, STR("reason"), str_from_c(about->reason));
-    json_write_member(&writer, STR("action"), str_from_c(about->action));
+    json_write(&writer, "type: %s, reason: %s, action: %s",
+        about->is_warning ? "Warning" : "Normal", about->reason, about->action);
     write_note(&writer, about->note);
     write_regarding(&writer, about);
-    json_write_member(&writer, STR("reportingController"), STR(EVENT_CONTROLLER));
-    json_write_member(
-        &writer, STR("reportingInstance"), str_take(str_from_c(instance), EVENT_INSTANCE_MAX));
-    json_write_end_object(&writer);
+    json_write(&writer, "reportingController: %s, reportingInstance: %.*s}", EVENT_CONTROLLER,
+        STR_FMT(str_take(str_from_c(instance), EVENT_INSTANCE_MAX)));
 }
 
 bool event_queue_add(
@@ -113,8 +100,6 @@ bool event_queue_add(
     write_event(event, instance, number, wall_nsec, &body);
     return write_queue_add(queue, &path, &body);
 }
-
-/* --- patches ------------------------------------------------------------------------------- */
 
 static WriteQueue *new_patch_queue(WriteQueueOptions options) {
     options.method = "PATCH";
@@ -138,17 +123,15 @@ WriteQueue *patch_queue_new(const LeaseOptions *lease, unsigned n_calls) {
         .lease = *lease, .n_calls = n_calls, .forbidden_sec = PATCH_FORBIDDEN_SEC});
 }
 
-/* Neither the key nor the time needs an escape. */
 bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t wall_nsec) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
+    JsonWriter writer = JSON_WRITER(&body);
 
     if (!node_name_is_valid(node))
         return false;
     buf_append(&path, STR("/api/v1/nodes/"));
     url_escape(&path, node);
-    buf_printf(&body, "{\"metadata\":{\"annotations\":{\"%s\":\"", annotation);
-    calendar_print(wall_nsec / NSEC_PER_SEC, 0, &body);
-    buf_append(&body, STR("\"}}}"));
+    json_write(&writer, "{metadata: {annotations: {%s: %.0td}}}", annotation, wall_nsec);
     return write_queue_add(queue, &path, &body);
 }
 
@@ -162,13 +145,10 @@ void publish_path(const PublishChange *change, Buf *out) {
 /* "field": {"name": "value"}, or null. */
 static void write_field(
     JsonWriter *writer, const char *field, const PublishChange *change, const char *value) {
-    json_member_object(writer, field);
-    json_write_key(writer, change->name);
     if (change->n == PUBLISH_REMOVED)
-        json_write_null(writer);
+        json_write(writer, "%s: {%.*s: null}", field, STR_FMT(change->name));
     else
-        json_write_string(writer, str_from_c(value));
-    json_write_end_object(writer);
+        json_write(writer, "%s: {%.*s: %s}", field, STR_FMT(change->name), value);
 }
 
 void publish_body(const PublishChange *change, Buf *out) {
@@ -177,16 +157,14 @@ void publish_body(const PublishChange *change, Buf *out) {
     char n[32];
 
     (void)snprintf(n, sizeof(n), "%" PRId64, change->n);
-    json_write_object(&writer);
-    json_member_object(&writer, is_label ? "metadata" : "status");
+    json_write(&writer, "{%s: {", is_label ? "metadata" : "status");
     if (is_label) {
         write_field(&writer, "labels", change, "true");
     } else {
         write_field(&writer, "capacity", change, n);
         write_field(&writer, "allocatable", change, n);
     }
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}}");
 }
 
 bool publish_queue_add(WriteQueue *queue, const PublishChange *change) {
@@ -202,19 +180,12 @@ bool publish_queue_add(WriteQueue *queue, const PublishChange *change) {
 static void write_nomination(const Nomination *nomination, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_member_object(&writer, "metadata");
-    json_write_member(&writer, STR("uid"), nomination->uid);
-    if (!str_is_empty(nomination->resource_version))
-        json_write_member(&writer, STR("resourceVersion"), nomination->resource_version);
-    json_write_end_object(&writer);
-    json_member_object(&writer, "status");
+    json_write(&writer, "{metadata: {uid: %.*s, resourceVersion?: %.*s", STR_FMT(nomination->uid),
+        STR_FMT(nomination->resource_version));
     if (str_is_empty(nomination->node))
-        json_member_null(&writer, "nominatedNodeName");
+        json_write(&writer, "}, status: {nominatedNodeName: null}}");
     else
-        json_write_member(&writer, STR("nominatedNodeName"), nomination->node);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+        json_write(&writer, "}, status: {nominatedNodeName: %.*s}}", STR_FMT(nomination->node));
 }
 
 bool nomination_queue_add(WriteQueue *queue, const Nomination *nomination) {

@@ -15,12 +15,11 @@
 #define EVENT_NAME_MAX 200u     /* of the pod's name, in that of the Event */
 #define EVENT_WAITING_MAX 64u   /* Events that wait; more are dropped */
 #define EVENT_FORBIDDEN_SEC 60
-#define MARK_WAITING_MAX WRITE_QUEUE_WAITING_MAX
 
 typedef struct PodEvent {
     bool is_warning;
     const char *reason, *action; /* "NoNodePassed", "Filter": words for machines */
-    Str note;                    /* for people; cut at EVENT_NOTE_MAX, at a whole character */
+    Str note;                    /* for users; cut at EVENT_NOTE_MAX, at a whole character */
     Str namespace, pod, uid;     /* of the pod; without a namespace: of a PlacementPolicy */
 } PodEvent;
 

@@ -30,7 +30,7 @@ typedef struct Backoff {
 /* A number from @from to @to, both included. */
 int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to);
 
-/* Another try is needed: how long to wait from @now, in ns. @retry_after_sec is the server's
+/* Another try is needed: how long to wait from @now_nsec, in ns. @retry_after_sec is the server's
  * Retry-After, -1: none. */
 int64_t backoff_next(Backoff *backoff, int64_t now_nsec, int retry_after_sec);
 

@@ -89,7 +89,7 @@ static void finish_job(Binder *binder, BindJob *job, BindEnd end, const char *er
     binder->options.ended(binder->options.context, end);
 }
 
-/* Tells the job and its followers, and frees the entry, which is in no list. */
+/* Notifies the job and its followers, and frees the entry, which is in no list. */
 static void settle(Entry *entry, BindEnd end, const char *error) {
     Binder *binder = entry->binder;
     Entry *follower = entry->followers;

@@ -63,7 +63,6 @@ Binder *binder_new(const BinderOptions *options);
 
 /* Jobs that are left get done() with an error. Takes NULL. */
 Binder *binder_free(Binder *binder);
-DEFINE_CLEANUP(Binder *, binder_free)
 
 /* Takes @job, which may be done by the time this returns. */
 void binder_add(Binder *binder, BindJob *job);

@@ -32,8 +32,6 @@ typedef struct PodLocation {
     Str uid, node;
 } PodLocation;
 
-/* --- the end ------------------------------------------------------------------------- */
-
 /* The last thing that is done with @binding: it may be gone afterwards. */
 __attribute__((format(printf, 3, 4))) static void finish(
     Binding *binding, BindingOutcome outcome, const char *format, ...) {
@@ -67,8 +65,6 @@ static void finish_unbound(Binding *binding) {
 Str binding_found_on(const Binding *binding) {
     return str_from_c(binding->found_on);
 }
-
-/* --- reading the pod -------------------------------------------------------------------- */
 
 static bool read_location(Str text, Arena *arena, PodLocation *ret) {
     static const JsonField fields[] = {
@@ -112,12 +108,11 @@ static void read_later(Binding *binding, const char *why) {
 
 static void on_pod_read(Binding *binding, const CallResult *result) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
-    char why[BINDING_ERROR_MAX];
+    char why[64];
     PodLocation pod;
 
     if (result->outcome != CALL_DONE) {
-        (void)snprintf(why, sizeof(why), "%s", result->error);
-        read_later(binding, why);
+        read_later(binding, result->error);
     } else if (result->status == 404) {
         finish(binding, BINDING_FAILED, "the pod is gone");
     } else if (result->status != 200) {
@@ -132,8 +127,6 @@ static void on_pod_read(Binding *binding, const CallResult *result) {
         finish_unknown(binding, "the answer is no pod");
     }
 }
-
-/* --- the POST --------------------------------------------------------------------------- */
 
 static void explain_refusal(Binding *binding, unsigned code) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
@@ -178,8 +171,6 @@ static void on_posted(Binding *binding, const CallResult *result) {
         start_reading(binding);
 }
 
-/* --- calls -------------------------------------------------------------------------------- */
-
 /* Reading the pod does no harm at any time. */
 static bool may_send(void *context) {
     const Binding *binding = context;
@@ -202,25 +193,17 @@ static void write_body(const BindingOptions *options, Buf *out) {
     const Labels *annotations = &options->annotations;
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_write_member(&writer, STR("apiVersion"), STR("v1"));
-    json_write_member(&writer, STR("kind"), STR("Binding"));
-    json_member_object(&writer, "metadata");
-    json_write_member(&writer, STR("name"), options->name);
-    json_write_member(&writer, STR("namespace"), options->namespace);
-    json_write_member(&writer, STR("uid"), options->uid); /* the API server refuses another pod's */
+    /* The API server refuses the UID of another pod. */
+    json_write(&writer,
+        "{apiVersion: 'v1', kind: 'Binding', metadata: {name: %.*s, namespace: %.*s, uid: %.*s",
+        STR_FMT(options->name), STR_FMT(options->namespace), STR_FMT(options->uid));
     if (annotations->n > 0) {
         json_member_object(&writer, "annotations");
         for (size_t i = 0; i < annotations->n; i++)
             json_write_member(&writer, annotations->items[i].key, annotations->items[i].value);
         json_write_end_object(&writer);
     }
-    json_write_end_object(&writer);
-    json_member_object(&writer, "target");
-    json_write_member(&writer, STR("kind"), STR("Node"));
-    json_write_member(&writer, STR("name"), options->node);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}, target: {kind: 'Node', name: %.*s}}", STR_FMT(options->node));
 }
 
 /* False when out of memory. */

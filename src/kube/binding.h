@@ -52,7 +52,6 @@ typedef struct BindingOptions {
 /* Sends it, or reads the pod. NULL when out of memory. */
 Binding *binding_new(const BindingOptions *options);
 Binding *binding_free(Binding *binding); /* done() is not called any more. Takes NULL */
-DEFINE_CLEANUP(Binding *, binding_free)
 
 /* In done(): the other node that the pod was found on; empty: none. */
 Str binding_found_on(const Binding *binding);

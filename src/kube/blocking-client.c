@@ -32,29 +32,19 @@ static void take_end(void *context, const CallResult *result) {
         message_set(answer->error, BLOCKING_CLIENT_ERROR_MAX, "%s", result->error);
 }
 
-static size_t bytes_max(const BlockingRequest *request) {
-    return request->bytes_max > 0 ? request->bytes_max : BLOCKING_CLIENT_BYTES_MAX;
-}
-
-static int await(Client *client, const BlockingRequest *request, Answer *answer) {
-    bool has_body = !str_is_empty(request->body);
-    const CallOptions options = {
-        .method = request->method ? request->method : "GET",
-        .path = request->path,
-        .content_type = !has_body               ? NULL
-                        : request->content_type ? request->content_type
-                                                : "application/json",
-        .body = request->body,
-        .total_sec = request->sec > 0 ? request->sec : BLOCKING_CLIENT_SEC,
-        .bytes_max = bytes_max(request),
-        .accepts_401 = request->accepts_401,
-        .headers = request->headers,
-        .n_headers = request->n_headers,
-        .answer = &answer->body,
-    };
+static int await(Client *client, BlockingRequest request, Answer *answer) {
     const CallHandler handler = {.context = answer, .head = take_head, .done = take_end};
 
-    if (!client_call(client, &options, &handler))
+    request.method = request.method ?: "GET";
+    request.total_sec = request.total_sec ?: BLOCKING_CLIENT_SEC;
+    request.bytes_max = request.bytes_max ?: BLOCKING_CLIENT_BYTES_MAX;
+    if (str_is_empty(request.body))
+        request.content_type = NULL;
+    else if (!request.content_type)
+        request.content_type = "application/json";
+    answer->body = BUF_INIT(request.bytes_max);
+    request.answer = &answer->body;
+    if (!client_call(client, &request, &handler))
         return -ENOMEM;
     while (!answer->is_done) {
         int r = client_wait(client, 1000);
@@ -67,12 +57,12 @@ static int await(Client *client, const BlockingRequest *request, Answer *answer)
 
 int blocking_client_request_with(
     Client *client, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error) {
-    Answer answer = {.body = BUF_INIT(bytes_max(request)), .error = error};
+    Answer answer = {.error = error};
     int r;
 
     *ret = (BlockingReply){0};
     message_set(error, BLOCKING_CLIENT_ERROR_MAX, "out of memory for the reply");
-    r = await(client, request, &answer);
+    r = await(client, *request, &answer);
     if (r < 0 || buf_error(&answer.body) == -ENOMEM) {
         r = -ENOMEM;
     } else if (answer.outcome != CALL_DONE) {

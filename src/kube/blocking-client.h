@@ -14,17 +14,9 @@
 #define BLOCKING_CLIENT_BYTES_MAX ((size_t)16 * 1024 * 1024)
 #define BLOCKING_CLIENT_ERROR_MAX 1024u
 
-typedef struct BlockingRequest {
-    const char *method;       /* NULL: "GET" */
-    const char *path;         /* with the query; begins with '/' */
-    Str body;                 /* JSON; empty: none */
-    const char *content_type; /* of the body; NULL: "application/json" */
-    unsigned sec;             /* 0: BLOCKING_CLIENT_SEC */
-    size_t bytes_max;         /* of the answer; 0: BLOCKING_CLIENT_BYTES_MAX */
-    bool accepts_401;         /* it is an answer, too */
-    const Header *headers;    /* of this request, as in CallOptions */
-    size_t n_headers;
-} BlockingRequest;
+/* method NULL: "GET"; content_type of a body NULL: "application/json"; total_sec 0:
+ * BLOCKING_CLIENT_SEC; bytes_max 0: BLOCKING_CLIENT_BYTES_MAX. */
+typedef CallOptions BlockingRequest;
 
 typedef struct BlockingReply {
     unsigned status;  /* of HTTP */
@@ -42,5 +34,5 @@ int blocking_client_request(
 int blocking_client_request_with(
     Client *client, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error);
 
-/* Why @reply is no success, for a person: the message of its Status, else its number. */
+/* Why @reply is no success, for users: the message of its Status, else its number. */
 void blocking_client_explain(const BlockingReply *reply, Arena *arena, char *error);

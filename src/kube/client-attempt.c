@@ -1,7 +1,5 @@
-/*
- * One attempt of a call: a transfer of libcurl, its options, libcurl's callbacks before it connects
- * and sends, and the answer. Both head and data may end the call.
- */
+/* One attempt of a call: a libcurl transfer, its options, the callbacks before it connects and
+ * sends, the answer, and messages for errors. Handlers of head and data may end the call. */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +29,7 @@ static bool header_value(Str line, Str name, Str *ret) {
     return true;
 }
 
-/* The head of another answer starts: a final one after an interim one (1xx). */
+/* The head of an answer starts: of the first one, or after an interim one (1xx). */
 static void head_reset(Call *call) {
     call->status = 0;
     call->retry_after_sec = -1;
@@ -52,7 +50,7 @@ static int64_t date_read(Str value) {
     return date > 0 ? (int64_t)date : 0;
 }
 
-/* The request has no Accept-Encoding, and nothing here could decode one. */
+/* Rejects encodings: the request has no Accept-Encoding, and nothing here could decode one. */
 static void check_encoding(Call *call, Str value, Str plain) {
     if (!str_eq_nocase(value, plain) && value.len > 0)
         call_blame(call, CALL_BROKEN, "the answer is encoded (%.*s), which was not requested",
@@ -81,7 +79,7 @@ static void head_line(Call *call, Str line) {
     }
 }
 
-/* The empty line: the head of the answer is whole, unless it was an interim one (1xx). */
+/* After the empty line the head is complete, unless it was that of an interim answer (1xx). */
 static void head_end(Call *call) {
     long status = 0;
 
@@ -116,7 +114,7 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
         head_reset(call);
     else if (!call->has_head && str_is_empty(str_trim(line)))
         head_end(call);
-    else if (!call->has_head) /* else a trailer: nothing we need */
+    else if (!call->has_head) /* else a trailer, which is not used */
         head_line(call, line);
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : line.len;
 }
@@ -151,14 +149,14 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
 
 #define RECEIVE_SIZE (64L * 1024)
 
-/* Unacknowledged data is given up after the time in which keepalive finds a dead peer. */
+/* Connections with unacknowledged data end after the time in which keepalive finds a dead peer. */
 #define USER_TIMEOUT_MSEC                                                                          \
     (1000u * (CLIENT_KEEPALIVE_IDLE_SEC + CLIENT_KEEPALIVE_INTERVAL_SEC * CLIENT_KEEPALIVE_COUNT))
 
 /* --- libcurl's callbacks --- */
 
-/* Before the request goes out. libcurl sends it again when a connection that was kept ends without
- * an answer; a request that the server may have handled must not be handled twice. */
+/* Before the request is sent. libcurl sends it again when a kept connection ends without an answer;
+ * a request that the server may have handled must not be handled twice. */
 static int on_send(void *context, char *from, char *to, int from_port, int to_port) {
     Call *call = context;
 
@@ -329,7 +327,7 @@ void attempt_end(Call *call) {
 /* libcurl has one code for many causes, and texts that change with its version. Users need to know
  * what the server, the network or the configuration did. */
 
-/* No CA that berth knows has signed the server's certificate. @remedy: "" or more to say. */
+/* No CA that berth knows has signed the server's certificate. @remedy: a hint, or "". */
 static void explain_signer(Call *call, const char *remedy) {
     const char *origin = access_origin(call->client->access);
 
@@ -409,7 +407,7 @@ void client_explain(Call *call, CURLcode code) {
     /* Errors before a request went out are failures to connect. */
     CallOutcome outcome = call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN;
 
-    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl reports it so */
+    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl's words for this */
         words = "it closed the connection";
     switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -443,20 +441,20 @@ void client_explain(Call *call, CURLcode code) {
     case CURLE_UNSUPPORTED_PROTOCOL:
         call_blame(call, outcome, "its answer is not HTTP/1.1");
         break;
-    case CURLE_BAD_CONTENT_ENCODING: /* newer ones check Transfer-Encoding before we do */
+    case CURLE_BAD_CONTENT_ENCODING: /* newer libcurl checks Transfer-Encoding before us */
         call_blame(call, CALL_BROKEN, "the answer is encoded, which was not requested");
         break;
 #if LIBCURL_VERSION_NUM >= 0x080600
     case CURLE_TOO_LARGE:
 #endif
     case CURLE_OUT_OF_MEMORY:
-        if (call->n_sent > 0 && !call->has_head) /* so libcurl calls a line over 100 KiB, too */
+        if (call->n_sent > 0 && !call->has_head) /* libcurl's code for a line over 100 KiB, too */
             words = "the headers of the answer are too long";
         else
             words = "out of memory for the request";
         call_blame(call, CALL_BROKEN, "%s", words);
         break;
-    case CURLE_OK: /* so libcurl calls a head that ends in the middle */
+    case CURLE_OK: /* libcurl's code for a head that ends in the middle */
         call_blame(call, CALL_BROKEN, "the answer ended in its headers");
         break;
     default:

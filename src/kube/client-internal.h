@@ -13,7 +13,6 @@
 #include "base/origin.h"
 #include "kube/client.h"
 #include "kube/identity.h"
-#include "kube/proxy.h"
 
 #define CONTENT_TYPE_MAX 128u
 #define REFUSAL_TEXT_MAX 256u
@@ -64,8 +63,7 @@ struct Call {
 
 struct Client {
     Access *access;
-    Origin origin; /* of access_server() */
-    ProxyEnvironment proxies;
+    Origin origin;      /* of access_server() */
     Identity *identity; /* of the newest credentials; NULL: none yet */
     ClientLoop *loop;
     bool owns_loop;
@@ -79,7 +77,7 @@ struct ClientLoop {
     uint64_t n_events;  /* handlers called */
 };
 
-/* --- client.c --- */
+/* client.c */
 
 /* Sets why the call ends; the first reason counts. */
 __attribute__((format(printf, 3, 4))) void call_stop(
@@ -93,7 +91,7 @@ __attribute__((format(printf, 3, 4))) void call_blame(
  * @error (ACCESS_ERROR_MAX). */
 int client_identify(Client *client, char *error);
 
-/* --- client-attempt.c --- */
+/* client-attempt.c */
 
 /* False: it cannot be made; call_stop() was called. */
 bool attempt_start(Call *call);

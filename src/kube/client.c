@@ -136,7 +136,6 @@ Client *client_new_in(ClientLoop *loop, Access *access) {
     client->loop = loop;
     client->access = access;
     client->origin = origin;
-    client->proxies = proxy_environment();
     return client;
 }
 
@@ -178,11 +177,8 @@ int client_identify(Client *client, char *error) {
         return r;
     if (client->identity && client->identity->version == credentials.version)
         return 0;
-    r = identity_new(&(IdentityOptions){.server = access_server(client->access),
-                         .origin = &client->origin,
-                         .proxies = &client->proxies,
-                         .credentials = &credentials},
-        &identity, error);
+    r = identity_new(
+        access_server(client->access), &client->origin, &credentials, &identity, error);
     if (r < 0)
         return r;
     identity_unref(client->identity);

@@ -52,7 +52,7 @@ typedef struct CallResult {
     unsigned status;     /* 0: no answer came */
     bool was_sent;       /* the request may have reached the server, also when no answer came */
     int retry_after_sec; /* -1: not given */
-    const char *error;   /* for a person, unless CALL_DONE; "" never */
+    const char *error;   /* for users, unless CALL_DONE; "" never */
 } CallResult;
 
 /* head, then data any number of times, then done, once. After done, or call_cancel(), the Call is

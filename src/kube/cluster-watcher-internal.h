@@ -3,7 +3,8 @@
 /*
  * Shared by the files of the watcher:
  *
- *     cluster-watcher.c            its thread: binds, the lease, snapshots, figures
+ *     cluster-watcher.c            its thread: binds, snapshots, figures
+ *     cluster-watcher-lease.c      the lease, and whether we may bind
  *     cluster-watcher-needs.c      the fields of objects that are kept
  *     cluster-watcher-version.c    the version of the API server
  *     cluster-watcher-writes.c     what is written besides Bindings
@@ -15,9 +16,9 @@
 #include <stdatomic.h>
 
 #include "cluster/store.h"
-#include "kube/bind-permit.h"
 #include "kube/binder.h"
 #include "kube/cluster-watcher.h"
+#include "kube/lease.h"
 #include "kube/reflector.h"
 
 /* One resource: the sink of its reflector. */
@@ -55,7 +56,9 @@ struct ClusterWatcher {
     /* Of the thread alone. */
     Store *store;
     Binder *binder;
-    BindPermit permit;
+    Lease *lease;        /* NULL: there is one berth */
+    uint64_t lease_term; /* for which pods have been, or are being, listed ... */
+    int64_t listed_by;   /* ... by a list that was begun at this time, or later */
     LeaseStatus lease_reported;
     int64_t lease_reported_at;
     Arena *arena; /* of one object */
@@ -94,8 +97,8 @@ struct ClusterWatcher {
     ClusterNeeds *published; /* those that the last published snapshot has */
 };
 
-/* Whether a notice that was last given at *@at may be given again; *@at is now, then. An event that
- * happens a thousand times must not become a thousand lines. */
+/* Whether a notice that was last given at *@at may be given again, which sets *@at to now. An event
+ * that happens a thousand times must not log a thousand lines. */
 bool watcher_may_notify(int64_t *at);
 void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 
@@ -112,7 +115,7 @@ void watcher_note_published(ClusterWatcher *watcher);
 /* False when out of memory. */
 bool watched_resource_init(ClusterWatcher *watcher, WatcherKind kind, uint64_t seed);
 
-/* Stops to watch a related kind, and forgets its objects. */
+/* Stops watching a related kind, and removes its objects. */
 void watched_resource_done(WatchedResource *resource);
 
 /* Does the work that is due; returns when to call again. */
@@ -121,7 +124,16 @@ int64_t watched_resource_tick(WatchedResource *resource, int64_t now_nsec);
 /* Asks for the version until it is known; returns when to call again. */
 int64_t watcher_find_version(ClusterWatcher *watcher, int64_t now_nsec);
 
-/* Makes the queues that the options ask for. False when out of memory. */
+/* Makes the lease of the options, if there is one. False when out of memory. */
+bool watcher_make_lease(ClusterWatcher *watcher);
+
+/* As lease_tick(). Pods are listed again after another berth may have bound some. */
+int64_t watcher_tick_lease(ClusterWatcher *watcher, int64_t now_nsec);
+
+/* For the binder: whether a Binding may be sent now; if not, why, in @error (may be NULL). */
+bool watcher_may_bind(void *context, char *error);
+
+/* Makes the queues that the options need. False when out of memory. */
 bool watcher_make_writes(ClusterWatcher *watcher);
 
 /* Sends what is due; returns when to call again. */

@@ -37,23 +37,18 @@ bool watcher_want(ClusterWatcher *watcher, const ClusterNeeds *needs) {
     return is_published;
 }
 
-/* Takes what is wanted; NULL: nothing more than is kept. */
-static ClusterNeeds *take_wanted(ClusterWatcher *watcher) {
-    _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
-
-    if (!watcher->wanted || cluster_needs_cover(watcher->keeping, watcher->wanted))
-        return NULL;
-    return cluster_needs_join(watcher->keeping, watcher->wanted);
-}
-
 static void list_again(ClusterWatcher *watcher, WatcherKind kind) {
     watcher->resources[kind].needed = watcher->keeping_version;
     reflector_list_again(watcher->resources[kind].reflector);
 }
 
 void watcher_keep_wanted(ClusterWatcher *watcher) {
-    ClusterNeeds *before = watcher->keeping, *join = take_wanted(watcher);
+    ClusterNeeds *before = watcher->keeping, *join = NULL;
 
+    pthread_mutex_lock(&watcher->lock);
+    if (watcher->wanted && !cluster_needs_cover(before, watcher->wanted))
+        join = cluster_needs_join(before, watcher->wanted);
+    pthread_mutex_unlock(&watcher->lock);
     if (!join)
         return;
     watcher->keeping = join;

@@ -9,8 +9,6 @@
 #include "model/node.h"
 #include "json/read.h"
 
-/* --- objects into the store ------------------------------------------------------------- */
-
 /* One object, decoded: a node, a pod, or an object that pods refer to. */
 typedef struct Object {
     Node node;
@@ -202,8 +200,6 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     return taken(resource, &object, r);
 }
 
-/* --- notices ------------------------------------------------------------------------------- */
-
 /* Also later, if it was not reported at once: the last notice must be the current state. */
 static void notify_connected(WatchedResource *resource) {
     if (!resource->is_connected || resource->has_reported_connected ||
@@ -253,8 +249,6 @@ static void on_notice(void *context, ReflectorNotice what, const char *why, int6
     }
     watcher_notify(resource->watcher, notice);
 }
-
-/* --- its reflector ------------------------------------------------------------------------- */
 
 bool watched_resource_init(ClusterWatcher *watcher, WatcherKind kind, uint64_t seed) {
     WatchedResource *resource = &watcher->resources[kind];

@@ -34,7 +34,7 @@ static ResizeRule read_rule(Str text) {
                : RESIZE_BY_POD;
 }
 
-/* A server that does not tell its version is taken for the newest. */
+/* A server without a version in its answer counts as the newest. */
 static void on_done(void *context, const CallResult *result) {
     ClusterWatcher *watcher = context;
     ServerVersion *version = &watcher->version;

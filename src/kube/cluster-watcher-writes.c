@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "kube/cluster-watcher-internal.h"
 
-/* --- from other threads -------------------------------------------------------------------- */
-
 static bool wake_if(const ClusterWatcher *watcher, bool is_added) {
     if (is_added)
         client_wake(watcher->client);
@@ -42,8 +40,6 @@ bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination) {
 WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites which) {
     return write_queue_figures(watcher->writes[which]);
 }
-
-/* --- on the watcher's thread --------------------------------------------------------------- */
 
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {
     static const WatcherEvent forbidden[_WATCHER_WRITES] = {

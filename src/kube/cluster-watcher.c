@@ -96,83 +96,6 @@ static bool take_binds(ClusterWatcher *watcher) {
     return n == BINDS_AT_ONCE;
 }
 
-/* --- the lease ----------------------------------------------------------------------------- */
-
-/* Reports now and then that another berth binds while this one gets requests. */
-static void notify_held_elsewhere(ClusterWatcher *watcher, const LeaseStatus *lease) {
-    const LeaseStatus *before = &watcher->lease_reported;
-    bool is_trouble = lease->error[0] != '\0';
-    bool is_other = lease->holder[0] != '\0' && strcmp(lease->holder, before->holder) != 0;
-
-    if (lease->is_held || !lease->is_wanted)
-        return;
-    if (is_trouble && (strcmp(lease->error, before->error) != 0 || !before->is_wanted) &&
-        watcher_may_notify(&watcher->lease_reported_at))
-        watcher_notify(
-            watcher, (WatcherNotice){.event = WATCHER_LEASE_FAILED, .why = lease->error});
-    else if (is_other && !is_trouble && strcmp(lease->holder, watcher->options.identity) != 0)
-        watcher_notify(
-            watcher, (WatcherNotice){.event = WATCHER_LEASE_HELD_ELSEWHERE, .why = lease->holder});
-}
-
-static void on_lease_changed(void *context) {
-    ClusterWatcher *watcher = context;
-    const LeaseStatus *before = &watcher->lease_reported;
-    LeaseStatus lease;
-
-    lease_status(watcher->permit.lease, &lease);
-    if (lease.is_held && !before->is_held)
-        watcher_notify(
-            watcher, (WatcherNotice){.event = WATCHER_LEASE_TAKEN, .why = before->holder});
-    else if (!lease.is_held && before->is_held && lease.n_lost > before->n_lost)
-        watcher_notify(watcher, (WatcherNotice){.event = WATCHER_LEASE_LOST,
-                                    .why = lease.error[0] ? lease.error : lease.holder});
-    else if (!lease.is_held && before->is_held)
-        watcher_notify(watcher, (WatcherNotice){.event = WATCHER_LEASE_RELEASED});
-    else
-        notify_held_elsewhere(watcher, &lease);
-    watcher->lease_reported = lease;
-}
-
-/* In the steady state both flags are set, and nothing is written. */
-void watcher_note_request(ClusterWatcher *watcher) {
-    if (watcher->writes[WATCHER_NOMINATIONS])
-        atomic_store_explicit(&watcher->requested_at, clock_monotonic_nsec(), memory_order_relaxed);
-    if (!watcher->permit.lease)
-        return;
-    if (!atomic_load_explicit(&watcher->is_requested, memory_order_relaxed))
-        atomic_store(&watcher->is_requested, true);
-    if (!atomic_load(&watcher->is_wanted))
-        client_wake(watcher->client);
-}
-
-/* The flag that is set first is read last, so that a note is never between the two. The lease is
- * wanted while there are jobs, too: it is not given up while a Binding is under way. */
-static int64_t tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
-    LeaseStatus lease;
-    int64_t next_at;
-
-    if (!watcher->permit.lease)
-        return INT64_MAX;
-    if (atomic_exchange(&watcher->is_requested, false) || !binder_is_idle(watcher->binder))
-        lease_want(watcher->permit.lease, now_nsec);
-    next_at = bind_permit_tick(&watcher->permit, now_nsec);
-    lease_status(watcher->permit.lease, &lease);
-    atomic_store(&watcher->is_wanted, lease.is_wanted);
-    return !lease.is_wanted && atomic_load(&watcher->is_requested) ? now_nsec : next_at;
-}
-
-/* For the binder. */
-static bool may_bind(void *context, char *error) {
-    const ClusterWatcher *watcher = context;
-
-    if (bind_permit_is_valid(&watcher->permit, clock_monotonic_nsec()))
-        return true;
-    if (error)
-        bind_permit_explain(&watcher->permit, error, WATCHER_ERROR_MAX);
-    return false;
-}
-
 /* --- snapshots ----------------------------------------------------------------------------- */
 
 /* All nodes and pods are known; for the first snapshot related objects are, too: rules that read
@@ -318,7 +241,7 @@ static void update_status(ClusterWatcher *watcher) {
         .n_expired = watcher->n_expired,
         .n_guesses_wrong = store.n_guesses[false],
         .n_guesses_right = store.n_guesses[true],
-        .has_lease = watcher->permit.lease,
+        .has_lease = watcher->lease,
         .posts_events = watcher->writes[WATCHER_EVENTS],
         .watches_policies = watcher->options.policies,
         .publishes = watcher_may_write(watcher, WATCHER_PUBLISHED),
@@ -335,8 +258,8 @@ static void update_status(ClusterWatcher *watcher) {
     if (status.watches_policies)
         status.n_policies = policy_objects_count(watcher->options.policies);
     (void)snprintf(status.server, sizeof(status.server), "%s", access_server(watcher->access));
-    if (watcher->permit.lease)
-        lease_status(watcher->permit.lease, &status.lease);
+    if (watcher->lease)
+        lease_status(watcher->lease, &status.lease);
     pthread_mutex_lock(&watcher->lock);
     watcher->status = status;
     pthread_mutex_unlock(&watcher->lock);
@@ -410,7 +333,7 @@ static int64_t turn(ClusterWatcher *watcher) {
     for (size_t i = 0; i < _WATCHER_ALL_KINDS; i++)
         if (watcher->resources[i].reflector && (i != WATCHER_PODS || watcher->version.is_known))
             next_at = clock_earlier(next_at, watched_resource_tick(&watcher->resources[i], now));
-    next_at = clock_earlier(next_at, tick_lease(watcher, now));
+    next_at = clock_earlier(next_at, watcher_tick_lease(watcher, now));
     next_at = clock_earlier(next_at, binder_tick(watcher->binder, now));
     next_at = clock_earlier(next_at, expire(watcher, now));
     next_at = clock_earlier(next_at, publish(watcher, now));
@@ -478,7 +401,7 @@ static void hand_over_binds(ClusterWatcher *watcher) {
         wait_until(watcher, clock_earlier(turn(watcher), end_by));
     is_decided = binder_is_decided(watcher->binder);
     refuse_jobs(watcher);
-    while (is_decided && !lease_release(watcher->permit.lease) && wait_to_end(watcher))
+    while (is_decided && !lease_release(watcher->lease) && wait_to_end(watcher))
         ;
 }
 
@@ -491,7 +414,7 @@ static void *run(void *context) {
         watcher_notify(watcher, (WatcherNotice){.event = WATCHER_INSECURE});
     while (!is_ending(watcher, &end_by))
         wait_until(watcher, turn(watcher));
-    if (watcher->permit.lease)
+    if (watcher->lease)
         hand_over_binds(watcher);
     for (size_t i = 0; i < _WATCHER_WRITES; i++) /* another berth may write at once */
         while (
@@ -515,23 +438,6 @@ static uint64_t random_seed(void) {
     return seed;
 }
 
-static bool make_permit(ClusterWatcher *watcher) {
-    const WatcherOptions *options = &watcher->options;
-
-    watcher->permit.pods = watcher->resources[WATCHER_PODS].reflector;
-    watcher->permit.options = (LeaseOptions){.client = watcher->client,
-        .namespace = options->lease_namespace,
-        .name = options->lease_name,
-        .identity = options->identity,
-        .clock = clock_monotonic_nsec,
-        .wall_clock = clock_wall_nsec,
-        .context = watcher,
-        .changed = on_lease_changed};
-    if (options->lease_name)
-        watcher->permit.lease = lease_new(&watcher->permit.options);
-    return watcher->permit.lease || !options->lease_name;
-}
-
 static bool make_members(ClusterWatcher *watcher) {
     uint64_t seed = watcher->options.seed ? watcher->options.seed : random_seed();
 
@@ -549,21 +455,21 @@ static bool make_members(ClusterWatcher *watcher) {
         .wall_clock = clock_wall_nsec,
         .context = watcher,
         .snapshot = current_snapshot,
-        .may_send = may_bind,
+        .may_send = watcher_may_bind,
         .ended = on_bind_ended,
     });
     return watcher->binder && watched_resource_init(watcher, WATCHER_NODES, seed) &&
            watched_resource_init(watcher, WATCHER_PODS, ~seed) &&
            (!watcher->options.policies ||
                watched_resource_init(watcher, WATCHER_POLICIES, seed + WATCHER_POLICIES)) &&
-           watcher_make_writes(watcher) && make_permit(watcher);
+           watcher_make_writes(watcher) && watcher_make_lease(watcher);
 }
 
 /* Frees what make_members() made, also in part. The thread has ended, or never was. */
 static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     call_cancel(watcher->version.call);
     buf_done(&watcher->version.answer);
-    lease_free(watcher->permit.lease);
+    lease_free(watcher->lease);
     for (size_t i = 0; i < _WATCHER_WRITES; i++)
         write_queue_free(watcher->writes[i]);
     for (size_t i = 0; i < _WATCHER_ALL_KINDS; i++)

@@ -133,8 +133,8 @@ typedef struct WatcherCallbacks {
 typedef struct WatcherOptions {
     /* A watch that brings nothing whole for so long is given up; 0: WATCHER_SILENCE_SEC. */
     unsigned silence_sec;
-    /* The Lease whose holder binds, of several berths (kube/bind-permit.h), and our identity; they
-     * outlive the watcher. lease_name NULL: there is one berth. */
+    /* The Lease whose holder binds, of several berths (kube/cluster-watcher-lease.c), and our
+     * identity; they outlive the watcher. lease_name NULL: there is one berth. */
     const char *lease_namespace, *lease_name, *identity;
     bool posts_events; /* Events are posted */
     /* Published filters are written to nodes, by the holder of the Lease; NULL: there is one berth.
@@ -160,7 +160,7 @@ typedef struct WatcherOptions {
 int watcher_new(Access *access, const WatcherOptions *options, const WatcherCallbacks *callbacks,
     ClusterWatcher **ret);
 
-/* Tells the thread to end, and waits for that, at most @timeout_nsec: a credential plugin may
+/* Makes the thread end, and waits for that, at most @timeout_nsec: a credential plugin may
  * hold it up (kube/access.h). With the lease it takes most of that time, if need be, for the
  * Bindings under way, and then gives the lease up. Jobs that are left get done() with an error
  * first. Whether it has ended; may be called again. Any thread, but one at a time, and not the

@@ -54,8 +54,6 @@ void exec_credential_done(ExecCredential *credential) {
     *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
 }
 
-/* --- input --- */
-
 static void write_field(JsonWriter *writer, Str key, const char *value) {
     if (value)
         json_write_member(writer, key, str_from_c(value));
@@ -65,8 +63,7 @@ static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
     json_member_object(writer, "cluster");
     write_field(writer, STR("server"), config->server);
     write_field(writer, STR("tls-server-name"), config->tls_server_name);
-    if (config->is_insecure)
-        json_member_bool(writer, "insecure-skip-tls-verify", true);
+    json_write(writer, "insecure-skip-tls-verify?: %i", config->is_insecure);
     if (config->ca.text) {
         _cleanup_(buf_done) Buf text = BUF_INIT(INFO_MAX);
 
@@ -84,18 +81,13 @@ static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
 void exec_write_info(const Kubeconfig *config, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    write_field(&writer, STR("kind"), "ExecCredential");
+    json_write(&writer, "{kind: 'ExecCredential'");
     write_field(&writer, STR("apiVersion"), config->exec->api_version);
     json_member_object(&writer, "spec");
     if (config->exec->wants_cluster)
         write_cluster(&writer, config);
-    json_member_bool(&writer, "interactive", false);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "interactive: false}}");
 }
-
-/* --- answer --- */
 
 typedef struct Answer {
     Str api_version, kind;
@@ -127,26 +119,23 @@ static int out_of_memory(char *error) {
     return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
 }
 
-static int refuse(char *error, const char *what) {
-    return message_fail(-EINVAL, error, "%s", what);
-}
-
 /* Never shows the value of a field, which may be a secret. */
 static int check_answer(const Answer *answer, Str api_version, ExecCredential *ret, char *error) {
     if (!str_is(answer->kind, "ExecCredential"))
-        return refuse(error, "what it printed has not the kind ExecCredential");
+        return message_fail(-EINVAL, error, "what it printed has not the kind ExecCredential");
     if (!str_eq(answer->api_version, api_version))
         return message_fail(-EINVAL, error,
             "it answers in another apiVersion than %.*s, which the kubeconfig asks for",
             STR_FMT(api_version));
     if (!answer->has_status)
-        return refuse(error, "what it printed has no status");
+        return message_fail(-EINVAL, error, "what it printed has no status");
     if (str_is_empty(answer->token) && str_is_empty(answer->cert) && str_is_empty(answer->key))
-        return refuse(error, "it gave neither a token nor a certificate");
+        return message_fail(-EINVAL, error, "it gave neither a token nor a certificate");
     if (str_is_empty(answer->cert) != str_is_empty(answer->key))
-        return refuse(error, "it gave a certificate without its key, or a key alone");
+        return message_fail(
+            -EINVAL, error, "it gave a certificate without its key, or a key alone");
     if (answer->expires.len > 0 && !time_parse(answer->expires, &ret->expires_sec))
-        return refuse(error, "its expirationTimestamp is no RFC 3339 time");
+        return message_fail(-EINVAL, error, "its expirationTimestamp is no RFC 3339 time");
     return 0;
 }
 
@@ -157,16 +146,6 @@ static int copy_part(SecretKind kind, const char *name, Str text, char **ret, ch
         return message_fail(-EINVAL, error, "%s %s", name, complaint);
     *ret = str_is_empty(text) ? NULL : secret_copy(text);
     return str_is_empty(text) || *ret ? 0 : out_of_memory(error);
-}
-
-static int copy_parts(const Answer *answer, ExecCredential *ret, char *error) {
-    int r = copy_part(SECRET_TOKEN, "its token", answer->token, &ret->token, error);
-
-    if (r == 0)
-        r = copy_part(SECRET_PEM, "its clientCertificateData", answer->cert, &ret->cert_pem, error);
-    if (r == 0)
-        r = copy_part(SECRET_PEM, "its clientKeyData", answer->key, &ret->key_pem, error);
-    return r;
 }
 
 static void answer_wipe(const Answer *answer, Str input) {
@@ -180,6 +159,7 @@ static void answer_wipe(const Answer *answer, Str input) {
 int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *error) {
     _cleanup_(arena_freep) Arena *arena = arena_new(2 * ACCESS_PLUGIN_OUTPUT_MAX);
     _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
+    ExecCredential *given = &credential;
     Answer answer = {0};
     JsonReader reader;
     int r;
@@ -195,10 +175,12 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
         json_describe(&reader, what, sizeof(what));
         r = message_fail(-EINVAL, error, "what it printed is no ExecCredential: %s", what);
     } else {
-        r = check_answer(&answer, api_version, &credential, error);
+        r = check_answer(&answer, api_version, given, error)
+            ?: copy_part(SECRET_TOKEN, "its token", answer.token, &given->token, error)
+            ?: copy_part(
+                   SECRET_PEM, "its clientCertificateData", answer.cert, &given->cert_pem, error)
+            ?: copy_part(SECRET_PEM, "its clientKeyData", answer.key, &given->key_pem, error);
     }
-    if (r == 0)
-        r = copy_parts(&answer, &credential, error);
     answer_wipe(&answer, input);
     if (r < 0)
         return r;
@@ -206,8 +188,6 @@ int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *
     credential = (ExecCredential){.expires_sec = EXEC_NEVER};
     return 0;
 }
-
-/* --- running it --- */
 
 static bool is_overridden(const ExecSpec *spec, const char *entry) {
     size_t len = strcspn(entry, "=");
@@ -337,8 +317,6 @@ int exec_run(const Kubeconfig *config, int timeout_msec, ExecCredential *ret, ch
     return r < 0 ? message_fail(r, error, "credential plugin %s: %s", spec->command, what) : 0;
 }
 
-/* --- when it runs again --- */
-
 /* A plugin is not run again before this, whatever its result: a hundred rejected calls are no
  * reason for a hundred runs. Doubles with every failure in a row: the thread that runs it is
  * blocked meanwhile. */
@@ -370,9 +348,8 @@ static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, b
 }
 
 /* The credential is still worth sending. */
-static bool is_good(const Plugin *plugin, const PluginRun *run) {
-    return plugin->has_credential && !run->is_rejected &&
-           run->wall_sec < plugin->credential.expires_sec;
+static bool is_good(const Plugin *plugin, int64_t wall_sec, bool is_rejected) {
+    return plugin->has_credential && !is_rejected && wall_sec < plugin->credential.expires_sec;
 }
 
 /* How long after the last run it is not run again. A failed refresh, for which there was
@@ -386,35 +363,37 @@ static int64_t pause_after(const Plugin *plugin, bool is_refresh) {
     return pause < PAUSE_MAX_NSEC ? pause : PAUSE_MAX_NSEC;
 }
 
-static void run_once(Plugin *plugin, const PluginRun *run, bool *ret_changed) {
+/* @is_refresh: its credential is still good. */
+static void run_once(Plugin *plugin, const Kubeconfig *config, bool is_refresh, int64_t now_nsec,
+    int64_t wall_sec, bool *ret_changed) {
     _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};
-    bool is_refresh = is_good(plugin, run);
     int timeout_msec = (is_refresh ? ACCESS_PLUGIN_REFRESH_SEC : ACCESS_PLUGIN_SEC) * 1000;
     int64_t start = clock_monotonic_nsec();
 
-    plugin->failure = exec_run(run->config, timeout_msec, &credential, plugin->error);
+    plugin->failure = exec_run(config, timeout_msec, &credential, plugin->error);
     if (plugin->was_refresh != is_refresh || plugin->failure == 0)
         plugin->n_failures = 0;
     if (plugin->failure < 0 && plugin->n_failures < UINT_MAX)
         plugin->n_failures++;
     plugin->has_run = true;
     plugin->was_refresh = is_refresh;
-    plugin->ran_at_nsec = run->now_nsec + (clock_monotonic_nsec() - start);
+    plugin->ran_at_nsec = now_nsec + (clock_monotonic_nsec() - start);
     if (plugin->failure == 0)
-        take(plugin, &credential, run->wall_sec, ret_changed);
+        take(plugin, &credential, wall_sec, ret_changed);
 }
 
-int plugin_refresh(Plugin *plugin, const PluginRun *run, bool *ret_changed, char *error) {
-    bool is_due =
-        !plugin->has_credential || run->is_rejected || run->wall_sec >= plugin->refresh_at_sec;
-    int64_t pause = pause_after(plugin, is_good(plugin, run));
-    bool may_run = !plugin->has_run || run->now_nsec - plugin->ran_at_nsec >= pause;
+int plugin_refresh(Plugin *plugin, const Kubeconfig *config, int64_t now_nsec, int64_t wall_sec,
+    bool *is_rejected, bool *ret_changed, char *error) {
+    bool is_due = !plugin->has_credential || *is_rejected || wall_sec >= plugin->refresh_at_sec;
+    bool is_refresh = is_good(plugin, wall_sec, *is_rejected);
 
-    if (is_due && may_run)
-        run_once(plugin, run, ret_changed);
-    if (plugin->failure == 0)
-        return is_due && may_run ? PLUGIN_GAVE : 0;
-    if (is_good(plugin, run))
+    if (is_due &&
+        (!plugin->has_run || now_nsec - plugin->ran_at_nsec >= pause_after(plugin, is_refresh))) {
+        run_once(plugin, config, is_refresh, now_nsec, wall_sec, ret_changed);
+        if (plugin->failure == 0)
+            *is_rejected = false;
+    }
+    if (plugin->failure == 0 || is_good(plugin, wall_sec, *is_rejected))
         return 0;
     return message_fail(plugin->failure, error, "%s", plugin->error);
 }

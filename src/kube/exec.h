@@ -80,20 +80,10 @@ typedef struct Plugin {
     char error[ACCESS_ERROR_MAX];
 } Plugin;
 
-typedef struct PluginRun {
-    const Kubeconfig *config;
-    int64_t now_nsec; /* monotonic */
-    int64_t wall_sec; /* since 1970 */
-    bool is_rejected; /* the server rejected its last result */
-} PluginRun;
-
-enum {
-    _PLUGIN_KEPT,
-    PLUGIN_GAVE, /* it was run, and gave a credential */
-};
-
-/* Runs it if that is due, which blocks (access_authorize()). *ret_changed is set, never cleared,
- * when the credential is another now. 0 or PLUGIN_GAVE: there is one to send, unless the server has
- * rejected it and it is too early to run the plugin again; or a negative errno with a message in
- * @error (ACCESS_ERROR_MAX). */
-int plugin_refresh(Plugin *plugin, const PluginRun *run, bool *ret_changed, char *error) MUST_CHECK;
+/* Runs it if that is due, which blocks (access_authorize()). @now_nsec is monotonic, @wall_sec
+ * since 1970. *is_rejected: the server rejected its last result; false when it has given another
+ * one. *ret_changed is set, never cleared, when the credential is another now. 0: there is one to
+ * send, unless the server has rejected it and it is too early to run the plugin again; or a
+ * negative errno with a message in @error (ACCESS_ERROR_MAX). */
+int plugin_refresh(Plugin *plugin, const Kubeconfig *config, int64_t now_nsec, int64_t wall_sec,
+    bool *is_rejected, bool *ret_changed, char *error) MUST_CHECK;

@@ -20,8 +20,6 @@ static_assert(FETCH_ERROR_MAX >= BLOCKING_CLIENT_ERROR_MAX, "the client's messag
 
 #define LOOK_MSEC 100 /* between two checks of the progress */
 
-/* --- the cluster ------------------------------------------------------------------------ */
-
 typedef struct FirstSnapshot {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -95,8 +93,6 @@ int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error)
     return *ret ? 0 : -ETIMEDOUT;
 }
 
-/* --- one pod ------------------------------------------------------------------------------ */
-
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error) {
     _cleanup_(buf_done) Buf path = BUF_INIT(4096);
     BlockingReply reply;
@@ -107,7 +103,7 @@ int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, c
     if (!url_text(&path))
         return message_no_memory(error, FETCH_ERROR_MAX, "the request for the pod", NULL);
     r = blocking_client_request(access,
-        &(BlockingRequest){.path = url_text(&path), .sec = FETCH_SEC}, arena, &reply, error);
+        &(BlockingRequest){.path = url_text(&path), .total_sec = FETCH_SEC}, arena, &reply, error);
     if (r != 0)
         return r < 0 ? r : -EHOSTUNREACH;
     if (reply.status != 200) {

@@ -16,7 +16,7 @@
 
 /* All nodes and pods, and objects of @related (RELATED_BIT()s) that the API server does not refuse
  * to list, through a ClusterWatcher. Takes @access. 0; or a negative errno with a
- * message for a person in @error (FETCH_ERROR_MAX). */
+ * message for users in @error (FETCH_ERROR_MAX). */
 int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error);
 
 /* One pod, as it is now; its strings live in @arena. @access is borrowed. 0; -ENOENT when there

@@ -90,33 +90,29 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
 
 /* With a tls-server-name the URL has the name that the certificate is to have; Host and the
  * connection keep to where the server is. */
-static bool set_base(Identity *identity, const IdentityOptions *options) {
-    const Origin *origin = options->origin;
-    Str name = str_from_c(options->credentials->tls_server_name);
+static bool set_base(Identity *identity, const char *server, const Origin *origin, Str name) {
     bool is_v6 = str_find(name, ':') != SIZE_MAX;
-    _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), host = BUF_INIT(4096);
+    _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), line = BUF_INIT(4096);
 
     if (!origin->is_tls || !name.ptr) {
-        identity->base = strdup(options->server);
+        identity->base = strdup(server);
         return identity->base != NULL;
     }
     buf_printf(&base, "https://%s%.*s%s:%u%.*s", is_v6 ? "[" : "", STR_FMT(name), is_v6 ? "]" : "",
         origin->port, STR_FMT(origin->path));
-    buf_printf(&host, "Host: %s%.*s%s:%u", origin->is_v6 ? "[" : "", STR_FMT(origin->host),
-        origin->is_v6 ? "]" : "", origin->port);
     buf_printf(&route, "::%s%.*s%s:%u", /* from anywhere */
         origin->is_v6 ? "[" : "", STR_FMT(origin->host), origin->is_v6 ? "]" : "", origin->port);
+    buf_printf(&line, "Host: %.*s", STR_FMT(str_skip(buf_str(&route), 2)));
     identity->base = buf_take(&base);
-    return identity->base && list_add(&identity->headers, text_of(&host)) &&
+    return identity->base && list_add(&identity->headers, text_of(&line)) &&
            list_add(&identity->connect_to, text_of(&route));
 }
 
 /* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
-static bool set_proxy(Identity *identity, const IdentityOptions *options) {
+static bool set_proxy(Identity *identity, const Origin *origin, const Credentials *credentials) {
+    const ProxyEnvironment environment = proxy_environment();
     const char *url =
-        options->credentials->is_direct
-            ? NULL
-            : proxy_choose(options->origin, options->credentials->proxy_url, options->proxies);
+        credentials->is_direct ? NULL : proxy_choose(origin, credentials->proxy_url, &environment);
     Str rest = str_from_c(url ? url : "");
     bool is_socks = str_has_prefix(rest, STR("socks5://"));
 
@@ -128,9 +124,9 @@ static bool set_proxy(Identity *identity, const IdentityOptions *options) {
     return false;
 }
 
-int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
+int identity_new(const char *server, const Origin *origin, const Credentials *credentials,
+    Identity **ret, char *error) {
     _cleanup_(identity_unrefp) Identity *identity = calloc(1, sizeof(*identity));
-    const Credentials *credentials = options->credentials;
     int r;
 
     if (!identity)
@@ -141,16 +137,15 @@ int identity_new(const IdentityOptions *options, Identity **ret, char *error) {
     identity->is_insecure = credentials->is_insecure;
     identity->refusal = credentials->refusal;
     identity->pool = curl_share_init();
-    if (!identity->pool || !set_headers(identity, credentials) || !set_base(identity, options) ||
-        !set_proxy(identity, options) ||
+    if (!identity->pool || !set_headers(identity, credentials) ||
+        !set_base(identity, server, origin, str_from_c(credentials->tls_server_name)) ||
+        !set_proxy(identity, origin, credentials) ||
         curl_share_setopt(identity->pool, CURLSHOPT_SHARE, (int)CURL_LOCK_DATA_CONNECT) !=
             CURLSHE_OK)
         return message_fail(-ENOMEM, error, "out of memory for the credentials");
-    r = memory_file_init(&identity->ca, credentials->ca_pem);
-    if (r == 0)
-        r = memory_file_init(&identity->cert, credentials->client_cert_pem);
-    if (r == 0)
-        r = memory_file_init(&identity->key, credentials->client_key_pem);
+    r = memory_file_init(&identity->ca, credentials->ca_pem)
+        ?: memory_file_init(&identity->cert, credentials->client_cert_pem)
+        ?: memory_file_init(&identity->key, credentials->client_key_pem);
     if (r < 0)
         return message_fail(
             r, error, "no memory file for the certificates could be made: %s", strerror(-r));

@@ -40,15 +40,10 @@ typedef struct Identity {
     struct curl_slist *headers;    /* that every request has */
 } Identity;
 
-typedef struct IdentityOptions {
-    const char *server; /* as access_server() gives it */
-    const Origin *origin;
-    const ProxyEnvironment *proxies;
-    const Credentials *credentials; /* copied */
-} IdentityOptions;
-
-/* 0, or a negative errno with a message in @error (ACCESS_ERROR_MAX). */
-int identity_new(const IdentityOptions *options, Identity **ret, char *error);
+/* @server is as access_server() gives it, @origin its parts; @credentials are copied. 0, or a
+ * negative errno with a message in @error (ACCESS_ERROR_MAX). */
+int identity_new(const char *server, const Origin *origin, const Credentials *credentials,
+    Identity **ret, char *error);
 Identity *identity_ref(Identity *identity);
 Identity *identity_unref(Identity *identity); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Identity *, identity_unref)

@@ -1,10 +1,10 @@
 /*
- * One step at a time: read, take (or renew), create, release. Every write carries the
- * resourceVersion that was read before, so of two that write one fails and looks again.
+ * Takes and holds a Lease, one call at a time: read, take (or renew), create, release. Every write
+ * has the resourceVersion that was read before, so of two writers one fails and reads again.
  *
- * Our own hold is counted from the moment a write was *sent*, that of another berth from the moment
- * its record was *received*. A write is committed between the two, so we stop before another berth
- * may begin, however long messages take. A write with an unknown result counts for nothing: the
+ * Our own hold counts from the time when a write was *sent*, that of another berth from the time
+ * when its record was *received*. A write is committed between the two, so we stop before another
+ * berth may begin, however long messages take. A write with an unknown result does not count: the
  * lease is read, and written again.
  */
 
@@ -36,13 +36,13 @@ typedef enum LeaseStep {
     STEP_RELEASE,
 } LeaseStep;
 
-/* For messages about rights. */
-static const char *const verbs[] = {
-    [STEP_NONE] = "",
-    [STEP_GET] = "get",
-    [STEP_CREATE] = "create",
-    [STEP_HOLD] = "update",
-    [STEP_RELEASE] = "update",
+static const struct {
+    const char *method, *verb; /* of HTTP; of a right */
+} requests[] = {
+    [STEP_GET] = {"GET", "get"},
+    [STEP_CREATE] = {"POST", "create"},
+    [STEP_HOLD] = {"PUT", "update"},
+    [STEP_RELEASE] = {"PUT", "update"},
 };
 
 /* The object as the API server has it. Its metadata is sent back unchanged: with the
@@ -61,7 +61,7 @@ typedef struct LeaseRecord {
 
 struct Lease {
     LeaseOptions options;
-    char *namespace, *name, *identity;
+    char identity[LEASE_HOLDER_MAX];
 
     LeaseRecord record; /* as last seen, or written */
     bool is_known;      /* ... and nothing we sent may have changed it since */
@@ -97,10 +97,8 @@ Lease *lease_new(const LeaseOptions *options) {
     lease->options = *options;
     lease->record = LEASE_RECORD_INIT;
     lease->answer = BUF_INIT(ANSWER_MAX_BYTES);
-    lease->namespace = strdup(options->namespace);
-    lease->name = strdup(options->name);
-    lease->identity = strndup(options->identity, LEASE_HOLDER_MAX - 1);
-    return lease->namespace && lease->name && lease->identity ? lease : lease_free(lease);
+    (void)snprintf(lease->identity, sizeof(lease->identity), "%s", options->identity);
+    return lease;
 }
 
 Lease *lease_free(Lease *lease) {
@@ -109,9 +107,6 @@ Lease *lease_free(Lease *lease) {
     call_cancel(lease->call);
     buf_done(&lease->record.metadata);
     buf_done(&lease->answer);
-    free(lease->namespace);
-    free(lease->name);
-    free(lease->identity);
     free(lease);
     return NULL;
 }
@@ -225,28 +220,18 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
 
     if (is_release || !is_ours(lease))
         lease->acquired_nsec = wall;
-    json_write_object(&writer);
-    json_write_member(&writer, STR("apiVersion"), STR("coordination.k8s.io/v1"));
-    json_write_member(&writer, STR("kind"), STR("Lease"));
-    json_write_key(&writer, STR("metadata"));
-    if (record->exists) {
+    json_write(&writer, "{apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: ");
+    if (record->exists)
         json_write_raw(&writer, buf_str(&record->metadata));
-    } else {
-        json_write_object(&writer);
-        json_write_member(&writer, STR("name"), str_from_c(lease->name));
-        json_write_member(&writer, STR("namespace"), str_from_c(lease->namespace));
-        json_write_end_object(&writer);
-    }
-    json_member_object(&writer, "spec");
-    json_write_member(
-        &writer, STR("holderIdentity"), is_release ? STR("") : str_from_c(lease->identity));
-    json_member_int(&writer, "leaseDurationSeconds", is_release ? 1 : LEASE_DURATION_SEC);
+    else
+        json_write(
+            &writer, "{name: %s, namespace: %s}", lease->options.name, lease->options.namespace);
+    json_write(&writer, "spec: {holderIdentity: %s, leaseDurationSeconds: %d",
+        is_release ? "" : lease->identity, is_release ? 1 : LEASE_DURATION_SEC);
     micro_time_write(&writer, STR("acquireTime"), lease->acquired_nsec);
     micro_time_write(&writer, STR("renewTime"), wall);
-    json_member_int(
-        &writer, "leaseTransitions", record->transitions + (record->exists && !is_ours(lease)));
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "leaseTransitions: %jd}}",
+        record->transitions + (record->exists && !is_ours(lease)));
 }
 
 /* --- what others are reported -------------------------------------------------------------------
@@ -297,7 +282,7 @@ static void explain(Lease *lease, const CallResult *result) {
         message_set(lease->error, sizeof(lease->error),
             "HTTP 403: it needs the right %s on leases.coordination.k8s.io in namespace %s "
             "(Role berth-lease)",
-            verbs[lease->step], lease->namespace);
+            requests[lease->step].verb, lease->options.namespace);
         return;
     }
     if (arena)
@@ -403,9 +388,7 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
     const CallHandler handler = {.context = lease, .done = on_done};
     bool is_write = step != STEP_GET;
     CallOptions call = {
-        .method = !is_write             ? "GET"
-                  : step == STEP_CREATE ? "POST"
-                                        : "PUT",
+        .method = requests[step].method,
         .content_type = is_write ? "application/json" : NULL,
         .total_sec = LEASE_CALL_SEC,
         .bytes_max = ANSWER_MAX_BYTES,
@@ -413,11 +396,11 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
     };
 
     buf_append(&path, STR("/apis/coordination.k8s.io/v1/namespaces/"));
-    url_escape(&path, str_from_c(lease->namespace));
+    url_escape(&path, str_from_c(lease->options.namespace));
     buf_append(&path, STR("/leases"));
     if (step != STEP_CREATE) {
         buf_append_char(&path, '/');
-        url_escape(&path, str_from_c(lease->name));
+        url_escape(&path, str_from_c(lease->options.name));
     }
     if (is_write)
         write_body(lease, step, &body);

@@ -40,10 +40,9 @@ typedef struct LeaseOptions {
     void (*changed)(void *context);
 } LeaseOptions;
 
-/* NULL when out of memory. Texts are copied. */
+/* NULL when out of memory. The options' texts outlive it. */
 Lease *lease_new(const LeaseOptions *options);
 Lease *lease_free(Lease *lease); /* gives nothing up: lease_release() does. Takes NULL */
-DEFINE_CLEANUP(Lease *, lease_free)
 
 /* A request has come: the lease is wanted for another LEASE_IDLE_SEC. */
 void lease_want(Lease *lease, int64_t now_nsec);

@@ -37,8 +37,6 @@ struct PolicyObjects {
     uint64_t version;
 };
 
-/* --- lists ------------------------------------------------------------------------------- */
-
 /* Where @name is, or belongs; *ret_found: it is there. */
 static size_t find(const ObjectList *list, Str name, bool *ret_found) {
     size_t low = 0, high = list->n;
@@ -106,8 +104,6 @@ static bool is_same(const PolicyObject *a, const PolicyObject *b) {
            str_eq(a->spec, b->spec);
 }
 
-/* --- one object ----------------------------------------------------------------------------- */
-
 static Str append(char **end, Str text) {
     Str copy = str_of(*end, text.len);
 
@@ -135,23 +131,25 @@ static KnownObject *copy_object(const PolicyObject *object, Str versions) {
     return copy;
 }
 
-static void read_metadata(JsonReader *reader, Arena *arena, PolicyObject *ret) {
-    Str key;
+static void read_raw(JsonReader *reader, Arena *arena, void *target) {
+    json_skip_fast(reader, target);
+}
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("name")))
-            json_string(reader, arena, &ret->name);
-        else if (json_key_is(reader, key, STR("uid")))
-            json_string(reader, arena, &ret->uid);
-        else if (json_key_is(reader, key, STR("generation")))
-            json_int64(reader, &ret->generation);
-        else if (json_key_is(reader, key, STR("deletionTimestamp"))) {
-            ret->is_terminating = json_peek(reader) == JSON_STRING;
-            json_skip_fast(reader, NULL);
-        } else
-            json_skip_fast(reader, NULL);
-    }
+static void read_deletion(JsonReader *reader, Arena *arena, void *target) {
+    *(bool *)target = json_peek(reader) == JSON_STRING;
+    json_skip_fast(reader, NULL);
+}
+
+static void read_metadata(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PolicyObject, name)},
+        {JSON_NAME("uid"), JSON_FIELD_TEXT, offsetof(PolicyObject, uid)},
+        {JSON_NAME("generation"), JSON_FIELD_INT, offsetof(PolicyObject, generation)},
+        {JSON_NAME("deletionTimestamp"), JSON_FIELD_CUSTOM, offsetof(PolicyObject, is_terminating),
+            read_deletion},
+    };
+
+    json_read_parts(reader, arena, fields, ELEMENTS_OF(fields), 0, target);
 }
 
 /* The versions of a status. A strange status is as good as none: the object must not be lost. */
@@ -167,52 +165,46 @@ static Str find_versions(Str status) {
                                                                                 : STR_NULL;
 }
 
-/* As policy_object_read(), and its status. */
-static int read_fields(Str object, Arena *arena, PolicyObject *ret, Str *ret_status) {
+/* As policy_object_read(); in versions its status. */
+static int read_fields(Str object, Arena *arena, KnownObject *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("metadata"), JSON_FIELD_CUSTOM, offsetof(KnownObject, object), read_metadata},
+        {JSON_NAME("spec"), JSON_FIELD_CUSTOM, offsetof(KnownObject, object.spec), read_raw},
+        {JSON_NAME("status"), JSON_FIELD_CUSTOM, offsetof(KnownObject, versions), read_raw},
+    };
     JsonReader reader;
-    Str key;
 
-    *ret = (PolicyObject){0};
-    *ret_status = STR_NULL;
+    *ret = (KnownObject){0};
     json_reader_init(&reader, object);
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("metadata")))
-            read_metadata(&reader, arena, ret);
-        else if (json_key_is(&reader, key, STR("spec")))
-            json_skip_fast(&reader, &ret->spec);
-        else if (json_key_is(&reader, key, STR("status")))
-            json_skip_fast(&reader, ret_status);
-        else
-            json_skip_fast(&reader, NULL);
-    }
+    json_read_parts(&reader, arena, fields, ELEMENTS_OF(fields), 0, ret);
     json_end(&reader);
     if (json_error(&reader) != JSON_OK)
         return json_error(&reader) == JSON_E_TYPE ? SINK_UNFIT : SINK_MALFORMED;
-    if (str_is_empty(ret->name))
+    if (str_is_empty(ret->object.name))
         return SINK_UNFIT;
-    if (ret->spec.len > POLICY_OBJECT_TEXT_MAX)
-        ret->spec = STR_NULL;
+    if (ret->object.spec.len > POLICY_OBJECT_TEXT_MAX)
+        ret->object.spec = STR_NULL;
     return 0;
 }
 
 int policy_object_read(Str object, Arena *arena, PolicyObject *ret) {
-    Str status;
+    KnownObject read;
+    int r = read_fields(object, arena, &read);
 
-    return read_fields(object, arena, ret, &status);
+    *ret = read.object;
+    return r;
 }
 
 /* 0 with *ret, SINK_UNFIT, SINK_MALFORMED or -ENOMEM. */
 static int read_object(PolicyObjects *objects, Str object, KnownObject **ret) {
-    PolicyObject read;
-    Str status;
+    KnownObject read;
     int r;
 
     arena_reset(objects->arena);
-    r = read_fields(object, objects->arena, &read, &status);
+    r = read_fields(object, objects->arena, &read);
     if (r != 0)
         return r;
-    *ret = copy_object(&read, find_versions(status));
+    *ret = copy_object(&read.object, find_versions(read.versions));
     return *ret ? 0 : -ENOMEM;
 }
 
@@ -221,12 +213,9 @@ int policy_object_text(Str name, Str spec, Buf *out) {
     JsonWriter writer = JSON_WRITER(&json);
     size_t before = out->len;
 
-    json_write_object(&writer);
-    json_write_member(&writer, STR("apiVersion"), STR("berth.dev/v1alpha1"));
-    json_write_member(&writer, STR("kind"), STR("PlacementPolicy"));
-    json_member_object(&writer, "metadata");
-    json_write_member(&writer, STR("name"), name);
-    json_write_end_object(&writer);
+    json_write(&writer,
+        "{apiVersion: 'berth.dev/v1alpha1', kind: 'PlacementPolicy', metadata: {name: %.*s}",
+        STR_FMT(name));
     if (!str_is_empty(spec)) {
         json_write_key(&writer, STR("spec"));
         json_write_raw(&writer, spec);
@@ -236,8 +225,6 @@ int policy_object_text(Str name, Str spec, Buf *out) {
         out->len = before;
     return buf_error(&json) == -ENOMEM || buf_error(out) == -ENOMEM ? -ENOMEM : 0;
 }
-
-/* --- the sink ------------------------------------------------------------------------------ */
 
 void policy_objects_begin(PolicyObjects *objects) {
     clear(&objects->listing);
@@ -294,8 +281,6 @@ int policy_objects_apply(
     return r;
 }
 
-/* --- for others ----------------------------------------------------------------------------- */
-
 PolicyObjects *policy_objects_new(void) {
     PolicyObjects *objects = calloc(1, sizeof(*objects));
 
@@ -350,8 +335,6 @@ int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret
     return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
 }
 
-/* --- versions ------------------------------------------------------------------------------- */
-
 typedef struct ReadVersion {
     PolicyVersion version;
     Str since;
@@ -362,16 +345,12 @@ typedef struct VersionList {
     size_t n;
 } VersionList;
 
-static void read_spec(JsonReader *reader, Arena *arena, void *target) {
-    json_skip_fast(reader, target);
-}
-
 /* A version without a time that can be is left out. */
 static void read_version(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"generation", JSON_FIELD_INT, offsetof(ReadVersion, version.generation)},
         {"since", JSON_FIELD_TEXT, offsetof(ReadVersion, since)},
-        {"spec", JSON_FIELD_CUSTOM, offsetof(ReadVersion, version.spec), read_spec},
+        {"spec", JSON_FIELD_CUSTOM, offsetof(ReadVersion, version.spec), read_raw},
     };
     VersionList *list = target;
     ReadVersion read = {0};

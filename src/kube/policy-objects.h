@@ -38,7 +38,6 @@ typedef struct PolicyObjects PolicyObjects;
 
 PolicyObjects *policy_objects_new(void);                    /* NULL: out of memory */
 PolicyObjects *policy_objects_free(PolicyObjects *objects); /* takes NULL */
-DEFINE_CLEANUP(PolicyObjects *, policy_objects_free)
 
 /* The sink of a reflector (kube/reflector.h); results are a sink's. */
 void policy_objects_begin(PolicyObjects *objects);

@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 
-#include "base/calendar.h"
-#include "base/nsec.h"
 #include "base/url.h"
 #include "base/utf8.h"
 #include "json/write.h"
@@ -19,24 +17,14 @@ void policy_status_path(Str name, Buf *out) {
     buf_append(out, STR("/status"));
 }
 
-static void write_time(JsonWriter *writer, const char *key, int64_t nsec) {
-    _cleanup_(buf_done) Buf time = BUF_INIT(64);
-
-    calendar_print(nsec / NSEC_PER_SEC, 0, &time);
-    json_write_member(writer, str_from_c(key), buf_str(&time));
-}
-
 /* As it is now: since the version in force is, or since this moment if it is false. */
 static void write_condition(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec,
     const char *type, bool is_true, const char *reason, Str message) {
-    json_write_object(writer);
-    json_write_member(writer, STR("type"), str_from_c(type));
-    json_write_member(writer, STR("status"), is_true ? STR("True") : STR("False"));
-    json_write_member(writer, STR("reason"), str_from_c(reason));
-    json_write_member(writer, STR("message"), utf8_take(message, MESSAGE_SHOWN));
-    json_member_int(writer, "observedGeneration", status->generation);
-    write_time(writer, "lastTransitionTime", is_true ? status->since_nsec : wall_nsec);
-    json_write_end_object(writer);
+    json_write(writer,
+        "{type: %s, status: %s, reason: %s, message: %.*s, observedGeneration: %jd, "
+        "lastTransitionTime: %.0td}",
+        type, is_true ? "True" : "False", reason, STR_FMT(utf8_take(message, MESSAGE_SHOWN)),
+        status->generation, is_true ? status->since_nsec : wall_nsec);
 }
 
 static void write_conditions(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec) {
@@ -67,9 +55,8 @@ static void write_versions(JsonWriter *writer, const PolicyStatus *status) {
     for (size_t i = 0; i < status->n_versions; i++) {
         const PolicyVersion *version = &status->versions[i];
 
-        json_write_object(writer);
-        json_member_int(writer, "generation", version->generation);
-        write_time(writer, "since", version->since_nsec);
+        json_write(
+            writer, "{generation: %jd, since: %.0td", version->generation, version->since_nsec);
         if (!str_is_empty(version->spec)) {
             json_write_key(writer, STR("spec"));
             json_write_raw(writer, version->spec);
@@ -82,24 +69,16 @@ static void write_versions(JsonWriter *writer, const PolicyStatus *status) {
 void policy_status_body(const PolicyStatus *status, int64_t wall_nsec, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_member_object(&writer, "status");
-    json_member_int(&writer, "observedGeneration", status->generation);
+    json_write(&writer, "{status: {observedGeneration: %jd", status->generation);
     write_conditions(&writer, status, wall_nsec);
-    if (status->in_force > 0) {
-        json_member_int(&writer, "inForceGeneration", status->in_force);
-        json_write_member(
-            &writer, STR("mode"), status->is_observed ? STR("Observe") : STR("Enforce"));
-    } else {
-        json_member_null(&writer, "inForceGeneration");
-        json_member_null(&writer, "mode");
-    }
+    if (status->in_force > 0)
+        json_write(&writer, "inForceGeneration: %jd, mode: %s", status->in_force,
+            status->is_observed ? "Observe" : "Enforce");
+    else
+        json_write(&writer, "inForceGeneration: null, mode: null");
     if (status->n_versions > 0)
         write_versions(&writer, status);
-    json_member_int(&writer, "pods", (int64_t)status->counts.n_pods);
-    json_member_int(&writer, "rejected", (int64_t)status->counts.n_rejected);
-    json_member_int(&writer, "pending", (int64_t)status->counts.n_pending);
-    json_member_int(&writer, "errors", (int64_t)status->counts.n_errors);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "pods: %zu, rejected: %zu, pending: %zu, errors: %zu}}",
+        status->counts.n_pods, status->counts.n_rejected, status->counts.n_pending,
+        status->counts.n_errors);
 }

@@ -1,4 +1,4 @@
-/* The helper's loop, and the requests to it: a pair of sockets, one answer for each request. */
+/* The loop of the helper process, and requests to it: a socket pair, one answer per request. */
 
 #include "kube/process-helper.h"
 
@@ -23,8 +23,8 @@ typedef struct Answer {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t freed;
-    bool is_busy; /* with a request: no lock is held meanwhile, a plugin may take long */
-    int fd;       /* -1: none was started */
+    bool is_busy; /* a request runs, without the lock: a plugin may take long */
+    int fd;       /* -1: not started */
 } helper = {.lock = PTHREAD_MUTEX_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER, .fd = -1};
 
 /* False: the peer is gone. */
@@ -60,9 +60,7 @@ static bool transmit(int fd, const void *from, size_t n) {
     return true;
 }
 
-/* --- the helper ------------------------------------------------------------------------------- */
-
-/* Keeps none of our descriptors: log and sockets end when we do. */
+/* Closes all descriptors but @fd, so that log and sockets close when the daemon ends. */
 static bool keep_only(int fd) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -114,8 +112,6 @@ int process_helper_start(const ProcessOptions *options) {
     return 0;
 }
 
-/* --- our side --------------------------------------------------------------------------------- */
-
 bool process_helper_is_started(void) {
     return helper.fd >= 0;
 }
@@ -136,30 +132,22 @@ static bool receive_output(size_t n, Buf *out) {
     return is_there;
 }
 
-/* One request at a time: answers come in the order of requests. */
-static void take_helper(void) {
-    _unlock_ pthread_mutex_t *held = mutex_hold(&helper.lock);
-
-    while (helper.is_busy)
-        (void)pthread_cond_wait(&helper.freed, &helper.lock);
-    helper.is_busy = true;
-}
-
-static void give_helper_back(void) {
-    _unlock_ pthread_mutex_t *held = mutex_hold(&helper.lock);
-
-    helper.is_busy = false;
-    (void)pthread_cond_signal(&helper.freed);
-}
-
 int process_helper_run(int timeout_msec, Buf *out, ProcessResult *ret) {
     Answer reply = {0};
     bool is_there;
 
-    take_helper();
+    /* One request at a time: answers come in the order of requests. */
+    pthread_mutex_lock(&helper.lock);
+    while (helper.is_busy)
+        (void)pthread_cond_wait(&helper.freed, &helper.lock);
+    helper.is_busy = true;
+    pthread_mutex_unlock(&helper.lock);
     is_there = transmit(helper.fd, &timeout_msec, sizeof(timeout_msec)) &&
                receive(helper.fd, &reply, sizeof(reply)) && receive_output(reply.n_out, out);
-    give_helper_back();
+    pthread_mutex_lock(&helper.lock);
+    helper.is_busy = false;
+    (void)pthread_cond_signal(&helper.freed);
+    pthread_mutex_unlock(&helper.lock);
     *ret = reply.result;
     return is_there ? reply.r : -EPIPE;
 }

@@ -34,55 +34,29 @@ static void process_done(Process *process) {
             (void)close(process->pipes[i]);
 }
 
-static int set_attributes(posix_spawnattr_t *attributes) {
+static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
+    const short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (short)POSIX_SPAWN_SETSID;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     sigset_t all, none;
     int r;
 
     (void)sigfillset(&all);
     (void)sigemptyset(&none);
-    r = posix_spawnattr_setsigdefault(attributes, &all);
-    if (r == 0)
-        r = posix_spawnattr_setsigmask(attributes, &none);
-    if (r == 0)
-        r = posix_spawnattr_setflags(
-            attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (short)POSIX_SPAWN_SETSID);
-    return -r;
-}
-
-static int set_actions(posix_spawn_file_actions_t *actions, int out, int err) {
-    int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, out, STDOUT_FILENO);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(actions, err, STDERR_FILENO);
-    if (r == 0)
-        r = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-    return -r;
-}
-
-static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int r;
-
-    r = -posix_spawnattr_init(&attributes);
-    if (r < 0)
-        return r;
-    r = -posix_spawn_file_actions_init(&actions);
-    if (r < 0) {
-        (void)posix_spawnattr_destroy(&attributes);
-        return r;
-    }
-    r = set_attributes(&attributes);
-    if (r == 0)
-        r = set_actions(&actions, out, err);
-    if (r == 0)
-        r = -posix_spawnp(ret, options->command, &actions, &attributes,
-            (char *const *)(uintptr_t)options->args, (char *const *)(uintptr_t)options->env);
+    (void)posix_spawnattr_init(&attributes); /* this and the next cannot fail */
+    (void)posix_spawn_file_actions_init(&actions);
+    r = posix_spawnattr_setsigdefault(&attributes, &all)
+        ?: posix_spawnattr_setsigmask(&attributes, &none)
+        ?: posix_spawnattr_setflags(&attributes, flags)
+        ?: posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        ?: posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
+        ?: posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO)
+        ?: posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
+        ?: posix_spawnp(ret, options->command, &actions, &attributes,
+               (char *const *)(uintptr_t)options->args, (char *const *)(uintptr_t)options->env);
     (void)posix_spawn_file_actions_destroy(&actions);
     (void)posix_spawnattr_destroy(&attributes);
-    return r < 0 ? r : 0;
+    return -r;
 }
 
 /* A pipe whose ends are above the standard descriptors: lower ones would collide with dup2() in the

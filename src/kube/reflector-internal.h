@@ -72,7 +72,7 @@ struct Reflector {
     ReflectorFigures figures;
 };
 
-/* --- reflector.c ---------------------------------------------------------------------------- */
+/* reflector.c */
 
 /* The call is to end, or has ended, with an error; returns false, as data() does. What follows is
  * settled when the client reports its end. */
@@ -85,7 +85,7 @@ bool reflector_set_version(Reflector *reflector, Str version);
 void reflector_notice(
     Reflector *reflector, ReflectorNotice what, const char *why, int64_t retry_nsec);
 
-/* --- reflector-watch.c ---------------------------------------------------------------------- */
+/* reflector-watch.c */
 
 /* The next bytes of a watch, or of a streamed list. False: the call is to end. */
 bool watch_take(Reflector *reflector, Str bytes);
@@ -97,7 +97,3 @@ void list_drop(Reflector *reflector);
 
 /* The page in body becomes a part of it, or its end. False: reflector_end_call() was called. */
 bool list_take_page(Reflector *reflector);
-
-/* How many objects the next pages are to have. */
-void list_enlarge_pages(Reflector *reflector);
-void list_shrink_pages(Reflector *reflector);

@@ -9,8 +9,6 @@
 #include "base/nsec.h"
 #include "json/read.h"
 
-/* --- lists --------------------------------------------------------------------------------- */
-
 void list_begin(Reflector *reflector) {
     reflector->options.sink.begin(reflector->options.sink.context);
     reflector->is_staging = true;
@@ -59,8 +57,6 @@ void list_drop(Reflector *reflector) {
     reflector->is_staging = false;
     reflector->needs_list = true;
 }
-
-/* --- pages --------------------------------------------------------------------------------- */
 
 /* 0; 1 when they are no array; or -ENOMEM. */
 static int add_items(Reflector *reflector, Str items) {
@@ -114,22 +110,6 @@ bool list_take_page(Reflector *reflector) {
     return true;
 }
 
-/* Where a list goes on is forgotten after some minutes: one that took longer than that is to
- * come in larger steps. */
-void list_enlarge_pages(Reflector *reflector) {
-    reflector->page_items *= 2;
-    if (reflector->page_items > REFLECTOR_PAGE_ITEMS_MOST)
-        reflector->page_items = REFLECTOR_PAGE_ITEMS_MOST;
-}
-
-void list_shrink_pages(Reflector *reflector) {
-    reflector->page_items /= 4;
-    if (reflector->page_items < REFLECTOR_PAGE_ITEMS_LEAST)
-        reflector->page_items = REFLECTOR_PAGE_ITEMS_LEAST;
-}
-
-/* --- watches ----------------------------------------------------------------------------- */
-
 /* A document that cannot be read: an event may be missing. If the
  * stream has not brought anything yet, nothing is: it may be no watch at all. */
 static bool end_malformed(Reflector *reflector) {
@@ -178,7 +158,7 @@ static bool apply_event(Reflector *reflector, const WatchEvent *event) {
     if (!object_meta_read(event->object, reflector->arena, false, &meta)) {
         if (!reflector->has_malformed)
             return end_malformed(reflector);
-        reflector->figures.n_unfit++; /* the list had such things too: listing is no cure */
+        reflector->figures.n_unfit++; /* the list had such objects, too: do not list again */
         return true;
     }
     r = sink->apply(sink->context, event->type, &meta, event->object);

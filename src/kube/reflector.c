@@ -1,7 +1,5 @@
-/*
- * One call at a time. Its handlers end it with a CallFailure that has how to go on; when the client
- * reports its end, the next call is made, now or later.
- */
+/* Lists and watches a resource, one call at a time. Its handlers end a call with a CallFailure that
+ * decides how to continue; when the client reports the end, the next call is made, now or later. */
 
 #include "kube/reflector.h"
 
@@ -60,8 +58,6 @@ size_t reflector_held(const Reflector *reflector) {
     return reflector->splitter.half.size + reflector->body.size + reflector->deferred.size +
            reflector->continue_token.size;
 }
-
-/* --- after a call -------------------------------------------------------------------------- */
 
 /* The call has ended: its unread data is dropped. */
 static void drop_call(Reflector *reflector) {
@@ -133,8 +129,6 @@ bool reflector_set_version(Reflector *reflector, Str version) {
     return true;
 }
 
-/* --- handlers of a call -------------------------------------------------------------------- */
-
 static void on_head(void *context, const CallHead *head) {
     Reflector *reflector = context;
     ReflectorFigures *figures = &reflector->figures;
@@ -181,8 +175,6 @@ static bool on_data(void *context, Str bytes) {
            reflector_end_call(reflector, NEXT_LIST, "a page could not be kept");
 }
 
-/* --- the end of a call --------------------------------------------------------------------- */
-
 static void start(Reflector *reflector);
 
 /* A page is there, or a watch has ended normally. */
@@ -206,14 +198,20 @@ static void on_end(Reflector *reflector) {
         (void)wait_a_while(reflector, -1);
 }
 
-/* Whether the version we hold, or where the list goes on, is no longer any good. */
+/* Whether our resourceVersion, or the list's continue token, is no longer valid. */
 static bool is_lost(Reflector *reflector, unsigned code, const ApiStatus *status) {
     if (code == 410 || code == 400 || code == 422 || api_status_is_expired(status))
         return true;
     return status->is_version_too_large && ++reflector->n_refusals >= REFLECTOR_REFUSALS_MAX;
 }
 
-/* Everything once more, without streaming: the server is too old, or has that turned off. */
+static void resize_pages(Reflector *reflector, unsigned items) {
+    reflector->page_items = items > REFLECTOR_PAGE_ITEMS_MOST    ? REFLECTOR_PAGE_ITEMS_MOST
+                            : items < REFLECTOR_PAGE_ITEMS_LEAST ? REFLECTOR_PAGE_ITEMS_LEAST
+                                                                 : items;
+}
+
+/* Lists again without streaming: the server is too old for it, or has it turned off. */
 static void fall_back(Reflector *reflector) {
     reflector->can_stream = false;
     drop_call(reflector);
@@ -244,8 +242,9 @@ static void on_refused(Reflector *reflector, const CallResult *result) {
                                    : result->retry_after_sec;
     failure->is_expired = code == 410 || api_status_is_expired(&status);
     failure->is_refused = code == 401 || code == 403 || code == 404;
+    /* A continue token expires after some minutes: a list that took longer gets larger pages. */
     if (reflector->state == STATE_LISTING && code == 410)
-        list_enlarge_pages(reflector);
+        resize_pages(reflector, reflector->page_items * 2);
     fail(reflector);
 }
 
@@ -255,7 +254,7 @@ static void on_failed(Reflector *reflector, const CallResult *result) {
 
     /* An answer that has not started is no reason for smaller pages. */
     if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
-        list_shrink_pages(reflector);
+        resize_pages(reflector, reflector->page_items / 4);
     (void)reflector_end_call(reflector, NEXT_RESUME, "%s", result->error);
     reflector->failure.is_stall = is_late;
     fail(reflector);
@@ -275,8 +274,6 @@ static void on_done(void *context, const CallResult *result) {
     else
         on_end(reflector);
 }
-
-/* --- starting calls ------------------------------------------------------------------------ */
 
 /* The path of a watch that goes on from our version, or of one that begins with a list. */
 static void write_watch_path(Reflector *reflector, bool is_list, Buf *out) {
@@ -359,8 +356,6 @@ void reflector_list_again(Reflector *reflector) {
         start(reflector);
 }
 
-/* --- time ---------------------------------------------------------------------------------- */
-
 /* When the call that is under way has taken too long; the client looks after pages. */
 static int64_t deadline_of(const Reflector *reflector) {
     int64_t silent_at = reflector->document_at + reflector->options.silence_sec * NSEC_PER_SEC;
@@ -373,21 +368,18 @@ static int64_t deadline_of(const Reflector *reflector) {
     return reflector->state == STATE_STREAMING && stalled_at < silent_at ? stalled_at : silent_at;
 }
 
-static void give_up(Reflector *reflector) {
-    (void)reflector_end_call(reflector, NEXT_RESUME,
-        reflector->state == STATE_STREAMING ? "the streamed list does not end"
-                                            : "the watch has gone silent");
-    reflector->failure.is_stall = true;
-    call_cancel(TAKE_PTR(reflector->call));
-    fail(reflector);
-}
-
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec) {
-    if (now_nsec >= deadline_of(reflector)) {
-        if (reflector->state == STATE_WAITING)
-            start(reflector);
-        else
-            give_up(reflector);
+    if (now_nsec < deadline_of(reflector))
+        return deadline_of(reflector);
+    if (reflector->state == STATE_WAITING) {
+        start(reflector);
+    } else {
+        (void)reflector_end_call(reflector, NEXT_RESUME,
+            reflector->state == STATE_STREAMING ? "the streamed list does not end"
+                                                : "the watch has gone silent");
+        reflector->failure.is_stall = true;
+        call_cancel(TAKE_PTR(reflector->call));
+        fail(reflector);
     }
     return deadline_of(reflector);
 }

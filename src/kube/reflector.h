@@ -81,9 +81,8 @@ typedef struct ReflectorOptions {
  * memory. */
 Reflector *reflector_new(Client *client, const ReflectorOptions *options);
 Reflector *reflector_free(Reflector *reflector); /* takes NULL */
-DEFINE_CLEANUP(Reflector *, reflector_free)
 
-/* Does the work that is due at @now. Returns when to call again. Not from inside a sink. */
+/* Does the work that is due at @now_nsec. Returns when to call again. Not from inside a sink. */
 int64_t reflector_tick(Reflector *reflector, int64_t now_nsec);
 
 /* Lists everything again, now or at the next allowed try, to see everything committed so far. The

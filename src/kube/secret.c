@@ -6,17 +6,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/message.h"
 #include "kube/access.h"
-
-#define READ_STEP ((size_t)16 * 1024)
-
-static void closep(int *fd) {
-    if (*fd >= 0)
-        (void)close(*fd);
-}
 
 void secret_wipe(Str text) {
     if (text.len > 0)
@@ -62,28 +55,8 @@ static FileMark mark_of(const struct stat *status) {
     };
 }
 
-/* Up to the buffer's ceiling; more is -EFBIG. */
-static int read_to_end(int fd, Buf *out) {
-    for (;;) {
-        size_t left = out->ceiling - out->len;
-        char *at = buf_reserve(out, left < READ_STEP ? left : READ_STEP);
-        ssize_t n;
-
-        if (!at)
-            return buf_error(out);
-        if (left == 0)
-            return -EFBIG;
-        n = read(fd, at, left < READ_STEP ? left : READ_STEP);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : 0;
-        buf_advance(out, (size_t)n);
-    }
-}
-
 int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark, char *error) {
-    _cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_(secret_buf_done) Buf text = BUF_INIT(max + 1); /* one more than is taken */
     struct stat status;
     int r;
@@ -95,7 +68,7 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
     /* In one allocation: growing would leave copies that are not wiped. */
     if (S_ISREG(status.st_mode) && status.st_size > 0 && (uint64_t)status.st_size <= max)
         (void)buf_reserve(&text, (size_t)status.st_size + 1);
-    r = read_to_end(fd, &text);
+    r = fd_read(fd, &text);
     if (r == -EFBIG)
         return message_fail(
             -EFBIG, error, "%s: is larger than %zu KiB, the most that is read", path, max >> 10);

@@ -48,7 +48,6 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
 /* Text that is wiped: a copy with a NUL after it (NULL when out of memory) and its end. */
 char *secret_copy(Str text);
 char *secret_free(char *text); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(char *, secret_free)
 
 void secret_wipe(Str text);     /* bytes that are ours to write, in spite of const */
 void secret_buf_done(Buf *buf); /* buf_done(), wiped */

@@ -109,7 +109,7 @@ static void test_no_answer(void **state) {
         const char *word; /* that is in the message */
     } cases[] = {
         {{.path = "/large"}, "larger than"},
-        {{.path = "/never", .sec = 1}, "1 s"},
+        {{.path = "/never", .total_sec = 1}, "1 s"},
         {{.path = "/unauthorized"}, "401"},
     };
     Setup *setup = *state;

@@ -80,7 +80,7 @@ static void test_sends_few_at_a_time_from_a_bounded_queue(void **state) {
     char name[16];
     size_t n = 0;
 
-    for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX + MARK_WAITING_MAX; i++) {
+    for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX + WRITE_QUEUE_WAITING_MAX; i++) {
         (void)snprintf(name, sizeof(name), "n%zu", i);
         assert_true(mark(str_from_c(name)));
     }
@@ -91,7 +91,7 @@ static void test_sends_few_at_a_time_from_a_bounded_queue(void **state) {
         fake_answer(client, n, 200, "{}");
         (void)client_wait(client, 0);
     }
-    assert_int_equal(n, WRITE_QUEUE_CALLS_MAX + MARK_WAITING_MAX);
+    assert_int_equal(n, WRITE_QUEUE_CALLS_MAX + WRITE_QUEUE_WAITING_MAX);
     assert_int_equal(write_queue_figures(queue).n_written, n);
 }
 

@@ -85,8 +85,6 @@ WriteFigures write_queue_figures(WriteQueue *queue) {
     return figures;
 }
 
-/* --- adding ------------------------------------------------------------------------------ */
-
 static PendingWrite *waiting_at(WriteQueue *queue, size_t i) {
     return &queue->waiting[(queue->first + i) % WRITE_QUEUE_WAITING_MAX];
 }
@@ -120,8 +118,6 @@ void write_queue_drop(WriteQueue *queue) {
 
     queue->figures.n_dropped++;
 }
-
-/* --- sending ----------------------------------------------------------------------------- */
 
 /* Whether the 403 is about our rights: RBAC answers "User x cannot create resource …". */
 static bool is_for_rights(const WriteCall *call) {
@@ -166,14 +162,6 @@ static void count_end(WriteCall *call, const CallResult *result) {
     }
 }
 
-/* The rest of a large answer is not needed. */
-static bool on_data(void *context, Str bytes) {
-    WriteCall *call = context;
-
-    buf_append(&call->answer, bytes);
-    return true;
-}
-
 static void send_waiting(WriteQueue *queue, int64_t now);
 
 static void on_done(void *context, const CallResult *result) {
@@ -202,7 +190,7 @@ static PendingWrite take(WriteQueue *queue, bool is_dropped) {
 
 /* False: nothing waits. */
 static bool send_next(WriteQueue *queue, WriteCall *call) {
-    const CallHandler handler = {.context = call, .data = on_data, .done = on_done};
+    const CallHandler handler = {.context = call, .done = on_done};
     PendingWrite write = take(queue, /* is_dropped= */ false);
 
     if (!write.path)
@@ -216,6 +204,7 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
             .body = str_from_c(write.body),
             .total_sec = WRITE_QUEUE_SEC,
             .bytes_max = ANSWER_MAX_BYTES,
+            .answer = &call->answer,
         },
         &handler);
     if (!call->call)

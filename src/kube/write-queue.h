@@ -47,7 +47,6 @@ typedef struct WriteFigures {
 
 WriteQueue *write_queue_new(const WriteQueueOptions *options); /* NULL when out of memory */
 WriteQueue *write_queue_free(WriteQueue *queue);               /* takes NULL */
-DEFINE_CLEANUP(WriteQueue *, write_queue_free)
 
 /* Takes the bytes of both; false: dropped, as when one of them has failed. The caller wakes the
  * client. */

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "input/policies.h"
 #include "input/policy-mistakes.h"
 #include "json/fields.h"
 #include "json/write.h"
@@ -25,8 +24,6 @@ typedef struct Review {
     Str group, resource;
     Str object, old; /* JSON; empty or null: none */
 } Review;
-
-/* --- the question ---------------------------------------------------------------------------- */
 
 /* Objects are read later, if they matter. */
 static void take_object(JsonReader *reader, Arena *arena, void *target) {
@@ -69,9 +66,6 @@ static int read_review(Str body, Arena *arena, Review *ret, char *error) {
     return 0;
 }
 
-/* --- the verdict -------------------------------------------------------------------------------
- */
-
 static int read_object(Str json, Arena *arena, PolicyObject *ret, char *error) {
     int r = policy_object_read(json, arena, ret);
 
@@ -108,18 +102,6 @@ static int find_new_spec(
     return 0;
 }
 
-/* --- the answer --------------------------------------------------------------------------------
- */
-
-static void write_status(JsonWriter *writer, Str mistakes) {
-    json_member_object(writer, "status");
-    json_write_member(writer, STR("status"), STR("Failure"));
-    json_write_member(writer, STR("reason"), STR("Invalid"));
-    json_member_int(writer, "code", 422);
-    json_write_member(writer, STR("message"), mistakes);
-    json_write_end_object(writer);
-}
-
 /* One for each line. */
 static void write_warnings(JsonWriter *writer, Str lines) {
     json_member_array(writer, "warnings");
@@ -135,18 +117,15 @@ static void write_warnings(JsonWriter *writer, Str lines) {
 static void write_answer(Str uid, bool is_allowed, Str mistakes, Str warnings, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write_object(&writer);
-    json_write_member(&writer, STR("apiVersion"), STR(API_VERSION));
-    json_write_member(&writer, STR("kind"), STR(KIND));
-    json_member_object(&writer, "response");
-    json_write_member(&writer, STR("uid"), uid);
-    json_member_bool(&writer, "allowed", is_allowed);
+    json_write(&writer, "{apiVersion: %s, kind: %s, response: {uid: %.*s, allowed: %i", API_VERSION,
+        KIND, STR_FMT(uid), is_allowed);
     if (!is_allowed)
-        write_status(&writer, mistakes);
+        json_write(&writer,
+            "status: {status: 'Failure', reason: 'Invalid', code: 422, message: %.*s}",
+            STR_FMT(mistakes));
     if (!str_is_empty(warnings))
         write_warnings(&writer, warnings);
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}}");
 }
 
 int admission_review_answer(ClusterPolicies *policies, Str body, Arena *arena, Buf *out,

@@ -40,11 +40,11 @@ void bypass_note_synced(Bypass *bypass, int64_t now_nsec) {
     (void)atomic_compare_exchange_strong(&bypass->synced_at_nsec, &never, now_nsec);
 }
 
-static bool is_managed(const Bypass *bypass, const Pod *pod) {
-    for (size_t i = 0; i < bypass->n_managed; i++)
-        if (resources_find(&pod->requests, bypass->managed[i]))
+bool pod_is_managed(const Pod *pod, const Str *managed, size_t n_managed) {
+    for (size_t i = 0; i < n_managed; i++)
+        if (resources_find(&pod->requests, managed[i]))
             return true;
-    return bypass->n_managed == 0;
+    return n_managed == 0;
 }
 
 static bool is_early(const Bypass *bypass, int64_t now_nsec) {
@@ -56,7 +56,7 @@ static bool is_early(const Bypass *bypass, int64_t now_nsec) {
 bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
     int64_t since_nsec = now_nsec - BYPASS_ASKED_SEC * NSEC_PER_SEC;
 
-    if (is_early(bypass, now_nsec) || !is_managed(bypass, pod) ||
+    if (is_early(bypass, now_nsec) || !pod_is_managed(pod, bypass->managed, bypass->n_managed) ||
         !recent_pods_is_bypass(bypass->recent, pod, since_nsec) ||
         exemptions_cover(bypass->exempt, pod))
         return false;

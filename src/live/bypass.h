@@ -26,10 +26,13 @@
 #define BYPASS_GRACE_SEC 60
 #define BYPASS_ASKED_SEC 600
 
+/* Whether filter requests are about @pod: it requests one of the resources @managed; none: always.
+ */
+bool pod_is_managed(const Pod *pod, const Str *managed, size_t n_managed);
+
 typedef struct Bypass Bypass;
 
-/* @managed: filter requests are only about pods that request one of these resources; none: about
- * all. @exempt may be NULL. All are borrowed. NULL when out of memory. */
+/* @managed as above; @exempt may be NULL. All are borrowed. NULL when out of memory. */
 Bypass *bypass_new(
     RecentPods *recent, const Str *managed, size_t n_managed, const Exemptions *exempt);
 Bypass *bypass_free(Bypass *bypass); /* takes NULL */

@@ -4,10 +4,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "input/policies.h"
 #include "input/policy-mistakes.h"
 #include "live/kept-version.h"
@@ -33,7 +33,6 @@ typedef struct FilePolicy {
     size_t line;
 } FilePolicy;
 
-/* All of them. */
 typedef struct FilePolicies {
     FilePolicy *items;
     size_t n;
@@ -52,17 +51,19 @@ struct ClusterPolicies {
     FilePolicies files; /* of the last choice */
 };
 
-/* A choice under way. */
 typedef struct Choice {
     ClusterPolicies *policies;
+    Arena *arena; /* of what follows */
+    Entry *entries;
+    size_t n;
     FilePolicies files;
-    Arena *arena;
     Totals totals;
     uint64_t version; /* of the objects */
+    bool has_failed;  /* out of memory, like the arena's own failure */
 } Choice;
 
 static void entries_done(Entry *entries, size_t n) {
-    for (size_t i = 0; entries && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         kept_version_unref(entries[i].chosen);
         kept_version_unref(entries[i].in_force);
         for (size_t j = 0; j < entries[i].n_history; j++)
@@ -123,6 +124,13 @@ static bool is_within(Totals with, Buf *mistakes) {
     return false;
 }
 
+/* @totals and those of @version (NULL: none). */
+static Totals add(Totals totals, const KeptVersion *version) {
+    return version ? (Totals){totals.n_filters + version->n_filters,
+                         totals.n_scores + version->n_scores}
+                   : totals;
+}
+
 /* The totals with @version (NULL: none) instead of that in force. */
 static Totals count_with(const Choice *choice, const Entry *entry, const KeptVersion *version) {
     Totals totals = choice->totals;
@@ -131,11 +139,7 @@ static Totals count_with(const Choice *choice, const Entry *entry, const KeptVer
         totals.n_filters -= entry->in_force->n_filters;
         totals.n_scores -= entry->in_force->n_scores;
     }
-    if (version) {
-        totals.n_filters += version->n_filters;
-        totals.n_scores += version->n_scores;
-    }
-    return totals;
+    return add(totals, version);
 }
 
 /* @version (NULL: none), a new reference, is the choice instead of that in force. */
@@ -156,29 +160,23 @@ static bool fits(Choice *choice, Entry *entry, const KeptVersion *version) {
     return false;
 }
 
-/* 0, or -ENOMEM. */
-static int check_newest(Choice *choice, Entry *entry) {
+static void check_newest(Choice *choice, Entry *entry) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
     _cleanup_(kept_version_unrefp) KeptVersion *version =
         kept_version_new(entry->newest.generation, 0, entry->newest.spec);
     int r = version ? kept_version_check(version, entry->newest.name, &mistakes, NULL) : -ENOMEM;
 
-    if (r < 0)
-        return r;
-    entry->is_checked = r > 0;
-    if (r > 0) {
+    choice->has_failed |= r < 0;
+    if (r > 0)
         entry->error = arena_copy(choice->arena, buf_str(&mistakes));
-        return 0;
-    }
-    entry->is_checked = fits(choice, entry, version);
-    if (entry->is_checked)
+    entry->is_checked = r > 0 || (r == 0 && fits(choice, entry, version));
+    if (r == 0 && entry->is_checked)
         set_chosen(choice, entry, TAKE_PTR(version));
-    return 0;
 }
 
 /* The newest version has a mistake and none is in force, as after a start: the last good version of
- * the status. 0, or -ENOMEM. */
-static int choose_from_history(Choice *choice, Entry *entry) {
+ * the status. */
+static void choose_from_history(Choice *choice, Entry *entry) {
     for (size_t i = 0; !entry->chosen && i < entry->n_history; i++) {
         KeptVersion *version = entry->history[i];
         _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
@@ -188,12 +186,10 @@ static int choose_from_history(Choice *choice, Entry *entry) {
             continue;
         if (version->text.len == 0)
             r = kept_version_check(version, entry->newest.name, &mistakes, NULL);
-        if (r < 0)
-            return r;
+        choice->has_failed |= r < 0;
         if (r == 0 && fits(choice, entry, version))
             set_chosen(choice, entry, kept_version_ref(version));
     }
-    return 0;
 }
 
 /* The known result; false: it has to be checked. */
@@ -212,20 +208,17 @@ static bool take_known(Choice *choice, Entry *entry, const Entry *known) {
     return true;
 }
 
-/* @known: of the same object, before; NULL: it is new. 0, or -ENOMEM. */
-static int choose_version(Choice *choice, Entry *entry, const Entry *known) {
+/* @known: of the same object, before; NULL: it is new. */
+static void choose_version(Choice *choice, Entry *entry, const Entry *known) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
-    int r;
 
     if (!has_own_name(&choice->files, entry->newest.name, &mistakes)) {
         set_chosen(choice, entry, NULL);
         entry->error = arena_copy(choice->arena, buf_str(&mistakes));
-        return 0;
+    } else if (!known || !take_known(choice, entry, known)) {
+        check_newest(choice, entry);
+        choose_from_history(choice, entry);
     }
-    if (known && take_known(choice, entry, known))
-        return 0;
-    r = check_newest(choice, entry);
-    return r < 0 || entry->chosen ? r : choose_from_history(choice, entry);
 }
 
 /* --- all of them -------------------------------------------------------------------------------
@@ -243,8 +236,8 @@ static const Entry *find_known(
 }
 
 /* Of an object that was not known before. Versions of the status that cannot be of this object are
- * left out: its status was restored, or written by another. 0, or -ENOMEM. */
-static int read_history(Choice *choice, Entry *entry) {
+ * left out: its status was restored, or written by another. */
+static void read_history(Choice *choice, Entry *entry) {
     PolicyVersion versions[POLICY_VERSIONS_MAX];
     size_t n = policy_objects_versions(
         choice->policies->objects, entry->newest.name, choice->arena, versions);
@@ -253,50 +246,46 @@ static int read_history(Choice *choice, Entry *entry) {
         KeptVersion *version =
             kept_version_new(versions[i].generation, versions[i].since_nsec, versions[i].spec);
 
-        if (!version)
-            return -ENOMEM;
-        if (version->generation < entry->newest.generation || is_newest(entry, version))
+        choice->has_failed |= !version;
+        if (version &&
+            (version->generation < entry->newest.generation || is_newest(entry, version)))
             entry->history[entry->n_history++] = version;
         else
             kept_version_unref(version);
     }
-    return 0;
 }
 
 /* The version in force stays the choice until a newer one turns out to be good. */
-static int take_in_force(Choice *choice, Entry *entry, const Entry *known) {
-    if (!known)
-        return read_history(choice, entry);
+static void take_in_force(Choice *choice, Entry *entry, const Entry *known) {
+    if (!known) {
+        read_history(choice, entry);
+        return;
+    }
     for (size_t i = 0; i < known->n_history; i++)
         entry->history[entry->n_history++] = kept_version_ref(known->history[i]);
     entry->in_force = kept_version_ref(known->in_force);
     entry->chosen = kept_version_ref(known->in_force);
-    if (entry->in_force) {
-        choice->totals.n_filters += entry->in_force->n_filters;
-        choice->totals.n_scores += entry->in_force->n_scores;
-    }
-    return 0;
+    choice->totals = add(choice->totals, entry->in_force);
 }
 
-static int choose_all(Choice *choice, Entry **ret, size_t *ret_n) {
+static int choose_all(Choice *choice) {
     ClusterPolicies *policies = choice->policies;
     PolicyObject *objects;
-    Entry *entries;
     size_t n, at = 0;
     int r = policy_objects_copy(policies->objects, choice->arena, &objects, &n, &choice->version);
 
     if (r < 0)
         return r;
-    *ret = entries = ARENA_ARRAY(choice->arena, Entry, n);
-    *ret_n = n;
-    for (size_t i = 0; entries && r == 0 && i < n; i++) {
-        entries[i] = (Entry){.newest = objects[i]};
-        r = take_in_force(choice, &entries[i], find_known(policies, &objects[i], &at));
+    choice->entries = ARENA_ARRAY(choice->arena, Entry, n);
+    choice->n = choice->entries ? n : 0;
+    for (size_t i = 0; i < choice->n; i++) {
+        choice->entries[i].newest = objects[i];
+        take_in_force(choice, &choice->entries[i], find_known(policies, &objects[i], &at));
     }
     at = 0;
-    for (size_t i = 0; entries && r == 0 && i < n; i++)
-        r = choose_version(choice, &entries[i], find_known(policies, &objects[i], &at));
-    return r < 0 || arena_has_failed(choice->arena) ? -ENOMEM : 0;
+    for (size_t i = 0; !choice->has_failed && i < choice->n; i++)
+        choose_version(choice, &choice->entries[i], find_known(policies, &objects[i], &at));
+    return choice->has_failed || arena_has_failed(choice->arena) ? -ENOMEM : 0;
 }
 
 /* Names and totals of the policies in files. Their program is not kept. */
@@ -317,28 +306,26 @@ static void take_files(Choice *choice, const Program *program) {
     }
 }
 
-static void exchange(
-    ClusterPolicies *policies, Arena *arena, Entry *entries, size_t n, const Choice *choice) {
-    Arena *before = policies->arena;
+/* Takes all of @choice, its arena too. */
+static void exchange(ClusterPolicies *policies, const Choice *choice) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
 
-    (void)pthread_mutex_lock(&policies->lock);
     entries_done(policies->entries, policies->n);
-    policies->arena = arena;
-    policies->entries = entries;
-    policies->n = n;
+    arena_free(policies->arena);
+    policies->arena = choice->arena;
+    policies->entries = choice->entries;
+    policies->n = choice->n;
     policies->files = choice->files;
     policies->chosen_version = choice->version;
-    (void)pthread_mutex_unlock(&policies->lock);
-    arena_free(before);
 }
 
-/* The texts of @entries after those of files. Whether there are versions that were not in force. */
+/* Its texts after those of files. Whether there are versions that were not in force. */
 static bool add_sources(
-    const Entry *entries, size_t n, Arena *arena, PolicySource *sources, size_t *n_sources) {
+    const Choice *choice, Arena *arena, PolicySource *sources, size_t *n_sources) {
     bool is_new = false;
 
-    for (size_t i = 0; i < n; i++) {
-        const Entry *entry = &entries[i];
+    for (size_t i = 0; i < choice->n; i++) {
+        const Entry *entry = &choice->entries[i];
 
         is_new |= entry->chosen != entry->in_force;
         if (!entry->chosen)
@@ -357,23 +344,22 @@ int cluster_policies_choose(ClusterPolicies *policies, const Program *of_files,
     _cleanup_(arena_freep) Arena *kept = arena_new(POLICIES_BUDGET);
     Choice choice = {.policies = policies, .arena = kept};
     PolicySource *sources = NULL;
-    Entry *entries = NULL;
-    size_t n = 0;
 
     if (!kept)
         return -ENOMEM;
     take_files(&choice, of_files);
-    if (choose_all(&choice, &entries, &n) == 0)
-        sources = ARENA_ARRAY(arena, PolicySource, n_files + n);
+    if (choose_all(&choice) == 0)
+        sources = ARENA_ARRAY(arena, PolicySource, n_files + choice.n);
     if (!sources) {
-        entries_done(entries, n);
+        entries_done(choice.entries, choice.n);
         return -ENOMEM;
     }
     for (size_t i = 0; i < n_files; i++)
         sources[i] = files[i];
     *ret_n = n_files;
-    *ret_is_new = add_sources(entries, n, arena, sources, ret_n);
-    exchange(policies, TAKE_PTR(kept), entries, n, &choice);
+    *ret_is_new = add_sources(&choice, arena, sources, ret_n);
+    exchange(policies, &choice);
+    kept = NULL;
     *ret = sources;
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
@@ -407,7 +393,8 @@ static void note_history(Entry *entry, int64_t wall_nsec) {
 }
 
 void cluster_policies_commit(ClusterPolicies *policies, int64_t wall_nsec) {
-    (void)pthread_mutex_lock(&policies->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
+
     for (size_t i = 0; i < policies->n; i++) {
         Entry *entry = &policies->entries[i];
 
@@ -418,15 +405,13 @@ void cluster_policies_commit(ClusterPolicies *policies, int64_t wall_nsec) {
         kept_version_unref(entry->in_force);
         entry->in_force = kept_version_ref(entry->chosen);
     }
-    (void)pthread_mutex_unlock(&policies->lock);
 }
 
 void cluster_policies_reject(ClusterPolicies *policies, Str error) {
-    Str copy;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
+    Str copy = policies->arena ? arena_copy(policies->arena, error) : STR_NULL;
 
-    (void)pthread_mutex_lock(&policies->lock);
     policies->held_version = policies->chosen_version; /* objects may have changed meanwhile */
-    copy = policies->arena ? arena_copy(policies->arena, error) : STR_NULL;
     for (size_t i = 0; i < policies->n; i++) {
         Entry *entry = &policies->entries[i];
 
@@ -438,25 +423,18 @@ void cluster_policies_reject(ClusterPolicies *policies, Str error) {
         kept_version_unref(entry->chosen);
         entry->chosen = kept_version_ref(entry->in_force);
     }
-    (void)pthread_mutex_unlock(&policies->lock);
 }
 
-/* All policies but the version of @name that is chosen, and @version. With the lock held. */
-static Totals count_reviewed(
-    const ClusterPolicies *policies, Str name, const KeptVersion *version) {
-    Totals totals = policies->files.totals;
+/* Whether all policies are within the limits with @version of @name. */
+static bool fits_beside_others(
+    ClusterPolicies *policies, Str name, const KeptVersion *version, Buf *mistakes) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
+    Totals totals = add(policies->files.totals, version);
 
-    for (size_t i = 0; i < policies->n; i++) {
-        const Entry *entry = &policies->entries[i];
-
-        if (!entry->chosen || str_eq(entry->newest.name, name))
-            continue;
-        totals.n_filters += entry->chosen->n_filters;
-        totals.n_scores += entry->chosen->n_scores;
-    }
-    totals.n_filters += version->n_filters;
-    totals.n_scores += version->n_scores;
-    return totals;
+    for (size_t i = 0; i < policies->n; i++)
+        if (!str_eq(policies->entries[i].newest.name, name))
+            totals = add(totals, policies->entries[i].chosen);
+    return is_within(totals, mistakes);
 }
 
 int cluster_policies_review(
@@ -476,18 +454,14 @@ int cluster_policies_review(
     r = kept_version_check(version, object->name, mistakes, warnings); /* slow: without the lock */
     if (r != 0)
         return r;
-    (void)pthread_mutex_lock(&policies->lock);
-    is_good = is_within(count_reviewed(policies, object->name, version), mistakes);
-    (void)pthread_mutex_unlock(&policies->lock);
-    return is_good ? 0 : POLICIES_E_INVALID;
+    return fits_beside_others(policies, object->name, version, mistakes) ? 0 : POLICIES_E_INVALID;
 }
 
 int cluster_policies_copy(
     ClusterPolicies *policies, Arena *arena, ClusterPolicy **ret, size_t *ret_n) {
-    ClusterPolicy *copies;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
+    ClusterPolicy *copies = ARENA_ARRAY(arena, ClusterPolicy, policies->n);
 
-    (void)pthread_mutex_lock(&policies->lock);
-    copies = ARENA_ARRAY(arena, ClusterPolicy, policies->n);
     for (size_t i = 0; copies && i < policies->n; i++) {
         const Entry *entry = &policies->entries[i];
 
@@ -503,35 +477,18 @@ int cluster_policies_copy(
     }
     *ret = copies;
     *ret_n = policies->n;
-    (void)pthread_mutex_unlock(&policies->lock);
-    return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
-}
-
-/* The entry of this name; NULL: none. */
-static const Entry *find_entry(const ClusterPolicies *policies, Str name) {
-    size_t low = 0, high = policies->n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(policies->entries[middle].newest.name, name);
-
-        if (order == 0)
-            return &policies->entries[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
 size_t cluster_policies_versions(
     ClusterPolicies *policies, Str name, Arena *arena, PolicyVersion ret[POLICY_VERSIONS_MAX]) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
+    size_t at = 0, n = 0;
     const Entry *entry;
-    size_t n = 0;
 
-    (void)pthread_mutex_lock(&policies->lock);
-    entry = find_entry(policies, name);
+    while (at < policies->n && !str_eq(policies->entries[at].newest.name, name))
+        at++;
+    entry = at < policies->n ? &policies->entries[at] : NULL;
     for (; entry && n < entry->n_history; n++) {
         const KeptVersion *version = entry->history[n];
         Str spec = buf_str(&version->spec);
@@ -542,16 +499,15 @@ size_t cluster_policies_versions(
             .spec = spec.len > POLICY_VERSION_SPEC_MAX ? STR_NULL : arena_copy(arena, spec),
         };
     }
-    (void)pthread_mutex_unlock(&policies->lock);
     return arena_has_failed(arena) ? 0 : n;
 }
 
 void cluster_policies_describe(ClusterPolicies *policies, char *ret, size_t size) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
     const Entry *first = NULL;
     size_t n = 0;
 
     ret[0] = '\0';
-    (void)pthread_mutex_lock(&policies->lock);
     for (size_t i = 0; i < policies->n; i++) {
         const Entry *entry = &policies->entries[i];
 
@@ -564,5 +520,4 @@ void cluster_policies_describe(ClusterPolicies *policies, char *ret, size_t size
     else if (first)
         (void)snprintf(ret, size, POLICY_OBJECT_FILE "%.*s: %.*s", STR_FMT(first->newest.name),
             STR_FMT(first->error));
-    (void)pthread_mutex_unlock(&policies->lock);
 }

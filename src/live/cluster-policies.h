@@ -35,7 +35,6 @@ typedef struct ClusterPolicy {
 /* @objects is borrowed. NULL: out of memory. */
 ClusterPolicies *cluster_policies_new(PolicyObjects *objects);
 ClusterPolicies *cluster_policies_free(ClusterPolicies *policies); /* takes NULL */
-DEFINE_CLEANUP(ClusterPolicies *, cluster_policies_free)
 
 /* The texts of a program: those of @files, whose program is @of_files, then one for each object
  * that has a usable version, by name. In @arena. *ret_is_new: there are versions that were not in

@@ -10,25 +10,19 @@
 #include "base/thread.h"
 
 View *current_view(Current *current) {
-    View *view;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&current->lock);
 
-    (void)pthread_mutex_lock(&current->lock);
-    view = view_ref(current->view);
-    (void)pthread_mutex_unlock(&current->lock);
-    return view;
+    return view_ref(current->view);
 }
 
 View *current_wait(Current *current, const View *shown, int64_t limit_nsec) {
     const struct timespec until = deadline_in(limit_nsec);
-    View *view;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&current->lock);
     int r = 0;
 
-    (void)pthread_mutex_lock(&current->lock);
     while (current->view == shown && r == 0)
         r = pthread_cond_clockwait(&current->exchanged, &current->lock, CLOCK_MONOTONIC, &until);
-    view = view_ref(current->view);
-    (void)pthread_mutex_unlock(&current->lock);
-    return view;
+    return view_ref(current->view);
 }
 
 static void exchange(Current *current, View *view) {
@@ -42,14 +36,11 @@ static void exchange(Current *current, View *view) {
     view_unref(old);
 }
 
-/* --- the budget ------------------------------------------------------------------------------ */
-
-/* The budget of one view. */
 typedef struct ViewBudget {
     FactsBudget facts;
     int64_t until_cpu_nsec; /* of this thread */
     const atomic_bool *is_cancelled;
-    bool is_spent; /* nothing is to be tried */
+    bool is_spent; /* try nothing */
 } ViewBudget;
 
 static bool is_cancelled(const ViewBudget *budget) {
@@ -118,8 +109,6 @@ static void describe(
             budget->facts.n_rows, worst, n_nodes);
 }
 
-/* --- making one ------------------------------------------------------------------------------ */
-
 /* The new part of a new view; NULL: unchanged. */
 typedef struct ViewChange {
     Snapshot *snapshot;
@@ -165,7 +154,7 @@ static size_t count_nodes(const View *view) {
     return view->table->names->n_nodes;
 }
 
-/* Whether another attempt for the program in force would be in vain. */
+/* Whether another attempt for the program in force would fail again. */
 static bool is_in_vain(const Current *current, const ViewChange *change) {
     const View *view = current->view;
     size_t n_nodes =
@@ -209,12 +198,9 @@ static int change_view(Current *current, const ViewChange *change) {
 }
 
 int current_set_snapshot(Current *current, Snapshot *snapshot) {
-    int r;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&current->publish_lock);
 
-    (void)pthread_mutex_lock(&current->publish_lock);
-    r = change_view(current, &(ViewChange){.snapshot = snapshot});
-    (void)pthread_mutex_unlock(&current->publish_lock);
-    return r;
+    return change_view(current, &(ViewChange){.snapshot = snapshot});
 }
 
 int current_try_snapshot(Current *current, const View *shown, Snapshot *snapshot, View **ret) {
@@ -225,13 +211,11 @@ int current_try_snapshot(Current *current, const View *shown, Snapshot *snapshot
 }
 
 int current_set_measured(Current *current, Measurements *measurements) {
-    int r = 0;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&current->publish_lock);
 
-    (void)pthread_mutex_lock(&current->publish_lock);
-    if (measurements->owner == current->owner)
-        r = change_view(current, &(ViewChange){.measurements = measurements});
-    (void)pthread_mutex_unlock(&current->publish_lock);
-    return r;
+    if (measurements->owner != current->owner)
+        return 0;
+    return change_view(current, &(ViewChange){.measurements = measurements});
 }
 
 int current_refresh(Current *current, int64_t now_nsec) {
@@ -251,8 +235,6 @@ bool current_is_due(const View *view, int64_t now_nsec) {
     return now_nsec >= view->loads.until_nsec ||
            loads_clock_was_set(&view->loads, clock_wall_nsec(), clock_monotonic_nsec());
 }
-
-/* --- the program ----------------------------------------------------------------------------- */
 
 /* The gauges of the program in force, once more: those of another could not take their place. Under
  * another owner: measurements for the other one may still arrive. */
@@ -281,16 +263,6 @@ static int judge_load(const Current *current, int r, const View *view, const Vie
     }
     describe(&current->limits, budget, count_nodes(view), error, size);
     return -EINVAL;
-}
-
-/* A view of the new program from the parts that are there now: those that come meanwhile cost only
- * what they change. */
-static int draft_view(Current *current, const View *before, Program *program,
-    const PolicyLoad *load, View **ret, char *error, size_t size) {
-    ViewBudget budget = open_budget(&current->limits, load);
-    int r = make_view(current, before, before, &(ViewChange){.program = program}, &budget, ret);
-
-    return judge_load(current, r, *ret, &budget, error, size);
 }
 
 /* The poller waits for the lock with its new measurements, so none is lost between following the
@@ -323,20 +295,21 @@ static int set_program(Current *current, Program *program, const View *draft,
 int current_set_program(
     Current *current, Program *program, const PolicyLoad *load, char *error, size_t size) {
     _cleanup_(view_unrefp) View *before = current_view(current), *draft = NULL;
-    int r;
+    ViewBudget budget = open_budget(&current->limits, load);
+    int r = 0;
 
+    /* From the parts that are there now: those that come meanwhile cost only what they change. */
     if (before->program != program) {
-        r = draft_view(current, before, program, load, &draft, error, size);
-        if (r < 0)
-            return r;
+        r = make_view(current, before, before, &(ViewChange){.program = program}, &budget, &draft);
+        r = judge_load(current, r, draft, &budget, error, size);
     }
+    if (r < 0)
+        return r;
     (void)pthread_mutex_lock(&current->publish_lock);
     r = set_program(current, program, draft ? draft : before, load, error, size);
     (void)pthread_mutex_unlock(&current->publish_lock);
     return r;
 }
-
-/* --- begin and end -------------------------------------------------------------------------- */
 
 int current_begin(Current *current, Snapshot *snapshot, Program *program, const CelZones *zones,
     const PolicyLoad *load, char *error, size_t size) {

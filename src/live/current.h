@@ -27,7 +27,7 @@
 #include "policy/program.h"
 
 #define CURRENT_MESSAGE_MAX 2048u
-#define CURRENT_RETRY_FACTOR 10 /* so a thread spends at most a tenth of its time in vain */
+#define CURRENT_RETRY_FACTOR 10 /* so failing attempts take at most a tenth of a thread's time */
 
 /* What making one view may cost. */
 typedef struct ViewLimits {
@@ -90,7 +90,7 @@ int current_try_snapshot(Current *current, const View *shown, Snapshot *snapshot
     MUST_CHECK;
 
 /* Another program, or the same now that metrics are polled: its gauges are followed from now on.
- * Most of the work is done without publish_lock. 0; or a negative errno with a message for a person
+ * Most of the work is done without publish_lock. 0; or a negative errno with a message for users
  * in @error (of @size bytes): as it was. -EINVAL: the budget is exhausted; -ECANCELED: it was
  * cancelled. */
 int current_set_program(Current *current, Program *program, const PolicyLoad *load, char *error,

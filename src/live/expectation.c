@@ -29,8 +29,6 @@ static Expectation *expectation_free(Expectation *expectation) {
 }
 DEFINE_CLEANUP(Expectation *, expectation_free)
 
-/* --- the node --------------------------------------------------------------------------------- */
-
 static bool leaves_one(const Decision *decision) {
     return decision->args && decision->summary.n_out == 1;
 }
@@ -65,8 +63,12 @@ static size_t collect_passed(const Decision *decision, Arena *arena, const uint3
 static size_t guess_row(
     const View *view, const Decision *decision, const uint32_t *rows, size_t n, Arena *arena) {
     RequestTime time = {.now_nsec = clock_wall_nsec()};
-    FilterArgs passed = *decision->args;
-    GuessInput input = {.table = passed.node_set.table, .rows = rows, .n = n};
+    const FilterArgs *args = decision->args;
+    JudgeInput judged = view_judge_input(view, &time, &args->node_set, &args->pod, rows, n, arena);
+    GuessInput input = {.table = args->node_set.table, .rows = rows, .n = n};
+    JudgeNotes notes;
+    uint8_t *scores = NULL;
+    unsigned most;
     PodRequest request;
     JsonReader reader;
 
@@ -75,11 +77,9 @@ static size_t guess_row(
     if (json_error(&reader) != JSON_OK || arena_has_failed(arena))
         return SIZE_MAX;
     input.request = &request;
-    passed.rows = rows;
-    passed.n = n;
-    if (view->program->n_scores > 0 &&
-        extender_scores(view, &time, &passed, arena, &input.scores) < 0)
+    if (view->program->n_scores > 0 && extender_scores(&judged, &notes, &most, &scores) < 0)
         return SIZE_MAX;
+    input.scores = scores;
     return guess_choose(&input, arena);
 }
 
@@ -98,8 +98,6 @@ static Str find_node(const View *view, const Decision *decision, Arena *arena, b
         return STR_NULL;
     return arena_copy(arena, decision->args->node_set.table->names->names[rows[i]]);
 }
-
-/* --- the job ---------------------------------------------------------------------------------- */
 
 /* Copies the pod. Body and arena stay the request's: a deferred request keeps both until
  * server_answer(), and the watcher ends before the server is freed. */

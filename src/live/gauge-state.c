@@ -47,20 +47,15 @@ Str gauge_policy(const Program *program, size_t number) {
     return STR_NULL;
 }
 
-/* Annotations are read with the nodes: there is no question that could fail. */
-static void look_at_annotation(GaugeState *ret, int64_t now_nsec) {
-    ret->state = ret->figures.n_present > 0 ? "ok" : "absent";
-    ret->at_nsec = ret->figures.oldest_nsec;
-    ret->age_nsec = now_nsec - ret->at_nsec;
-}
-
 GaugeState gauge_state(
     const View *view, const MeasuringStatus *status, size_t number, GaugeTime time) {
     GaugeState ret = {.gauge = &view->program->gauges[number]};
 
     loads_figures(view->table->loads, view->table, number, &ret.figures);
-    if (ret.gauge->source == GAUGE_ANNOTATION) {
-        look_at_annotation(&ret, time.now_nsec);
+    if (ret.gauge->source == GAUGE_ANNOTATION) { /* read with the nodes: nothing can fail */
+        ret.state = ret.figures.n_present > 0 ? "ok" : "absent";
+        ret.at_nsec = ret.figures.oldest_nsec;
+        ret.age_nsec = time.now_nsec - ret.at_nsec;
         return ret;
     }
     ret.state = poll_state_name(POLL_WAITING);

@@ -1,9 +1,8 @@
 #pragma once
 
 /*
- * GaugeState: the state of one gauge, from its last answer and from the view in force.
- *
- * Shared by pages and metrics. Threads: any.
+ * GaugeState: the state of one gauge, from its last answer and from the view in force. Borrows from
+ * both. Shared by pages and metrics. Threads: any.
  */
 
 #include "cluster/loads.h"
@@ -22,7 +21,7 @@ typedef struct GaugeTime {
 
 typedef struct GaugeState {
     const Gauge *gauge;
-    const PollStatus *poll; /* NULL: it is not polled, or nothing is known yet */
+    const PollStatus *poll; /* NULL: it is not polled, or was not yet */
     const char *state;      /* a stable word: "ok" */
     LoadsFigures figures;   /* values that count now */
     int64_t at_nsec;  /* since 1970: the last good answer, or the oldest annotation; 0: none */
@@ -41,5 +40,5 @@ bool gauge_source_is_used(const Program *program, GaugeSource source);
 /* "default", "metrics.k8s.io", "custom.metrics.k8s.io"; empty for annotations. */
 Str gauge_source_name(const Gauge *gauge);
 
-/* The policy that names gauge @number first: another may mean something else by that name. */
+/* The first policy that reads gauge @number: other policies may use its name for another gauge. */
 Str gauge_policy(const Program *program, size_t number);

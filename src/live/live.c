@@ -34,11 +34,10 @@ struct Live {
     KubeEvents *events;          /* NULL: no Events are written */
     Publisher *publisher;        /* NULL: nothing is published */
     PolicyReporter *reporter;    /* NULL: no policies are watched */
-    const PolicyReport *report;  /* while they are reported */
     Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
-    LeaseName lease, publish_lease, policies_lease, nominate_lease;
+    LiveLeases leases;
 };
 
 /* A bind under way: the request, and its job. */
@@ -102,9 +101,37 @@ static void pods_listed(void *context, bool has_ended) {
     nominator_note_list(((Live *)context)->nominator, has_ended);
 }
 
+/* Notices of which only the reason is known. */
+static const struct {
+    LogLevel level;
+    const char *text;
+    const char *why; /* the key of notice->why; NULL: it is not logged */
+} plain_notices[] = {
+    [WATCHER_NOMINATE_FORBIDDEN] = {LOG_WARN,
+        "pods cannot be nominated: needs the right patch on pods/status"},
+    [WATCHER_MARKS_FORBIDDEN] = {LOG_WARN,
+        "nodes cannot be marked for kube-scheduler: needs the right patch on nodes"},
+    [WATCHER_LEASE_TAKEN] = {LOG_INFO, "the lease is taken: this berth binds", "before"},
+    [WATCHER_LEASE_RELEASED] = {LOG_INFO, "the lease is given up: another berth may bind"},
+    [WATCHER_LEASE_LOST] = {LOG_WARN, "the lease is lost: this berth does not bind", "error"},
+    [WATCHER_LEASE_HELD_ELSEWHERE] = {LOG_INFO, "another berth holds the lease, and binds",
+        "holder"},
+    [WATCHER_LEASE_FAILED] = {LOG_WARN, "the lease cannot be acquired: this replica does not bind",
+        "error"},
+    [WATCHER_EVENTS_FORBIDDEN] = {LOG_WARN,
+        "Events cannot be written: needs the right create on events.events.k8s.io"},
+    [WATCHER_PUBLISH_FORBIDDEN] = {LOG_WARN,
+        "filters cannot be published: needs the right patch on nodes/status for slots, on nodes "
+        "for labels"},
+    [WATCHER_REPORT_FORBIDDEN] = {LOG_WARN,
+        "the status of policies cannot be written: needs the right patch on "
+        "placementpolicies/status of berth.dev"},
+    [WATCHER_WAIT_FAILED] = {LOG_ERROR, "the client cannot wait", "error"},
+};
+
 static void take_notice(void *context, const WatcherNotice *notice) {
     const Live *live = context;
-    const char *kind = watcher_kind_name(notice->kind);
+    const char *kind = watcher_kind_name(notice->kind), *why;
 
     switch (notice->event) {
     case WATCHER_FOLLOWING:
@@ -148,42 +175,10 @@ static void take_notice(void *context, const WatcherNotice *notice) {
             log_info("pods with one eligible node were not bound to it, and no longer count there",
                 LOG_INT("pods", notice->n));
         break;
-    case WATCHER_NOMINATE_FORBIDDEN:
-        log_warn("pods cannot be nominated: needs the right patch on pods/status");
-        break;
-    case WATCHER_MARKS_FORBIDDEN:
-        log_warn("nodes cannot be marked for kube-scheduler: needs the right patch on nodes");
-        break;
-    case WATCHER_LEASE_TAKEN:
-        log_info("the lease is taken: this berth binds", LOG_CSTR("before", notice->why));
-        break;
-    case WATCHER_LEASE_RELEASED:
-        log_info("the lease is given up: another berth may bind");
-        break;
-    case WATCHER_LEASE_LOST:
-        log_warn("the lease is lost: this berth does not bind", LOG_CSTR("error", notice->why));
-        break;
-    case WATCHER_LEASE_HELD_ELSEWHERE:
-        log_info("another berth holds the lease, and binds", LOG_CSTR("holder", notice->why));
-        break;
-    case WATCHER_LEASE_FAILED:
-        log_warn("the lease cannot be acquired: this replica does not bind",
-            LOG_CSTR("error", notice->why));
-        break;
-    case WATCHER_EVENTS_FORBIDDEN:
-        log_warn("Events cannot be written: needs the right create on events.events.k8s.io");
-        break;
-    case WATCHER_PUBLISH_FORBIDDEN:
-        log_warn("filters cannot be published: needs the right patch on nodes/status for slots, on "
-                 "nodes "
-                 "for labels");
-        break;
-    case WATCHER_REPORT_FORBIDDEN:
-        log_warn("the status of policies cannot be written: needs the right patch on "
-                 "placementpolicies/status of berth.dev");
-        break;
-    case WATCHER_WAIT_FAILED:
-        log_error("the client cannot wait", LOG_CSTR("error", notice->why));
+    default:
+        why = plain_notices[notice->event].why; /* a field without a key ends the list */
+        LOG_AT(plain_notices[notice->event].level, plain_notices[notice->event].text,
+            LOG_CSTR(why, why ? notice->why : ""));
         break;
     }
 }
@@ -193,23 +188,12 @@ static void take_notice(void *context, const WatcherNotice *notice) {
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec) {
     if (!decision->args || decision->summary.n_in == 0)
         return;
-    watcher_note_request(
-        live->watcher); /* a bind follows soon: the lease is mostly taken by then */
+    watcher_note_request(live->watcher); /* a bind follows: the lease is mostly taken by then */
     if (live->nominator)
         nominator_note_filter(
             live->nominator, &decision->args->pod, decision->summary.n_in, now_nsec);
     if (live->events)
         kube_events_note_filter(live->events, view, decision, now_nsec);
-}
-
-void live_choose(Live *live, const View *view, Arena *arena, Answer *answer) {
-    const Decision *decision = &answer->decision;
-    PlannedNode planned;
-
-    if (live->nominator && decision->args && decision->summary.n_out > 1 &&
-        nominator_find_plan(live->nominator, decision->pod_uid, arena, &planned) &&
-        extender_filter_keep(view, planned.node, arena, answer))
-        nominator_note_returned(live->nominator, decision, &planned);
 }
 
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
@@ -223,6 +207,11 @@ void live_expect(Live *live, const HttpRequest *request, const View *view, const
 
     if (!live->may_bind)
         expect_pod(&expectations, request, view, decision, reply);
+}
+
+void live_wait(Live *live) {
+    if (live->nominator)
+        nominator_wait(live->nominator);
 }
 
 /* --- bind ------------------------------------------------------------------------------- */
@@ -400,9 +389,7 @@ static void touch(void *context, Str node) {
 /* --- published filters --------------------------------------------------------------------- */
 
 static bool write_published(void *context, const PublishChange *change) {
-    Live *live = context;
-
-    return watcher_publish(live->watcher, change);
+    return watcher_publish(((Live *)context)->watcher, change);
 }
 
 static void publish_filters(Live *live, int64_t now_nsec) {
@@ -425,9 +412,7 @@ static void publish_filters(Live *live, int64_t now_nsec) {
 /* --- policies of the cluster -------------------------------------------------------------- */
 
 static bool write_report(void *context, Buf *path, Buf *body) {
-    Live *live = context;
-
-    return watcher_report(live->watcher, path, body);
+    return watcher_report(((Live *)context)->watcher, path, body);
 }
 
 static void note_rejected(void *context, const ClusterPolicy *policy) {
@@ -438,28 +423,13 @@ static void note_rejected(void *context, const ClusterPolicy *policy) {
             policy->error, clock_monotonic_nsec());
 }
 
-static void fill_report(void *context, Arena *arena, PolicyStatus *status) {
-    Live *live = context;
-
-    live->report->fill(live->report->context, arena, status);
-}
-
-void live_report_policies(Live *live, PolicyReport report, int64_t now_nsec) {
-    PolicyReport own = report;
-
+void live_report_policies(Live *live, const PolicyReport *report, int64_t now_nsec) {
     if (!live->reporter)
         return;
-    if (!watcher_may_write(live->watcher, WATCHER_REPORTS)) {
+    if (watcher_may_write(live->watcher, WATCHER_REPORTS))
+        policy_reporter_run(live->reporter, report, now_nsec, clock_wall_nsec());
+    else
         policy_reporter_reset(live->reporter);
-        return;
-    }
-    own.context = live;
-    own.fill = fill_report;
-    own.write = write_report;
-    own.rejected = note_rejected;
-    live->report = &report;
-    policy_reporter_run(live->reporter, &own, now_nsec, clock_wall_nsec());
-    live->report = NULL;
 }
 
 /* --- steps of the view ---------------------------------------------------------------------- */
@@ -479,9 +449,7 @@ void live_tick(Live *live, int64_t now_nsec) {
 /* --- events --------------------------------------------------------------------------------- */
 
 static void post_event(void *context, const PodEvent *event) {
-    Live *live = context;
-
-    watcher_post_event(live->watcher, event);
+    watcher_post_event(((Live *)context)->watcher, event);
 }
 
 void live_note_policy(Live *live, Str error) {
@@ -538,14 +506,13 @@ static int start_watcher(Live *live, const WatcherOptions *options, Access *acce
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
-static void set_leases(Live *live, const WatcherOptions *options) {
-    live->lease = (LeaseName){options->lease_namespace, options->lease_name};
-    live->publish_lease =
-        (LeaseName){options->publish_lease_namespace, options->publish_lease_name};
-    live->policies_lease =
-        (LeaseName){options->policies_lease_namespace, options->policies_lease_name};
-    live->nominate_lease =
-        (LeaseName){options->nominate_lease_namespace, options->nominate_lease_name};
+static LiveLeases leases_of(const WatcherOptions *options) {
+    return (LiveLeases){
+        .bind = {options->lease_namespace, options->lease_name},
+        .publish = {options->publish_lease_namespace, options->publish_lease_name},
+        .policies = {options->policies_lease_namespace, options->policies_lease_name},
+        .nominate = {options->nominate_lease_namespace, options->nominate_lease_name},
+    };
 }
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
@@ -561,7 +528,7 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     live->recent = recent;
     live->may_bind = options->may_bind;
     live->callbacks = *callbacks;
-    set_leases(live, &options->watcher);
+    live->leases = leases_of(&options->watcher);
     live->bypass = bypass_new(recent, options->managed, options->n_managed, options->exempt);
     if (options->may_touch)
         live->wakeup = wakeup_new(recent);
@@ -571,15 +538,9 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     if (options->watcher.publishes)
         live->publisher = publisher_new();
     if (options->watcher.policies)
-        live->reporter = policy_reporter_new();
+        live->reporter = policy_reporter_new(live, write_report, note_rejected);
     if (options->watcher.nominates)
-        live->nominator = nominator_new(&(NominatorOptions){
-            .current = current,
-            .managed = options->managed,
-            .n_managed = options->n_managed,
-            .weight = options->nominate_weight,
-            .log = options->nominated,
-        });
+        live->nominator = nominator_new(current, options);
     if (!live->bypass || (options->may_touch && !live->wakeup) ||
         (options->watcher.publishes && !live->publisher) ||
         (options->watcher.policies && !live->reporter) ||
@@ -634,10 +595,7 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->n_annotations_skipped = atomic_load(&live->n_annotations_skipped);
     if (live->may_bind)
         recent_pods_figures(live->recent, &ret->passed);
-    ret->lease = live->lease;
-    ret->publish_lease = live->publish_lease;
-    ret->policies_lease = live->policies_lease;
-    ret->nominate_lease = live->nominate_lease;
+    ret->leases = live->leases;
     ret->writes_policy_status = live->reporter && watcher_may_write(live->watcher, WATCHER_REPORTS);
     ret->publishes = live->publisher != NULL;
     ret->n_unpublished = atomic_load(&live->n_unpublished);

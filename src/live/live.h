@@ -29,7 +29,6 @@
 #include "live/nominator.h"
 #include "live/policy-reporter.h"
 
-typedef struct Current Current; /* live/current.h */
 typedef struct Live Live;
 
 #define LIVE_BIND_WINDOW_SEC (RECENT_PODS_WINDOW_NSEC / NSEC_PER_SEC)
@@ -62,7 +61,7 @@ typedef struct LiveCallbacks {
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
  * watcher's thread. @options, @current and @recent are borrowed. 0; or a negative errno with a
- * message for a person in @error (of @size bytes). */
+ * message for users in @error (of @size bytes). */
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     const LiveCallbacks *callbacks, Live **ret, char *error, size_t size);
 Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
@@ -72,14 +71,13 @@ DEFINE_CLEANUP(Live *, live_free)
  * is ignored. */
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec);
 
-/* Called after live_observe_filter(): of the nodes that pass, the one that was chosen ahead for the
- * pod is returned alone (live/nominator.h). The decision on record keeps them all. */
-void live_choose(Live *live, const View *view, Arena *arena, Answer *answer);
-
-/* Called after live_choose(), with the reply to that filter: as expect_pod(), unless berth
+/* Called after live_observe_filter(), with the reply to that filter: as expect_pod(), unless berth
  * binds. */
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);
+
+/* The last call of a filter: with --nominate its reply may wait a moment (live/nominator.h). */
+void live_wait(Live *live);
 
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);
@@ -88,9 +86,9 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
 void live_note_policy(Live *live, Str error);
 void live_note_stale(Live *live, Str policy, Str metric, Str source);
 
-/* Writes the status of policies of the cluster that has changed, if this berth is the one to. The
- * report's write and rejected are set here. Daemon's thread. */
-void live_report_policies(Live *live, PolicyReport report, int64_t now_nsec);
+/* Writes the status of policies of the cluster that has changed, if this berth is the one to.
+ * Daemon's thread. */
+void live_report_policies(Live *live, const PolicyReport *report, int64_t now_nsec);
 
 /* The fields that a new program reads are listed, if they were not kept so far. False: they are not
  * in the current cluster yet; call it again. */
@@ -113,6 +111,11 @@ typedef struct LeaseName {
     const char *namespace, *name; /* name NULL: there is none */
 } LeaseName;
 
+/* Whose holder binds, publishes, writes the status of policies, and nominates. */
+typedef struct LiveLeases {
+    LeaseName bind, publish, policies, nominate;
+} LiveLeases;
+
 typedef struct LiveStatus {
     WatcherStatus watcher;
     bool is_synced;
@@ -120,14 +123,12 @@ typedef struct LiveStatus {
     uint64_t n_bind_refused;        /* by us: never passed, too long ago, or no longer */
     uint64_t n_annotations_skipped; /* of binds: their expressions failed */
     PassedFigures passed;           /* all zero without bind */
-    /* Whose holder binds, publishes, writes the status of policies, and nominates. They live as
-     * long as Live. */
-    LeaseName lease, publish_lease, policies_lease, nominate_lease;
-    bool publishes;                /* watcher.publishes: and this berth is the one that writes */
-    size_t n_unpublished;          /* nodes that do not offer yet what they should */
-    int64_t unpublished_since;     /* monotonic: the first of them; 0: none */
-    bool writes_policy_status;     /* with watcher.watches_policies: whether this berth does */
-    bool has_nominator, nominates; /* --nominate; and this berth is the one that does */
+    LiveLeases leases;              /* they live as long as Live */
+    bool publishes;                 /* watcher.publishes: and this berth is the one that writes */
+    size_t n_unpublished;           /* nodes that do not offer yet what they should */
+    int64_t unpublished_since;      /* monotonic: the first of them; 0: none */
+    bool writes_policy_status;      /* with watcher.watches_policies: whether this berth does */
+    bool has_nominator, nominates;  /* --nominate; and this berth is the one that does */
     NominatorFigures nominator;
     WriteFigures nominations;
     bool writes_events;

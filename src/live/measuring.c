@@ -1,12 +1,9 @@
-/*
- * One lock guards the sources and the pointer to the poller; the poller has locks of its own, and
- * none of ours is held while it calls back.
- */
+/* Reads the metric sources and runs their poller. One lock guards the sources and the pointer to
+ * the poller, which has locks of its own; ours is not held while it calls back. */
 
 #include "live/measuring.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -15,9 +12,11 @@
 #include "base/diag.h"
 #include "base/log.h"
 #include "base/message.h"
+#include "base/thread.h"
 #include "base/utf8.h"
 #include "input/sources.h"
 #include "kube/access.h"
+#include "live/current.h"
 
 #define SOURCES_BUDGET ((size_t)4 * 1024 * 1024)
 #define HASTENED_BUDGET ((size_t)16 * 1024 * 1024) /* of a list of gauges, for a moment */
@@ -32,7 +31,7 @@ typedef struct Configured {
 
 struct Measuring {
     MeasuringOptions options;
-    MeasuringCallbacks callbacks;
+    Current *current;
     bool has_warned; /* that nothing can be joined */
 
     pthread_mutex_t lock; /* guards what follows */
@@ -43,16 +42,6 @@ struct Measuring {
 
 static void configured_done(Configured *configured) {
     configured->arena = arena_free(configured->arena);
-}
-
-/* --- the sources ------------------------------------------------------------------------- */
-
-/* All problems as text, for the log and the terminal. */
-static void describe(const DiagList *diags, char *error, size_t size) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(SOURCES_BUDGET);
-
-    diag_list_print(diags, /* colour= */ false, &text);
-    (void)snprintf(error, size, "%.*s", STR_FMT(str_trim(buf_str(&text))));
 }
 
 static void log_warnings(const DiagList *diags) {
@@ -66,6 +55,7 @@ static void log_warnings(const DiagList *diags) {
 static int read_sources(
     const MeasuringOptions *options, Configured *ret, char *error, size_t size) {
     _cleanup_(configured_done) Configured configured = {.arena = arena_new(SOURCES_BUDGET)};
+    _cleanup_(buf_done) Buf text = BUF_INIT(SOURCES_BUDGET); /* all problems */
     DiagList diags = DIAG_LIST_IN(configured.arena);
     int r;
 
@@ -74,8 +64,9 @@ static int read_sources(
     r = sources_gather(options->prometheus_url, options->sources_path, configured.arena, &diags,
         &configured.sources);
     if (r > 0) {
-        describe(&diags, error, size);
-        return r == SOURCES_E_UNREADABLE ? -ENOENT : -EINVAL;
+        diag_list_print(&diags, /* colour= */ false, &text);
+        (void)snprintf(error, size, "%.*s", STR_FMT(str_trim(buf_str(&text))));
+        return r == FILE_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
     if (r < 0)
         return message_failed(error, size, "the metric sources", r, configured.arena);
@@ -85,18 +76,24 @@ static int read_sources(
     return 0;
 }
 
-/* Warns about settings that are unsafe. */
-static void warn_of(const MetricSources *sources) {
-    for (size_t i = 0; i < sources->n; i++)
-        if (sources->items[i].is_insecure)
+/* Uses @configured, and gives back what was used before. Warns about settings that are unsafe. */
+static void exchange(Measuring *measuring, Configured *configured) {
+    Configured before;
+
+    for (size_t i = 0; i < configured->sources.n; i++)
+        if (configured->sources.items[i].is_insecure)
             log_warn("THE CERTIFICATE OF A METRICS SOURCE IS NOT VERIFIED: an impostor would be "
                      "believed and would get the credentials",
-                LOG_STR("source", sources->items[i].name));
+                LOG_STR("source", configured->sources.items[i].name));
+    (void)pthread_mutex_lock(&measuring->lock);
+    before = measuring->configured;
+    measuring->configured = *configured;
+    (void)pthread_mutex_unlock(&measuring->lock);
+    *configured = before;
 }
 
 int measuring_reload(Measuring *measuring, char *error, size_t size) {
     _cleanup_(configured_done) Configured configured = {0};
-    Configured old;
     char text[POLLER_ERROR_MAX];
     int r = read_sources(&measuring->options, &configured, error, size);
 
@@ -109,37 +106,25 @@ int measuring_reload(Measuring *measuring, char *error, size_t size) {
             return r;
         }
     }
-    warn_of(&configured.sources);
-    (void)pthread_mutex_lock(&measuring->lock);
-    old = measuring->configured;
-    measuring->configured = configured;
-    (void)pthread_mutex_unlock(&measuring->lock);
-    configured = old;
+    exchange(measuring, &configured);
     return 0;
 }
 
 size_t measuring_n_sources(Measuring *measuring) {
-    size_t n;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&measuring->lock);
 
-    (void)pthread_mutex_lock(&measuring->lock);
-    n = measuring->configured.sources.n;
-    (void)pthread_mutex_unlock(&measuring->lock);
-    return n;
+    return measuring->configured.sources.n;
 }
 
-/* --- callbacks of the poller ---------------------------------------------------------------- */
-
 static Snapshot *snapshot_of(void *context) {
-    Measuring *measuring = context;
-    _cleanup_(view_unrefp) View *view = measuring->callbacks.view(measuring->callbacks.context);
+    _cleanup_(view_unrefp) View *view = current_view(((Measuring *)context)->current);
 
     return view->snapshot ? snapshot_ref(view->snapshot) : NULL;
 }
 
 static void publish(void *context, Measurements *measurements) {
-    Measuring *measuring = context;
-
-    measuring->callbacks.publish(measuring->callbacks.context, measurements);
+    if (current_set_measured(((Measuring *)context)->current, measurements) < 0)
+        log_error("out of memory for a view of new metric values: the previous ones stay in force");
 }
 
 static void take_notice(void *context, const PollerNotice *notice) {
@@ -178,8 +163,6 @@ static void take_notice(void *context, const PollerNotice *notice) {
     }
 }
 
-/* --- begin and end ---------------------------------------------------------------------------- */
-
 /* NULL in @ret when there is no API server. */
 static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
     const LiveOptions *live = options->live;
@@ -198,24 +181,18 @@ static int find_access(const MeasuringOptions *options, Access **ret, char *erro
     return r;
 }
 
-static uint64_t make_seed(void) {
-    uint64_t seed = 0;
-
-    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-        seed = (uint64_t)clock_monotonic_nsec();
-    return seed;
-}
-
 static int start_poller(Measuring *measuring, char *error, size_t size) {
     const PollerCallbacks callbacks = {
         .context = measuring, .snapshot = snapshot_of, .publish = publish, .notice = take_notice};
-    PollerOptions options = {.sources = &measuring->configured.sources, .seed = make_seed()};
+    PollerOptions options = {.sources = &measuring->configured.sources};
     char text[POLLER_ERROR_MAX], server[URL_SHOWN_MAX] = "";
     Poller *poller = NULL;
     int r = find_access(&measuring->options, &options.access, error, size);
 
     if (r < 0)
         return r;
+    if (getrandom(&options.seed, sizeof(options.seed), GRND_NONBLOCK) != sizeof(options.seed))
+        options.seed = (uint64_t)clock_monotonic_nsec();
     if (options.access)
         (void)snprintf(server, sizeof(server), "%s", access_server(options.access));
     r = poller_new(&options, &callbacks, &poller, text);
@@ -230,20 +207,21 @@ static int start_poller(Measuring *measuring, char *error, size_t size) {
     return 0;
 }
 
-int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *callbacks,
-    Measuring **ret, char *error, size_t size) {
+int measuring_new(
+    const MeasuringOptions *options, Current *current, Measuring **ret, char *error, size_t size) {
     _cleanup_(measuring_freep) Measuring *measuring = calloc(1, sizeof(*measuring));
+    Configured configured = {0};
     int r;
 
     if (!measuring)
         return message_no_memory(error, size, "the metric sources", NULL);
     measuring->options = *options;
-    measuring->callbacks = *callbacks;
+    measuring->current = current;
     (void)pthread_mutex_init(&measuring->lock, NULL);
-    r = read_sources(options, &measuring->configured, error, size);
+    r = read_sources(options, &configured, error, size);
     if (r < 0)
         return r;
-    warn_of(&measuring->configured.sources);
+    exchange(measuring, &configured);
     *ret = TAKE_PTR(measuring);
     return 0;
 }
@@ -262,41 +240,21 @@ Measuring *measuring_free(Measuring *measuring) {
     return NULL;
 }
 
-/* --- followed gauges -------------------------------------------------------------------------- */
-
-static void warn_without_cluster(Measuring *measuring) {
-    if (measuring->options.has_cluster || measuring->has_warned)
-        return;
-    measuring->has_warned = true;
-    log_warn("metrics cannot be matched to nodes, because berth has no cluster of its own "
-             "(--kubeconfig, --in-cluster or --cluster)");
-}
-
-/* The program's gauges, with intervals of at most @most_nsec. NULL: out of memory. */
-static const Gauge *hasten(const Program *program, int64_t most_nsec, Arena *arena) {
-    Gauge *gauges = ARENA_ARRAY(arena, Gauge, program->n_gauges);
-
-    for (size_t i = 0; gauges && i < program->n_gauges; i++) {
-        gauges[i] = program->gauges[i];
-        if (gauges[i].interval_nsec > most_nsec)
-            gauges[i].interval_nsec = most_nsec;
-    }
-    return gauges;
-}
-
+/* With intervals of at most poll_nsec_max. */
 static int follow(
     Measuring *measuring, const Program *program, uint64_t owner, Measurements **ret) {
-    _cleanup_(arena_freep) Arena *arena = NULL;
-    const Gauge *gauges = program->gauges;
     int64_t most_nsec = measuring->options.poll_nsec_max;
+    _cleanup_(arena_freep) Arena *arena = most_nsec > 0 ? arena_new(HASTENED_BUDGET) : NULL;
+    Gauge *gauges = arena ? ARENA_ARRAY(arena, Gauge, program->n_gauges) : NULL;
 
-    if (most_nsec > 0) {
-        arena = arena_new(HASTENED_BUDGET);
-        gauges = arena ? hasten(program, most_nsec, arena) : NULL;
-        if (!gauges)
-            return -ENOMEM;
+    if (most_nsec > 0 && !gauges)
+        return -ENOMEM;
+    for (size_t i = 0; gauges && i < program->n_gauges; i++) {
+        gauges[i] = program->gauges[i];
+        gauges[i].interval_nsec = clock_earlier(gauges[i].interval_nsec, most_nsec);
     }
-    return poller_follow(measuring->poller, gauges, program->n_gauges, owner, ret);
+    return poller_follow(
+        measuring->poller, gauges ? gauges : program->gauges, program->n_gauges, owner, ret);
 }
 
 /* The poller is started with the first gauge, or source. */
@@ -307,8 +265,11 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     *ret = NULL;
     if (!measuring->poller && program->n_gauges == 0 && measuring->configured.sources.n == 0)
         return 0;
-    if (program->n_gauges > 0)
-        warn_without_cluster(measuring);
+    if (program->n_gauges > 0 && !measuring->options.has_cluster && !measuring->has_warned) {
+        measuring->has_warned = true;
+        log_warn("metrics cannot be matched to nodes, because berth has no cluster of its own "
+                 "(--kubeconfig, --in-cluster or --cluster)");
+    }
     if (!measuring->poller)
         r = start_poller(measuring, error, size);
     if (r < 0)
@@ -316,8 +277,6 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     r = follow(measuring, program, owner, ret);
     return r < 0 ? message_failed(error, size, "the metric queries", r, NULL) : 0;
 }
-
-/* --- for pages ------------------------------------------------------------------------------ */
 
 /* Scheme, host, port and path; users, passwords and parameters are not shown. */
 static Str strip_url(Str url, Arena *arena) {

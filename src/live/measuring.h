@@ -17,6 +17,7 @@
 #include "load/source.h"
 #include "policy/program.h"
 
+typedef struct Current Current; /* live/current.h */
 typedef struct Measuring Measuring;
 
 /* Gauges whose figures are shown in /metrics and pages; further ones are measured too. */
@@ -31,18 +32,12 @@ typedef struct MeasuringOptions {
     bool has_cluster;                 /* there will be nodes to join series to */
 } MeasuringOptions;
 
-typedef struct MeasuringCallbacks {
-    void *context;
-    View *(*view)(void *context); /* a reference to the view in force */
-    /* New numbers; borrowed. On the poller's thread. */
-    void (*publish)(void *context, Measurements *measurements);
-} MeasuringCallbacks;
-
-/* Reads the sources; sends nothing yet. Pointers in @options are borrowed. 0; or a negative errno
- * with a message for users in @error (of @size bytes). */
-int measuring_new(const MeasuringOptions *options, const MeasuringCallbacks *callbacks,
-    Measuring **ret, char *error, size_t size) MUST_CHECK;
-Measuring *measuring_free(Measuring *measuring); /* no callback after it. Takes NULL */
+/* Reads the sources; sends nothing yet. New numbers go to @current, on the poller's thread. It and
+ * pointers in @options are borrowed. 0; or a negative errno with a message for users in @error (of
+ * @size bytes). */
+int measuring_new(const MeasuringOptions *options, Current *current, Measuring **ret, char *error,
+    size_t size) MUST_CHECK;
+Measuring *measuring_free(Measuring *measuring); /* @current is not used after it. Takes NULL */
 DEFINE_CLEANUP(Measuring *, measuring_free)
 
 /* Ends unfinished work within the time; false: it has not ended, and measuring_free() would wait

@@ -22,7 +22,7 @@ static bool knows_all(const View *view, const FilterArgs *args) {
     return true;
 }
 
-/* Whether no other filter waits, and none did in vain a short while ago. */
+/* Whether no other filter waits, and the last wait did not fail a short while ago. */
 static bool may_wait(NodeWait *wait, int64_t now_nsec, int64_t until_nsec) {
     int64_t not_before = atomic_load(&wait->not_before_nsec);
 

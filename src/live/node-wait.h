@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * NodeWait: kube-scheduler may know a new node before berth's watch shows it. A pod that passes no
- * node because of that would be parked for up to five minutes: so its filter waits a moment for the
- * node, and is decided again.
+ * NodeWait: kube-scheduler may know a new node before berth's watch shows it. If a pod passes no
+ * node because of that, kube-scheduler would not try it again for up to five minutes: so its filter
+ * waits a moment for the node, and is decided again.
  *
- * One filter waits at a time, as kube-scheduler sends them; after a wait in vain none does for
+ * One filter waits at a time, as kube-scheduler sends them; after a wait that failed none does for
  * NODE_WAIT_PAUSE_NSEC, so that a watch that has stopped does not slow every filter down.
  */
 

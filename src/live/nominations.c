@@ -4,15 +4,18 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/set.h"
+#include "history/put-text.h"
 
 #define EARLY_MAX 1024u /* filter requests about pods that the watch has not shown yet */
 #define AVOIDED_MAX 256u
-#define RECENT_MAX 64u /* results by which it judges itself */
+#define SHOWN_MAX 64u  /* more than the watch shows in NOMINATION_KNOWN_MSEC */
+#define RECENT_MAX 64u /* results that decide whether it pauses */
 #define RECENT_MIN 32u
 #define UNUSED_SHARE_MAX 0.3
-#define PACE_NSEC_MAX (2 * NSEC_PER_SEC) /* longer: idle, and not a cycle of kube-scheduler */
+#define PACE_NSEC_MAX (2 * NSEC_PER_SEC) /* a longer interval is idle time, not a cycle */
 
 typedef enum PendingState {
     PENDING_FREE,
@@ -22,23 +25,22 @@ typedef enum PendingState {
 
 typedef struct Pending {
     PendingState state;
-    Str namespace, name, uid, scheduler;
-    Str text;    /* while it is free; of its own memory, like ... */
-    Str node;    /* ... its nomination, or, while it is free, the planned node ... */
+    Str namespace, name, uid, scheduler; /* in texts */
+    Str text;                            /* while it is free; of its own memory, like ... */
+    Str node;                            /* ... its nomination, ... */
     Str version; /* ... and the resourceVersion that showed that; empty: none did */
     int64_t priority;
-    uint64_t arrival;   /* its number in the order of arrival */
-    uint64_t list;      /* the last list that had it */
-    int64_t planned_at; /* 0: it is not, or its plan was used */
-    size_t n_feasible, n_best;
+    uint64_t arrival; /* its number in the order of arrival */
+    uint64_t list;    /* the last list that had it */
     int64_t nominated_at, shown_at;
     int64_t withdrawn_at; /* the last patch that withdraws it; 0: none */
-    bool is_called;       /* its scheduler calls berth: only then it counts */
+    bool is_called;       /* its scheduler calls berth: only then it is counted */
     bool was_asked;       /* a filter request for it has come ... */
     bool is_late;         /* ... before kube-scheduler could know the nomination */
-    bool was_returned;    /* its node was the reply to a filter request, alone */
     bool has_failed;
+    bool is_adopted;           /* another process has nominated it, and counts it */
     NominationOutcome outcome; /* of its nomination, once that has ended */
+    char texts[];
 } Pending;
 
 typedef struct AvoidedNode {
@@ -50,8 +52,8 @@ struct Nominations {
     NominationLog *log;
     Set pods; /* by UID */
     uint64_t n_arrived, n_lists;
-    uint64_t n_asked; /* pods that kube-scheduler asked about, of those that are known */
-    size_t n_free, n_outstanding;                /* of pods whose scheduler calls berth */
+    size_t n_free, n_outstanding; /* of pods whose scheduler calls berth, ... */
+    size_t n_coming, n_ready;     /* ... and of these nominated, untried, and not shown or shown */
     char *schedulers[NOMINATION_SCHEDULERS_MAX]; /* that call berth */
     size_t n_schedulers;
     uint64_t early[EARLY_MAX]; /* hashes of UIDs; a ring */
@@ -61,11 +63,14 @@ struct Nominations {
     bool is_used[RECENT_MAX]; /* the same */
     size_t n_results;
 
-    int64_t filter_at;  /* the last filter request; 0: none yet */
-    int64_t back_at;    /* the first one after a silence */
-    bool had_backlog;   /* then there were pods left */
-    int64_t cycle_nsec; /* of kube-scheduler for a pod without a nomination; 0: not known */
-    int64_t quick_nsec; /* the same for one with a nomination */
+    int64_t filter_at;        /* the last filter request, or the end of its wait; 0: none yet */
+    int64_t back_at;          /* the first one after a silence */
+    bool had_backlog;         /* more pods were pending at filter_at */
+    int64_t cycle_nsec;       /* of kube-scheduler for a pod without a nomination; 0: not known */
+    int64_t shown[SHOWN_MAX]; /* when the watch showed the last nominations; a ring */
+    size_t n_shown;
+    int64_t wait_pause;           /* after the last wait that failed; 0: the last one did not */
+    int64_t wait_again_at;        /* after a wait that failed none begins before this */
     int64_t trial_at, trial_wait; /* of the last trial, and until the next one; 0: none yet */
     uint64_t n_written_before_trial;
     int64_t foreign_at; /* another's nomination was new; 0: never */
@@ -96,12 +101,6 @@ static void drop_text(Str *text) {
 }
 
 static Pending *pending_free(Pending *pending) {
-    if (!pending)
-        return NULL;
-    drop_text(&pending->namespace);
-    drop_text(&pending->name);
-    drop_text(&pending->uid);
-    drop_text(&pending->scheduler);
     drop_text(&pending->text);
     drop_text(&pending->node);
     drop_text(&pending->version);
@@ -135,7 +134,12 @@ static void count(Nominations *nominations, const Pending *pending, int by) {
     if (!pending->is_called)
         return;
     nominations->n_free += (size_t)(pending->state == PENDING_FREE ? by : 0);
-    nominations->n_outstanding += (size_t)(pending->state == PENDING_NOMINATED ? by : 0);
+    if (pending->state != PENDING_NOMINATED)
+        return;
+    nominations->n_outstanding += (size_t)by;
+    if (!pending->was_asked)
+        *(str_is_empty(pending->version) ? &nominations->n_coming : &nominations->n_ready) +=
+            (size_t)by;
 }
 
 static void set_state(Nominations *nominations, Pending *pending, PendingState state) {
@@ -156,11 +160,6 @@ static void remove_pending(Nominations *nominations, Pending *pending) {
 
 /* --- results of nominations --------------------------------------------------------------- */
 
-static void avoid(Nominations *nominations, Str node, int64_t now) {
-    nominations->avoided[nominations->n_avoided++ % AVOIDED_MAX] =
-        (AvoidedNode){.node = hash_str(node), .until = now + NOMINATION_AVOID_SEC * NSEC_PER_SEC};
-}
-
 bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_nsec) {
     uint64_t hash = hash_str(node);
 
@@ -170,12 +169,13 @@ bool nominations_avoids(const Nominations *nominations, Str node, int64_t now_ns
     return false;
 }
 
-/* Whether kube-scheduler took the node it was to try first. */
+/* Notes whether kube-scheduler used the nominated node; pauses if too many were not used. */
 static void note_tried(Nominations *nominations, Str node, bool is_used, int64_t now) {
     size_t n_used = 0, n;
 
     if (!is_used)
-        avoid(nominations, node, now);
+        nominations->avoided[nominations->n_avoided++ % AVOIDED_MAX] = (AvoidedNode){
+            .node = hash_str(node), .until = now + NOMINATION_AVOID_SEC * NSEC_PER_SEC};
     nominations->is_used[nominations->n_results++ % RECENT_MAX] = is_used;
     n = nominations->n_results < RECENT_MAX ? nominations->n_results : RECENT_MAX;
     for (size_t i = 0; i < n; i++)
@@ -186,24 +186,15 @@ static void note_tried(Nominations *nominations, Str node, bool is_used, int64_t
     }
 }
 
-/* A nomination that came too late says nothing about its node. */
-static void note_result(Nominations *nominations, Pending *pending, bool is_used, int64_t now) {
-    pending->outcome = is_used ? NOMINATION_USED : NOMINATION_UNUSED;
-    nominations->figures.n_used += is_used;
-    nominations->figures.n_unused += !is_used;
-    if (!pending->is_late)
-        note_tried(nominations, pending->node, is_used, now);
-}
-
-/* Nominated, and its outcome is open. */
+/* Whether it is nominated and has no outcome yet. */
 static bool is_undecided(const Pending *pending) {
     return pending->state == PENDING_NOMINATED && pending->outcome == NOMINATION_DROPPED;
 }
 
-/* It is of no use any more. */
+/* The nomination was not used in time, or kube-scheduler could not use it. */
 static void note_expired(Nominations *nominations, Pending *pending, int64_t now) {
     pending->outcome = NOMINATION_EXPIRED;
-    nominations->figures.n_expired++;
+    nominations->figures.n_expired += !pending->is_adopted;
     if (pending->has_failed)
         note_tried(nominations, pending->node, /* is_used= */ false, now);
 }
@@ -226,31 +217,24 @@ static bool calls_us(const Nominations *nominations, Str scheduler) {
     return false;
 }
 
-static Pending *pending_new(const Pod *pod) {
-    Pending *pending = calloc(1, sizeof(*pending));
-
-    if (!pending)
-        return NULL;
-    pending->state = PENDING_LEFT;
-    pending->namespace = copy_text(pod->namespace);
-    pending->name = copy_text(pod->name);
-    pending->uid = copy_text(pod->uid);
-    pending->scheduler = copy_text(pod->scheduler_name);
-    pending->priority = pod->priority;
-    return pending->namespace.ptr && pending->name.ptr && pending->uid.ptr && pending->scheduler.ptr
-               ? pending
-               : pending_free(pending);
-}
-
-/* NULL: it is not kept. */
+/* NULL: the pod is not kept (a limit, no UID, or no memory). */
 static Pending *add_pending(Nominations *nominations, const Pod *pod) {
+    size_t size = pod->namespace.len + pod->name.len + pod->uid.len + pod->scheduler_name.len;
     Pending *pending;
+    char *at;
 
     if (nominations->pods.n_used >= NOMINATION_PODS_MAX || str_is_empty(pod->uid))
         return NULL;
-    pending = pending_new(pod);
+    pending = calloc(1, sizeof(*pending) + size);
     if (!pending)
         return NULL;
+    at = pending->texts;
+    pending->state = PENDING_LEFT;
+    pending->namespace = put_text(&at, pod->namespace);
+    pending->name = put_text(&at, pod->name);
+    pending->uid = put_text(&at, pod->uid);
+    pending->scheduler = put_text(&at, pod->scheduler_name);
+    pending->priority = pod->priority;
     pending->arrival = nominations->n_arrived++;
     pending->is_called = calls_us(nominations, pending->scheduler);
     if (set_add(&nominations->pods, hash_str(pending->uid), pending) < 0)
@@ -262,47 +246,73 @@ static Pending *add_pending(Nominations *nominations, const Pod *pod) {
     return pending;
 }
 
-/* Whether the pod has ended, or is bound; @pending may be NULL. */
+/* Whether the pod has ended or is bound: then notes the outcome and removes @pending (or NULL). */
 static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, int64_t now) {
-    if (!pod->is_terminal && !pod->is_terminating && str_is_empty(pod->node_name))
+    bool is_bound = !str_is_empty(pod->node_name), is_used;
+
+    if (!pod->is_terminal && !pod->is_terminating && !is_bound)
         return false;
     if (!pending)
         return true;
-    if (is_undecided(pending) && !str_is_empty(pod->node_name)) {
-        pending->outcome = pending->was_returned ? NOMINATION_RETURNED : NOMINATION_REJECTED;
-        if (!str_is_empty(pending->version))
-            note_result(nominations, pending, str_eq(pod->node_name, pending->node), now);
-    } else if (pending->was_returned && !str_is_empty(pod->node_name)) {
-        note_tried(nominations, pending->node, str_eq(pod->node_name, pending->node), now);
+    if (is_undecided(pending) && is_bound && str_is_empty(pending->version)) {
+        pending->outcome = NOMINATION_REJECTED;
+    } else if (is_undecided(pending) && is_bound) {
+        is_used = str_eq(pod->node_name, pending->node);
+        pending->outcome = is_used ? NOMINATION_USED : NOMINATION_UNUSED;
+        nominations->figures.n_used += is_used && !pending->is_adopted;
+        nominations->figures.n_unused += !is_used && !pending->is_adopted;
+        if (!pending->is_late) /* kube-scheduler may not have tried a late one */
+            note_tried(nominations, pending->node, is_used, now);
     }
     remove_pending(nominations, pending);
     return true;
 }
 
-/* Its nomination is ours, of another, or gone. @was_tried as in nominations_see(). */
+static bool nominate(Nominations *nominations, Pending *pending, Str node, int64_t now) {
+    Str copy = copy_text(node);
+
+    if (!copy.ptr)
+        return false;
+    set_state(nominations, pending, PENDING_NOMINATED);
+    drop_text(&pending->text);
+    drop_text(&pending->node);
+    pending->node = copy;
+    pending->nominated_at = now;
+    pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise: is_undecided() */
+    return true;
+}
+
+/* Compares nominatedNodeName with our nomination: it is ours, of another client, or gone. */
 static void see_nomination(
-    Nominations *nominations, const Pod *pod, Pending *pending, bool was_tried, int64_t now) {
-    bool has_node = !str_is_empty(pending->node) && str_eq(pod->nominated_node_name, pending->node);
-    bool was_shown = !str_is_empty(pending->version);
+    Nominations *nominations, const Pod *pod, Pending *pending, PendingStatus status, int64_t now) {
+    bool was_shown = !str_is_empty(pending->version), has_node;
+
+    if (status.is_nominated && pending->state == PENDING_FREE &&
+        !str_is_empty(pod->nominated_node_name))
+        pending->is_adopted = nominate(nominations, pending, pod->nominated_node_name, now);
+    has_node = !str_is_empty(pending->node) && str_eq(pod->nominated_node_name, pending->node);
 
     if (has_node && pending->state == PENDING_LEFT && pending->outcome == NOMINATION_REJECTED) {
-        pending->has_failed = true; /* it was given up, and came nevertheless: to be withdrawn */
+        pending->has_failed = true; /* the patch was made after all: withdraw it */
         set_state(nominations, pending, PENDING_NOMINATED);
     }
     if (has_node && pending->state == PENDING_NOMINATED) {
         if (!was_shown) {
             pending->is_late = pending->was_asked;
             pending->shown_at = now;
+            nominations->shown[nominations->n_shown++ % SHOWN_MAX] = now;
         }
+        count(nominations, pending, -1);
         drop_text(&pending->version);
         pending->version = copy_text(pod->resource_version);
+        count(nominations, pending, 1);
     } else if (!str_is_empty(pod->nominated_node_name)) {
         if (pending->state != PENDING_LEFT)
             nominations->foreign_at = now;
         set_state(nominations, pending, PENDING_LEFT);
     } else if (pending->state == PENDING_NOMINATED && was_shown) {
-        /* Withdrawn; or by kube-scheduler, which could not place the pod; or by another. */
-        pending->has_failed |= was_tried;
+        /* Removed by us, by kube-scheduler, which could not place the pod, or by another. */
+        pending->has_failed |= status.was_tried;
         if (is_undecided(pending) && pending->has_failed)
             note_expired(nominations, pending, now);
         set_state(nominations, pending, PENDING_LEFT);
@@ -310,7 +320,7 @@ static void see_nomination(
 }
 
 void nominations_see(
-    Nominations *nominations, const Pod *pod, Str text, bool was_tried, int64_t now_nsec) {
+    Nominations *nominations, const Pod *pod, Str text, PendingStatus status, int64_t now_nsec) {
     Pending *pending = find(nominations, pod->uid);
 
     if (see_end(nominations, pod, pending, now_nsec))
@@ -320,10 +330,10 @@ void nominations_see(
     if (!pending)
         return;
     pending->list = nominations->n_lists;
-    see_nomination(nominations, pod, pending, was_tried, now_nsec);
-    if (was_tried && pending->state == PENDING_NOMINATED)
+    see_nomination(nominations, pod, pending, status, now_nsec);
+    if (status.was_tried && pending->state == PENDING_NOMINATED)
         pending->has_failed = true;
-    else if (was_tried)
+    else if (status.was_tried)
         set_state(nominations, pending, PENDING_LEFT);
     if (pending->state != PENDING_FREE)
         return;
@@ -373,23 +383,19 @@ static void note_scheduler(Nominations *nominations, Str name) {
         }
 }
 
-static void add_to_mean(int64_t *mean, int64_t value) {
-    *mean = *mean == 0 ? value : *mean + (value - *mean) / 8;
-}
-
-/* An interval is a cycle only if kube-scheduler had pods left at its begin. */
+/* Updates cycle_nsec. An interval counts only if more pods were pending when it began. */
 static void note_pace(Nominations *nominations, const Pending *pending, int64_t now) {
-    int64_t interval = now - nominations->filter_at;
+    int64_t interval = now - nominations->filter_at, *mean = &nominations->cycle_nsec;
     bool is_quick = pending && pending->state == PENDING_NOMINATED && !pending->is_late;
 
-    if (nominations->filter_at == 0 || !nominations->had_backlog || interval > PACE_NSEC_MAX)
+    if (is_quick || nominations->filter_at == 0 || !nominations->had_backlog ||
+        interval > PACE_NSEC_MAX)
         return;
-    add_to_mean(is_quick ? &nominations->quick_nsec : &nominations->cycle_nsec,
-        interval > 0 ? interval : 1);
+    *mean = *mean == 0 ? interval : *mean + (interval - *mean) / 8;
 }
 
-/* A nomination that kube-scheduler gets while it evaluates nodes for the pod comes too late; later
- * it has tried the node, and asks about others because its own filters have rejected that one. */
+/* Whether kube-scheduler may not have known the nomination when it began to evaluate nodes. If it
+ * did, it sends other nodes because its own filters rejected the nominated one. */
 static bool is_late(const Nominations *nominations, const Pending *pending, int64_t now) {
     return str_is_empty(pending->version) ||
            now - pending->shown_at < nominations->cycle_nsec + NOMINATION_LATE_MSEC * NSEC_PER_MSEC;
@@ -407,24 +413,68 @@ void nominations_note_filter(
         pending->is_late |= !pending->was_asked && is_late(nominations, pending, now_nsec);
         pending->has_failed |= !pending->is_late;
     }
-    if (pending && pending->was_returned) { /* another extender or plugin has rejected it */
-        pending->was_returned = false;
-        note_tried(nominations, pending->node, /* is_used= */ false, now_nsec);
-    }
     note_scheduler(nominations, scheduler);
     note_pace(nominations, pending, now_nsec);
-    if (!pending)
-        nominations->early[nominations->n_early++ % EARLY_MAX] = hash_str(uid);
-    else
-        nominations->n_asked += !pending->was_asked;
-    if (pending)
+    if (pending) {
+        count(nominations, pending, -1);
         pending->was_asked = true;
+        count(nominations, pending, 1);
+    } else {
+        nominations->early[nominations->n_early++ % EARLY_MAX] = hash_str(uid);
+    }
     if (pending && pending->state == PENDING_FREE)
         set_state(nominations, pending, PENDING_LEFT);
     if (is_away(nominations, now_nsec))
         nominations->back_at = now_nsec;
     nominations->filter_at = now_nsec;
     nominations->had_backlog = nominations->n_free + nominations->n_outstanding > 1;
+}
+
+/* --- waiting ------------------------------------------------------------------------------- */
+
+/* Nominations that the watch has shown so recently that kube-scheduler may not know them. */
+static size_t n_recent(const Nominations *nominations, int64_t now) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < SHOWN_MAX && i < nominations->n_shown; i++)
+        n += now - nominations->shown[i] < NOMINATION_KNOWN_MSEC * NSEC_PER_MSEC;
+    return n < nominations->n_ready ? n : nominations->n_ready;
+}
+
+/* Whether kube-scheduler runs out of nominated pods, and more are under way. */
+static bool runs_out(const Nominations *nominations, int64_t now) {
+    size_t recent = n_recent(nominations, now);
+
+    return nominations->figures.state == NOMINATOR_NOMINATES &&
+           nominations->n_ready - recent < NOMINATION_READY_MIN &&
+           (recent > 0 || nominations->n_coming > 0 || nominations->n_free >= NOMINATION_ROUND_MIN);
+}
+
+/* Twice @nsec, at most @max_msec; @min_msec if it is 0. */
+static int64_t twice(int64_t nsec, int64_t min_msec, int64_t max_msec) {
+    nsec = nsec == 0 ? min_msec * NSEC_PER_MSEC : 2 * nsec;
+    return clock_earlier(nsec, max_msec * NSEC_PER_MSEC);
+}
+
+bool nominations_wait(Nominations *nominations, int64_t begin_nsec, int64_t now_nsec) {
+    bool is_over = now_nsec - begin_nsec >= NOMINATION_WAIT_MSEC * NSEC_PER_MSEC;
+    bool must_wait = now_nsec >= nominations->wait_again_at && runs_out(nominations, now_nsec);
+
+    if (must_wait && !is_over)
+        return true;
+    if (must_wait && nominations->n_ready == 0) {
+        /* No nomination came in time: do not slow kube-scheduler down again soon. */
+        nominations->wait_pause = twice(nominations->wait_pause, NOMINATION_WAIT_PAUSE_MIN_MSEC,
+            NOMINATION_WAIT_PAUSE_MAX_MSEC);
+        nominations->wait_again_at = now_nsec + nominations->wait_pause;
+    }
+    if (now_nsec > begin_nsec) {
+        nominations->wait_pause *= nominations->n_ready == 0;
+        nominations->filter_at = now_nsec; /* the wait is no part of the cycle */
+        nominations->figures.n_waits++;
+        nominations->figures.wait_nsec += now_nsec - begin_nsec;
+    }
+    return false;
 }
 
 /* --- nominating ------------------------------------------------------------------------------ */
@@ -452,16 +502,9 @@ static void plan_trial(Nominations *nominations, const WriteFigures *writes, int
     if (now - nominations->trial_at < nominations->trial_wait)
         return;
     nominations->trial_at = now;
-    nominations->trial_wait *= 2;
-    if (nominations->trial_wait > NOMINATION_TRIAL_MAX_MSEC * NSEC_PER_MSEC)
-        nominations->trial_wait = NOMINATION_TRIAL_MAX_MSEC * NSEC_PER_MSEC;
+    nominations->trial_wait =
+        twice(nominations->trial_wait, NOMINATION_TRIAL_MIN_MSEC, NOMINATION_TRIAL_MAX_MSEC);
     nominations->n_written_before_trial = writes->n_written;
-}
-
-/* Whether a cycle of kube-scheduler, which runs, costs more than a nomination. */
-static bool is_slow(const Nominations *nominations, int64_t now) {
-    return !is_away(nominations, now) &&
-           nominations->cycle_nsec >= NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC;
 }
 
 /* False until both latencies are known, and during a trial. */
@@ -470,7 +513,7 @@ static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, in
 
     if (is_away(nominations, now) || nominations->cycle_nsec == 0)
         return false;
-    if (!is_slow(nominations, now))
+    if (nominations->cycle_nsec < NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC)
         return true;
     if (writes->n_written - nominations->n_written_before_trial < NOMINATION_TRIAL)
         return false;
@@ -484,13 +527,12 @@ static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, in
     return true;
 }
 
-static bool has_backlog(const Nominations *nominations) {
-    return nominations->n_free > 0 &&
-           nominations->n_free + nominations->n_outstanding >= NOMINATION_BACKLOG_MIN;
-}
-
 static NominatorState decide(Nominations *nominations, const WriteFigures *writes, int64_t now) {
-    if (!has_backlog(nominations))
+    size_t backlog = nominations->n_free + nominations->n_outstanding;
+    bool is_nominating = nominations->figures.state == NOMINATOR_NOMINATES;
+
+    if (nominations->n_free == 0 ||
+        backlog < (is_nominating ? NOMINATION_BACKLOG_END : NOMINATION_BACKLOG_MIN))
         return NOMINATOR_IDLE;
     if (now < nominations->paused_until)
         return NOMINATOR_PAUSED;
@@ -516,169 +558,38 @@ static int by_order(const void *a, const void *b) {
     return x->arrival < y->arrival ? -1 : 1;
 }
 
-/* Those that kube-scheduler has not tried. NULL: out of memory. */
-static Pending **list_untried(const Nominations *nominations, Arena *arena, size_t *ret_n) {
-    Pending **list = ARENA_ARRAY(arena, Pending *, nominations->pods.n_used + 1), *pending;
+size_t nominations_list(
+    Nominations *nominations, int64_t now_nsec, size_t max, Arena *arena, FreePod *ret) {
+    Pending **list, *pending;
     size_t n = 0;
 
+    if (nominations->n_free < NOMINATION_ROUND_MIN &&
+        now_nsec - nominations->listed_at < NOMINATION_ROUND_SEC * NSEC_PER_SEC)
+        return 0;
+    nominations->listed_at = now_nsec;
+    list = ARENA_ARRAY(arena, Pending *, nominations->pods.n_used + 1);
     for (size_t i = 0; list && (pending = set_next(&nominations->pods, &i)); i++)
-        if (pending->state != PENDING_LEFT && !pending->was_asked && pending->is_called)
+        if (pending->state == PENDING_FREE && pending->is_called)
             list[n++] = pending;
     if (n > 0)
         qsort(list, n, sizeof(*list), by_order);
-    *ret_n = n;
-    return list;
+    n = n < max ? n : max;
+    for (size_t i = 0; i < n; i++)
+        ret[i] = (FreePod){
+            .namespace = arena_copy(arena, list[i]->namespace),
+            .name = arena_copy(arena, list[i]->name),
+            .uid = arena_copy(arena, list[i]->uid),
+            .text = arena_copy(arena, list[i]->text),
+        };
+    return arena_has_failed(arena) ? 0 : n;
 }
 
-static FreePod copy_free(const Pending *pending, Arena *arena) {
-    return (FreePod){
-        .namespace = arena_copy(arena, pending->namespace),
-        .name = arena_copy(arena, pending->name),
-        .uid = arena_copy(arena, pending->uid),
-        .text = arena_copy(arena, pending->text),
-    };
-}
-
-/* Whether pods that are near are planned: their nodes are returned alone. */
-static bool plans(const Nominations *nominations, int64_t now) {
-    NominatorState state = nominations->figures.state;
-
-    return is_slow(nominations, now) && state != NOMINATOR_PAUSED && state != NOMINATOR_PREEMPTION;
-}
-
-static bool has_plan(const Pending *pending, int64_t now) {
-    return pending->planned_at != 0 &&
-           now - pending->planned_at <= NOMINATION_PLANNED_SEC * NSEC_PER_SEC;
-}
-
-/* Whether a free pod that kube-scheduler reaches after @reached is to be planned or nominated. */
-static bool is_listed(const Nominations *nominations, const Pending *pending, bool is_near,
-    int64_t reached, int64_t now) {
-    if (pending->state != PENDING_FREE)
-        return false;
-    if (!is_near)
-        return true;
-    return plans(nominations, now) && !has_plan(pending, now) &&
-           reached <= NOMINATION_NEAR_MSEC * NSEC_PER_MSEC;
-}
-
-size_t nominations_list(Nominations *nominations, int64_t lead_nsec, int64_t now_nsec, size_t max,
-    Arena *arena, FreePod *ret) {
-    int64_t cycle = nominations->cycle_nsec, reached = 0;
-    int64_t quick = nominations->quick_nsec > 0 ? nominations->quick_nsec : cycle;
-    bool is_any = cycle == 0 || is_away(nominations, now_nsec);
-    bool nominates = nominations->figures.state == NOMINATOR_NOMINATES;
-    size_t n_listed = 0, n_near = 0, n = 0;
-    Pending **list;
-
-    if (nominations->figures.state == NOMINATOR_IDLE ||
-        (!nominates && !plans(nominations, now_nsec)) ||
-        (nominations->n_free < NOMINATION_ROUND_MIN &&
-            now_nsec - nominations->listed_at < NOMINATION_ROUND_SEC * NSEC_PER_SEC))
-        return 0;
-    nominations->listed_at = now_nsec;
-    list = list_untried(nominations, arena, &n_listed);
-
-    for (size_t i = 0; list && i < n_listed && n < max; i++) {
-        bool is_near = !nominates || (!is_any && reached <= lead_nsec);
-        bool is_nominated = list[i]->state == PENDING_NOMINATED;
-
-        if (is_listed(nominations, list[i], is_near, reached, now_nsec)) {
-            ret[n] = copy_free(list[i], arena);
-            ret[n].n_ahead = i;
-            ret[n].reached_nsec = reached;
-            ret[n].is_near = is_near;
-            ret[n++].n_asked = nominations->n_asked;
-            n_near += is_near;
-            is_nominated |= !is_near;
-        }
-        reached += is_nominated ? quick : cycle;
-    }
-    if (arena_has_failed(arena) || (n == n_near && n < NOMINATION_NEAR_MIN))
-        return 0;
-    return n;
-}
-
-/* Whether kube-scheduler, as far as it has got since the list, tries the pod within that time. */
-static bool is_reached(
-    const Nominations *nominations, const FreePod *pod, int64_t lead_nsec, int64_t now) {
-    size_t n_tried = nominations->n_asked - pod->n_asked;
-
-    if (nominations->cycle_nsec == 0 || is_away(nominations, now))
-        return false;
-    return n_tried >= pod->n_ahead ||
-           (double)pod->reached_nsec * (double)(pod->n_ahead - n_tried) / (double)pod->n_ahead <=
-               (double)lead_nsec;
-}
-
-bool nominations_claim(
-    Nominations *nominations, const FreePod *pod, Str node, int64_t lead_nsec, int64_t now_nsec) {
-    Pending *pending = find(nominations, pod->uid);
-    Str copy;
-
-    if (!pending || pending->state != PENDING_FREE ||
-        nominations->n_outstanding >= NOMINATION_OUTSTANDING_MAX ||
-        is_reached(nominations, pod, lead_nsec, now_nsec))
-        return false;
-    copy = copy_text(node);
-    if (!copy.ptr)
-        return false;
-    set_state(nominations, pending, PENDING_NOMINATED);
-    drop_text(&pending->text);
-    drop_text(&pending->node);
-    pending->node = copy;
-    pending->nominated_at = now_nsec;
-    pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise: is_undecided() */
-    return true;
-}
-
-void nominations_plan(
-    Nominations *nominations, Str uid, const PlannedNode *planned, int64_t now_nsec) {
-    Pending *pending = find(nominations, uid);
-    Str copy = pending && pending->state == PENDING_FREE ? copy_text(planned->node) : STR_NULL;
-
-    if (!copy.ptr)
-        return;
-    drop_text(&pending->node);
-    pending->node = copy;
-    pending->n_feasible = planned->n_feasible;
-    pending->n_best = planned->n_best;
-    pending->planned_at = now_nsec;
-}
-
-/* Whether the pod has a fresh plan and no nomination. */
-static bool is_planned(const Nominations *nominations, const Pending *pending, int64_t now) {
-    return pending->state != PENDING_NOMINATED && has_plan(pending, now) &&
-           plans(nominations, now) && !nominations_avoids(nominations, pending->node, now);
-}
-
-bool nominations_find_plan(
-    const Nominations *nominations, Str uid, int64_t now_nsec, Arena *arena, PlannedNode *ret) {
-    const Pending *pending = find(nominations, uid);
-    bool is_nominated;
-
-    if (!pending || pending->planned_at == 0)
-        return false;
-    is_nominated = is_undecided(pending) && !pending->has_failed;
-    if (!is_nominated && !is_planned(nominations, pending, now_nsec))
-        return false;
-    *ret = (PlannedNode){
-        .node = arena_copy(arena, pending->node),
-        .n_feasible = pending->n_feasible,
-        .n_best = pending->n_best,
-        .is_nominated = is_nominated,
-    };
-    return ret->node.ptr;
-}
-
-void nominations_note_returned(Nominations *nominations, Str uid) {
+bool nominations_claim(Nominations *nominations, Str uid, Str node, int64_t now_nsec) {
     Pending *pending = find(nominations, uid);
 
-    nominations->figures.n_returned++;
-    if (!pending)
-        return;
-    pending->was_returned = true;
-    pending->planned_at = 0;
+    return pending && pending->state == PENDING_FREE &&
+           nominations->n_outstanding < NOMINATION_OUTSTANDING_MAX &&
+           nominate(nominations, pending, node, now_nsec);
 }
 
 void nominations_leave(Nominations *nominations, Str uid) {
@@ -690,8 +601,7 @@ void nominations_leave(Nominations *nominations, Str uid) {
     set_state(nominations, pending, PENDING_LEFT);
 }
 
-/* For a nomination made while kube-scheduler was away, NOMINATION_SEC begins when it calls again.
- */
+/* If kube-scheduler was away when it was made, NOMINATION_SEC begins when that calls again. */
 static bool is_expired(const Nominations *nominations, const Pending *pending, int64_t now) {
     int64_t made = pending->nominated_at;
     int64_t begin = made > nominations->back_at ? made : nominations->back_at;

@@ -1,27 +1,33 @@
-/* The thread that plans nominations, and hands them to the watcher. */
+/* Plans nominations on a thread of its own, and passes them to the watcher. */
 
 #include "live/nominator.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "live/bypass.h"
 #include "live/current.h"
+#include "live/live.h"
 #include "scheduler/placement-plan.h"
 #include "json/fields.h"
 
 #define ROUND_BUDGET ((size_t)64 * 1024 * 1024)
 #define CONDITION_BUDGET ((size_t)1024 * 1024)
-#define IDLE_NSEC NSEC_PER_SEC         /* between two looks without a backlog */
+#define IDLE_NSEC NSEC_PER_SEC         /* between two rounds without a backlog */
 #define BUSY_NSEC (50 * NSEC_PER_MSEC) /* with one */
 #define QUEUE_NSEC (2 * NSEC_PER_MSEC) /* until a patch is answered */
-#define WITHDRAW_MAX 64u               /* at a time, with patches that wait for an answer */
-#define LATENCY_DEFAULT (20 * NSEC_PER_MSEC)
+#define WITHDRAW_MAX 64u               /* withdrawals and unanswered patches together */
+#define FIELD_MANAGER "berth"          /* the API server takes it from our User-Agent */
+#define WAIT_NSEC NSEC_PER_MSEC        /* between two checks of a filter that waits */
 
 struct Nominator {
-    NominatorOptions options;
+    Current *current;
+    const Str *managed; /* only pods that request one of these; none: all */
+    size_t n_managed;
+    int64_t weight; /* of berth in kube-scheduler's configuration */
+    NominationLog *log;
     ClusterWatcher *watcher;
     Images *images; /* of the nodes, kept from round to round; its thread's */
     pthread_t thread;
@@ -29,23 +35,29 @@ struct Nominator {
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t woken;
-    bool is_ending;
+    bool is_ending, has_waiting_filter;
     Nominations *nominations;
     Arena *scratch; /* of one condition */
     NominatorFigures figures;
 };
 
-Nominator *nominator_new(const NominatorOptions *options) {
+Nominator *nominator_new(Current *current, const LiveOptions *options) {
     _cleanup_(nominator_freep) Nominator *nominator = calloc(1, sizeof(*nominator));
 
     if (!nominator)
         return NULL;
-    nominator->options = *options;
+    *nominator = (Nominator){
+        .current = current,
+        .managed = options->managed,
+        .n_managed = options->n_managed,
+        .weight = options->nominate_weight,
+        .log = options->nominated,
+        .nominations = nominations_new(options->nominated),
+        .scratch = arena_new(CONDITION_BUDGET),
+        .images = images_new(/* table= */ NULL),
+    };
     pthread_mutex_init(&nominator->lock, NULL);
     deadline_cond_init(&nominator->woken);
-    nominator->nominations = nominations_new(options->log);
-    nominator->scratch = arena_new(CONDITION_BUDGET);
-    nominator->images = images_new(/* table= */ NULL);
     return nominator->nominations && nominator->scratch && nominator->images ? TAKE_PTR(nominator)
                                                                              : NULL;
 }
@@ -53,7 +65,7 @@ Nominator *nominator_new(const NominatorOptions *options) {
 void nominator_stop(Nominator *nominator) {
     pthread_mutex_lock(&nominator->lock);
     nominator->is_ending = true;
-    pthread_cond_signal(&nominator->woken);
+    pthread_cond_broadcast(&nominator->woken);
     pthread_mutex_unlock(&nominator->lock);
     if (nominator->has_thread)
         thread_join(nominator->thread);
@@ -73,8 +85,6 @@ Nominator *nominator_free(Nominator *nominator) {
     return NULL;
 }
 
-/* --- what happens in the cluster -------------------------------------------------------------- */
-
 typedef struct StatusCondition {
     Str type, status;
 } StatusCondition;
@@ -91,116 +101,119 @@ static void read_condition(JsonReader *reader, Arena *arena, void *target) {
     *was_tried |= str_is(condition.type, "PodScheduled") && str_is(condition.status, "False");
 }
 
-typedef struct TriedPod {
-    bool was_tried;
-    Str workload, group; /* JSON of what makes it a member of a group */
-} TriedPod;
+typedef struct FieldOwner {
+    Str manager;
+    Str nominated; /* {}: it has set nominatedNodeName; empty: not */
+} FieldOwner;
 
-/* kube-scheduler has tried it in vain or waits for its gates; or it places it with others. */
-static bool was_tried(Nominator *nominator, Str text) {
+static void read_owner(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"status.conditions", JSON_FIELD_ARRAY, offsetof(TriedPod, was_tried), read_condition},
-        {"spec.workloadRef", JSON_FIELD_RAW, offsetof(TriedPod, workload)},
-        {"spec.schedulingGroup", JSON_FIELD_RAW, offsetof(TriedPod, group)},
+        {"manager", JSON_FIELD_TEXT, offsetof(FieldOwner, manager)},
+        {"fieldsV1.f:status.f:nominatedNodeName", JSON_FIELD_RAW, offsetof(FieldOwner, nominated)},
     };
-    TriedPod pod = {0};
+    FieldOwner owner = {0};
+    bool *is_nominated = target;
+
+    JSON_READ_FIELDS(reader, arena, fields, &owner);
+    *is_nominated |= str_is(owner.manager, FIELD_MANAGER) && !str_is_empty(owner.nominated);
+}
+
+typedef struct PendingFields {
+    PendingStatus status;
+    Str group; /* JSON of the field that makes the pod a member of a group */
+} PendingFields;
+
+/* was_tried is also set for gated pods, members of a group, and pods that cannot be read. */
+static PendingStatus read_status(Nominator *nominator, Str text) {
+    static const JsonField fields[] = {
+        {"metadata.managedFields", JSON_FIELD_ARRAY, offsetof(PendingFields, status.is_nominated),
+            read_owner},
+        {"status.conditions", JSON_FIELD_ARRAY, offsetof(PendingFields, status.was_tried),
+            read_condition},
+        {"spec.workloadRef", JSON_FIELD_RAW, offsetof(PendingFields, group)},
+        {"spec.schedulingGroup", JSON_FIELD_RAW, offsetof(PendingFields, group)},
+    };
+    PendingFields pod = {0};
     JsonReader reader;
 
     arena_reset(nominator->scratch);
     json_reader_init(&reader, text);
     JSON_READ_FIELDS(&reader, nominator->scratch, fields, &pod);
-    return json_error(&reader) != JSON_OK || pod.was_tried || !str_is_empty(pod.workload) ||
-           !str_is_empty(pod.group);
-}
-
-static bool is_managed(const Nominator *nominator, const Pod *pod) {
-    for (size_t i = 0; i < nominator->options.n_managed; i++)
-        if (resources_find(&pod->requests, nominator->options.managed[i]))
-            return true;
-    return nominator->options.n_managed == 0;
+    pod.status.was_tried |= json_error(&reader) != JSON_OK || !str_is_empty(pod.group);
+    return pod.status;
 }
 
 void nominator_note_pod(Nominator *nominator, const Pod *pod, Str text) {
     bool is_pending = str_is_empty(pod->node_name) && !pod->is_terminal;
+    PendingStatus status = {0};
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
     size_t n_free;
 
-    pthread_mutex_lock(&nominator->lock);
-    nominations_see(nominator->nominations, pod, text,
-        is_pending && (!is_managed(nominator, pod) || was_tried(nominator, text)),
-        clock_monotonic_nsec());
+    if (is_pending)
+        status = read_status(nominator, text);
+    status.was_tried |=
+        is_pending && !pod_is_managed(pod, nominator->managed, nominator->n_managed);
+    nominations_see(nominator->nominations, pod, text, status, clock_monotonic_nsec());
     n_free = nominations_figures(nominator->nominations).n_free;
     if (is_pending && n_free > 0 && n_free % NOMINATION_BACKLOG_MIN == 0)
-        pthread_cond_signal(&nominator->woken);
-    pthread_mutex_unlock(&nominator->lock);
+        pthread_cond_broadcast(&nominator->woken);
 }
 
 void nominator_note_deleted(Nominator *nominator, Str uid) {
-    pthread_mutex_lock(&nominator->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
+
     nominations_forget(nominator->nominations, uid);
-    pthread_mutex_unlock(&nominator->lock);
 }
 
 void nominator_note_list(Nominator *nominator, bool has_ended) {
-    pthread_mutex_lock(&nominator->lock);
-    if (has_ended)
-        nominations_end_list(nominator->nominations);
-    else
-        nominations_begin_list(nominator->nominations);
-    pthread_mutex_unlock(&nominator->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
+
+    (has_ended ? nominations_end_list : nominations_begin_list)(nominator->nominations);
 }
 
 void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes, int64_t now_nsec) {
-    pthread_mutex_lock(&nominator->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
+
     nominations_note_filter(
         nominator->nominations, pod->uid, pod->scheduler_name, n_nodes, now_nsec);
-    pthread_mutex_unlock(&nominator->lock);
 }
 
-/* @record names the pod, and its outcome. */
-static void log_choice(Nominator *nominator, NominationRecord record, const PlannedNode *planned) {
-    record.node = planned->node;
-    record.at_nsec = clock_wall_nsec();
-    record.n_feasible = planned->n_feasible;
-    record.n_best = planned->n_best;
-    nomination_log_add(nominator->options.log, &record);
+/* With the lock: waits to be woken, @nsec at most; returns at once when the thread must end. */
+static void wait_in(Nominator *nominator, int64_t nsec) {
+    struct timespec until = deadline_in(nsec);
+
+    if (!nominator->is_ending)
+        (void)pthread_cond_timedwait(&nominator->woken, &nominator->lock, &until);
 }
 
-bool nominator_find_plan(Nominator *nominator, Str uid, Arena *arena, PlannedNode *ret) {
-    bool has_plan;
+void nominator_wait(Nominator *nominator) {
+    int64_t begin = clock_monotonic_nsec(), now = begin;
+    bool is_other;
 
+    if (!watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS) ||
+        watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS).is_forbidden)
+        return;
     pthread_mutex_lock(&nominator->lock);
-    has_plan =
-        nominations_find_plan(nominator->nominations, uid, clock_monotonic_nsec(), arena, ret);
+    is_other = nominator->has_waiting_filter;
+    nominator->has_waiting_filter = true;
+    while (!is_other && !nominator->is_ending &&
+           nominations_wait(nominator->nominations, begin, now)) {
+        if (now == begin) /* a round may begin at once */
+            pthread_cond_broadcast(&nominator->woken);
+        wait_in(nominator, WAIT_NSEC);
+        now = clock_monotonic_nsec();
+    }
+    nominator->has_waiting_filter = is_other;
     pthread_mutex_unlock(&nominator->lock);
-    return has_plan;
-}
-
-void nominator_note_returned(
-    Nominator *nominator, const Decision *decision, const PlannedNode *planned) {
-    pthread_mutex_lock(&nominator->lock);
-    nominations_note_returned(nominator->nominations, decision->pod_uid);
-    pthread_mutex_unlock(&nominator->lock);
-    if (!planned->is_nominated)
-        log_choice(nominator,
-            (NominationRecord){.namespace = decision->pod_namespace,
-                .name = decision->pod_name,
-                .uid = decision->pod_uid,
-                .outcome = NOMINATION_RETURNED},
-            planned);
 }
 
 NominatorFigures nominator_figures(Nominator *nominator) {
-    NominatorFigures figures;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
+    NominatorFigures figures = nominator->figures;
 
-    pthread_mutex_lock(&nominator->lock);
-    figures = nominator->figures;
     figures.pods = nominations_figures(nominator->nominations);
-    pthread_mutex_unlock(&nominator->lock);
     return figures;
 }
-
-/* --- a round -----------------------------------------------------------------------------------
- */
 
 typedef struct Round {
     Nominator *nominator;
@@ -211,80 +224,66 @@ typedef struct Round {
     PlacementPlan *plan;
 } Round;
 
-static int64_t thread_cpu_nsec(void) {
-    struct timespec time = {0};
+/* Waits. False: the thread must end. */
+static bool wait_to_go_on(Nominator *nominator, int64_t nsec) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
 
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
+    wait_in(nominator, nsec);
+    return !nominator->is_ending;
 }
 
-/* From the choice to when kube-scheduler knows of it. */
-static int64_t find_lead(const WriteFigures *writes) {
-    int64_t latency = writes->latency_nsec > 0 ? writes->latency_nsec : LATENCY_DEFAULT;
-
-    return 2 * latency + latency * (int64_t)writes->n_unanswered / NOMINATION_CALLS +
-           NOMINATOR_MARGIN_MSEC * NSEC_PER_MSEC;
-}
-
-/* False: it is to end. */
+/* The same, until another patch may be sent. */
 static bool wait_for_queue(Nominator *nominator, WriteFigures *writes) {
-    bool is_ending = false;
+    bool goes_on = true;
 
     for (;;) {
         *writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
-        if (is_ending || writes->n_unanswered < NOMINATOR_QUEUE_MAX)
-            return !is_ending;
-        pthread_mutex_lock(&nominator->lock);
-        if (!nominator->is_ending) {
-            struct timespec until = deadline_in(QUEUE_NSEC);
-
-            (void)pthread_cond_timedwait(&nominator->woken, &nominator->lock, &until);
-        }
-        is_ending = nominator->is_ending;
-        pthread_mutex_unlock(&nominator->lock);
+        if (!goes_on || writes->n_unanswered < NOMINATOR_QUEUE_MAX)
+            return goes_on;
+        goes_on = wait_to_go_on(nominator, QUEUE_NSEC);
     }
 }
 
 static void leave(Nominator *nominator, Str uid, bool is_unmodelled) {
-    pthread_mutex_lock(&nominator->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
+
     nominations_leave(nominator->nominations, uid);
     nominator->figures.n_unmodelled += is_unmodelled;
-    pthread_mutex_unlock(&nominator->lock);
 }
 
-static void plan(Nominator *nominator, const FreePod *pod, const PlannedNode *planned) {
-    pthread_mutex_lock(&nominator->lock);
-    nominations_plan(nominator->nominations, pod->uid, planned, clock_monotonic_nsec());
-    pthread_mutex_unlock(&nominator->lock);
-}
-
-/* Whether the pod is nominated for the planned node now. */
-static bool claim(Nominator *nominator, const FreePod *pod, const PlannedNode *planned,
+/* Nominates the pod for @node, the one of @choice; false: not. @ret_over: the round must end. */
+static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choice *choice,
     const WriteFigures *writes, bool *ret_over) {
     int64_t now = clock_monotonic_nsec();
+    _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
+    const NominationRecord record = {
+        .namespace = pod->namespace,
+        .name = pod->name,
+        .uid = pod->uid,
+        .node = node,
+        .at_nsec = clock_wall_nsec(),
+        .n_feasible = choice->n_feasible,
+        .n_best = choice->n_best,
+    };
     bool is_ours;
 
-    pthread_mutex_lock(&nominator->lock);
     *ret_over = nominator->is_ending ||
                 nominations_decide(nominator->nominations, writes, now) != NOMINATOR_NOMINATES;
-    is_ours = !*ret_over && !nominations_avoids(nominator->nominations, planned->node, now) &&
-              nominations_claim(nominator->nominations, pod, planned->node, find_lead(writes), now);
+    is_ours = !*ret_over && !nominations_avoids(nominator->nominations, node, now) &&
+              nominations_claim(nominator->nominations, pod->uid, node, now);
     if (is_ours)
-        log_choice(nominator,
-            (NominationRecord){.namespace = pod->namespace, .name = pod->name, .uid = pod->uid},
-            planned);
-    pthread_mutex_unlock(&nominator->lock);
+        nomination_log_add(nominator->log, &record);
     return is_ours;
 }
 
-/* False: the round is over. */
+/* Nominates pod @i of the round. False: the round is over. */
 static bool nominate(Round *round, size_t i) {
     Nominator *nominator = round->nominator;
     const FreePod *pod = &round->pods[i];
     WriteFigures writes;
     Choice choice = {.row = NO_ROW};
-    PlannedNode planned;
     bool is_over;
+    Str node;
 
     if (!placement_plan_pod(round->plan, i)->is_modelled) {
         leave(nominator, pod->uid, /* is_unmodelled= */ true);
@@ -296,22 +295,14 @@ static bool nominate(Round *round, size_t i) {
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
         return true;
     }
-    planned = (PlannedNode){
-        .node = table_node(round->view->table, choice.row)->name,
-        .n_feasible = choice.n_feasible,
-        .n_best = choice.n_best,
-    };
-    plan(nominator, pod, &planned);
-    if (pod->is_near)
-        return true;
     if (!wait_for_queue(nominator, &writes) ||
         !watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS))
         return false;
-    if (claim(nominator, pod, &planned, &writes, &is_over) &&
-        !watcher_nominate(nominator->watcher, &(Nomination){.namespace = pod->namespace,
-                                                  .name = pod->name,
-                                                  .uid = pod->uid,
-                                                  .node = planned.node}))
+    node = table_node(round->view->table, choice.row)->name;
+    if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
+        !watcher_nominate(nominator->watcher,
+            &(Nomination){
+                .namespace = pod->namespace, .name = pod->name, .uid = pod->uid, .node = node}))
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
     return !is_over;
 }
@@ -324,14 +315,15 @@ static bool begin_round(Round *round) {
 
     round->pods = ARENA_ARRAY(round->arena, FreePod, NOMINATOR_ROUND_MAX);
     pthread_mutex_lock(&nominator->lock);
-    if (round->pods && nominations_decide(nominator->nominations, &writes, now) != NOMINATOR_IDLE)
-        round->n = nominations_list(nominator->nominations, find_lead(&writes), now,
-            NOMINATOR_ROUND_MAX, round->arena, round->pods);
+    if (round->pods &&
+        nominations_decide(nominator->nominations, &writes, now) == NOMINATOR_NOMINATES)
+        round->n = nominations_list(
+            nominator->nominations, now, NOMINATOR_ROUND_MAX, round->arena, round->pods);
     nominator->figures.n_rounds += round->n > 0;
     pthread_mutex_unlock(&nominator->lock);
     if (round->n == 0)
         return false;
-    round->view = current_view(nominator->options.current);
+    round->view = current_view(nominator->current);
     return round->view->snapshot && !round->view->facts.is_late;
 }
 
@@ -341,9 +333,8 @@ static bool make_plan(Round *round) {
     for (size_t i = 0; texts && i < round->n; i++)
         texts[i] = round->pods[i].text;
     images_follow(round->nominator->images, round->view->snapshot);
-    return texts &&
-           placement_plan_new(round->view, texts, round->n, round->nominator->options.weight,
-               round->nominator->images, &round->plan) == 0;
+    return texts && placement_plan_new(round->view, texts, round->n, round->nominator->weight,
+                        round->nominator->images, &round->plan) == 0;
 }
 
 static void withdraw(Nominator *nominator, Arena *arena) {
@@ -362,20 +353,21 @@ static void withdraw(Nominator *nominator, Arena *arena) {
 /* Whether there is a backlog. */
 static bool run_round(Nominator *nominator, Arena *arena) {
     Round round = {.nominator = nominator, .arena = arena};
-    int64_t begun = thread_cpu_nsec();
+    int64_t begun = clock_thread_cpu_nsec();
     bool has_backlog;
     size_t i = 0;
 
     arena_reset(arena);
-    withdraw(nominator, arena);
-    if (watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS) && begin_round(&round) &&
-        make_plan(&round))
-        while (i < round.n && nominate(&round, i))
-            i++;
+    if (watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS)) {
+        withdraw(nominator, arena);
+        if (begin_round(&round) && make_plan(&round))
+            while (i < round.n && nominate(&round, i))
+                i++;
+    }
     placement_plan_free(round.plan);
     view_unref(round.view);
     pthread_mutex_lock(&nominator->lock);
-    nominator->figures.round_nsec += thread_cpu_nsec() - begun;
+    nominator->figures.round_nsec += clock_thread_cpu_nsec() - begun;
     has_backlog = nominations_figures(nominator->nominations).state != NOMINATOR_IDLE;
     pthread_mutex_unlock(&nominator->lock);
     return has_backlog;
@@ -384,20 +376,15 @@ static bool run_round(Nominator *nominator, Arena *arena) {
 static void *run(void *context) {
     Nominator *nominator = context;
     _cleanup_(arena_freep) Arena *arena = arena_new(ROUND_BUDGET);
-    bool is_ending = !arena;
+    bool is_busy;
 
-    while (!is_ending) {
-        bool is_busy = run_round(nominator, arena);
-        struct timespec until = deadline_in(is_busy ? BUSY_NSEC : IDLE_NSEC);
-
+    if (!arena)
+        return NULL;
+    do {
+        is_busy = run_round(nominator, arena);
         if (!is_busy)
             images_clear(nominator->images);
-        pthread_mutex_lock(&nominator->lock);
-        if (!nominator->is_ending)
-            (void)pthread_cond_timedwait(&nominator->woken, &nominator->lock, &until);
-        is_ending = nominator->is_ending;
-        pthread_mutex_unlock(&nominator->lock);
-    }
+    } while (wait_to_go_on(nominator, is_busy ? BUSY_NSEC : IDLE_NSEC));
     return NULL;
 }
 

@@ -7,8 +7,8 @@
  *     pods that are next ──> a PlacementPlan over the view in force (scheduler/placement-plan.h)
  *       ──> node after node, each patched as soon as it is chosen
  *
- * Pods that kube-scheduler reaches before a patch could are only planned: when it asks about one,
- * the chosen node is returned alone, so that it does not score the others.
+ * kube-scheduler places nominated pods faster than they are patched. So when it runs out of them,
+ * the reply to its next filter waits for those that are under way.
  *
  * Which pods, and when at all, is live/nominations.h. A pod is left to kube-scheduler if the model
  * lacks a feature that it uses, if no node is feasible, or if the node's last nomination was not
@@ -17,27 +17,19 @@
  * Threads: functions are for any thread.
  */
 
-#include "extender/verbs.h"
 #include "kube/cluster-watcher.h"
 #include "live/nominations.h"
 #include "model/pod.h"
 
-#define NOMINATOR_ROUND_MAX 256u  /* pods of a round */
-#define NOMINATOR_QUEUE_MAX 16u   /* patches that may wait for an answer */
-#define NOMINATOR_MARGIN_MSEC 100 /* for a patch to get from the API server to kube-scheduler */
+#define NOMINATOR_ROUND_MAX 256u /* pods of a round */
+#define NOMINATOR_QUEUE_MAX 16u  /* patches that may wait for an answer */
 
-typedef struct Current Current; /* live/current.h */
+typedef struct Current Current;         /* live/current.h */
+typedef struct LiveOptions LiveOptions; /* live/live.h */
 typedef struct Nominator Nominator;
 
-typedef struct NominatorOptions {
-    Current *current;   /* borrowed, like the next two */
-    const Str *managed; /* only pods that request one of these; none: all */
-    size_t n_managed;
-    int64_t weight;     /* of berth in kube-scheduler's configuration */
-    NominationLog *log; /* borrowed; may be NULL */
-} NominatorOptions;
-
-Nominator *nominator_new(const NominatorOptions *options); /* NULL when out of memory */
+/* @current, and what @options refers to, is borrowed. NULL when out of memory. */
+Nominator *nominator_new(Current *current, const LiveOptions *options);
 Nominator *nominator_free(Nominator *nominator); /* after the watcher. Takes NULL, returns NULL */
 DEFINE_CLEANUP(Nominator *, nominator_free)
 
@@ -55,11 +47,9 @@ void nominator_note_list(Nominator *nominator, bool has_ended);
 /* A filter request about @pod with @n_nodes. */
 void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes, int64_t now_nsec);
 
-/* As nominations_find_plan(). */
-bool nominator_find_plan(Nominator *nominator, Str uid, Arena *arena, PlannedNode *ret);
-/* The filter of @decision was answered with it alone. */
-void nominator_note_returned(
-    Nominator *nominator, const Decision *decision, const PlannedNode *planned);
+/* Before the reply to a filter: waits on this thread while nominations_wait(). One waits at a time,
+ * so that other requests find a thread. */
+void nominator_wait(Nominator *nominator);
 
 typedef struct NominatorFigures {
     NominationFigures pods;

@@ -21,13 +21,21 @@ typedef struct Written {
 } Written;
 
 struct PolicyReporter {
+    void *context; /* of the next two */
+    WritePolicyStatus *write;
+    NoteRejectedPolicy *rejected;
     Arena *arena;   /* of the items; NULL: there are none */
     Written *items; /* by name */
     size_t n;
 };
 
-PolicyReporter *policy_reporter_new(void) {
-    return calloc(1, sizeof(PolicyReporter));
+PolicyReporter *policy_reporter_new(
+    void *context, WritePolicyStatus *write, NoteRejectedPolicy *rejected) {
+    PolicyReporter *reporter = calloc(1, sizeof(*reporter));
+
+    if (reporter)
+        *reporter = (PolicyReporter){.context = context, .write = write, .rejected = rejected};
+    return reporter;
 }
 
 void policy_reporter_reset(PolicyReporter *reporter) {
@@ -52,11 +60,6 @@ static uint64_t hash_state(const PolicyStatus *status) {
            1;
 }
 
-static uint64_t hash_rest(const PolicyStatus *status) {
-    return hash_str(str_of((const char *)&status->counts, sizeof(status->counts))) * 31 +
-           hash_str(status->note);
-}
-
 /* The last written status of @object. Both lists are sorted by name: the search starts at *@at. */
 static Written find_written(
     const PolicyReporter *reporter, const PolicyObject *object, size_t *at) {
@@ -69,26 +72,27 @@ static Written find_written(
 }
 
 static bool write_status(
-    const PolicyReport *report, const PolicyStatus *status, int64_t wall_nsec) {
+    const PolicyReporter *reporter, const PolicyStatus *status, int64_t wall_nsec) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
 
     policy_status_path(status->name, &path);
     policy_status_body(status, wall_nsec, &body);
-    return report->write(report->context, &path, &body);
+    return reporter->write(reporter->context, &path, &body);
 }
 
 static void report_rejected(
-    const PolicyReport *report, const ClusterPolicy *policy, Written *written) {
+    const PolicyReporter *reporter, const ClusterPolicy *policy, Written *written) {
     uint64_t rejected = hash_str(policy->error) * 31 + (uint64_t)policy->newest.generation;
 
     if (str_is_empty(policy->error) || rejected == written->rejected)
         return;
     written->rejected = rejected;
-    report->rejected(report->context, policy);
+    reporter->rejected(reporter->context, policy);
 }
 
-static void report_policy(const PolicyReport *report, const ClusterPolicy *policy, Arena *arena,
-    Written *written, int64_t now_nsec, int64_t wall_nsec) {
+static void report_policy(const PolicyReporter *reporter, const PolicyReport *report,
+    const ClusterPolicy *policy, Arena *arena, Written *written, int64_t now_nsec,
+    int64_t wall_nsec) {
     PolicyStatus status = {
         .name = policy->newest.name,
         .generation = policy->newest.generation,
@@ -108,7 +112,7 @@ static void report_policy(const PolicyReport *report, const ClusterPolicy *polic
             return; /* it is being loaded */
         status.error = report->error;
     }
-    report_rejected(report, policy, written);
+    report_rejected(reporter, policy, written);
     state = hash_state(&status);
     if (state == written->state && !is_due)
         return;
@@ -120,9 +124,10 @@ static void report_policy(const PolicyReport *report, const ClusterPolicy *polic
             return; /* out of memory: the next run has more */
     }
     report->fill(report->context, arena, &status);
-    rest = hash_rest(&status);
+    rest = hash_str(str_of((const char *)&status.counts, sizeof(status.counts))) * 31 +
+           hash_str(status.note);
     if ((state == written->state && rest == written->rest) ||
-        !write_status(report, &status, wall_nsec))
+        !write_status(reporter, &status, wall_nsec))
         return;
     written->state = state;
     written->rest = rest;
@@ -143,7 +148,7 @@ void policy_reporter_run(
         items[i] = find_written(reporter, &policies[i].newest, &at);
         items[i].name = policies[i].newest.name;
         items[i].uid = policies[i].newest.uid;
-        report_policy(report, &policies[i], arena, &items[i], now_nsec, wall_nsec);
+        report_policy(reporter, report, &policies[i], arena, &items[i], now_nsec, wall_nsec);
     }
     if (!items)
         return;

@@ -23,15 +23,18 @@ typedef struct PolicyReport {
     void *context;
     /* Fills counts and, in @arena, the note; called when they may be written. */
     void (*fill)(void *context, Arena *arena, PolicyStatus *status);
-    /* False: it is not taken, and tried again at the next run. */
-    bool (*write)(void *context, Buf *path, Buf *body);
-    /* The newest version of @policy is rejected. Once for each version. */
-    void (*rejected)(void *context, const ClusterPolicy *policy);
 } PolicyReport;
 
-PolicyReporter *policy_reporter_new(void); /* NULL: out of memory */
+/* False: it is not taken, and tried again at the next run. */
+typedef bool WritePolicyStatus(void *context, Buf *path, Buf *body);
+
+/* The newest version of @policy is rejected. Once for each version. */
+typedef void NoteRejectedPolicy(void *context, const ClusterPolicy *policy);
+
+/* NULL: out of memory. */
+PolicyReporter *policy_reporter_new(
+    void *context, WritePolicyStatus *write, NoteRejectedPolicy *rejected);
 PolicyReporter *policy_reporter_free(PolicyReporter *reporter);
-DEFINE_CLEANUP(PolicyReporter *, policy_reporter_free)
 
 /* Writes what has changed since the last run. */
 void policy_reporter_run(

@@ -69,15 +69,6 @@ Publisher *publisher_free(Publisher *publisher) {
     return NULL;
 }
 
-/* --- what nodes should offer ----------------------------------------------------------------- */
-
-static bool has_offer(const Offer *offers, size_t n, Str name) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(offers[i].name, name))
-            return true;
-    return false;
-}
-
 /* One for each published resource and label of policies that are enforced. */
 static size_t list_published(const Program *program, Offer *offers) {
     size_t n = 0;
@@ -102,8 +93,11 @@ static size_t list_published(const Program *program, Offer *offers) {
 /* Adds @name, if it is berth's and no policy publishes it any more. */
 static size_t list_leftover(
     PublishTarget target, const char *prefix, Str name, Offer *offers, size_t n) {
-    if (!str_has_prefix(name, str_from_c(prefix)) || has_offer(offers, n, name))
+    if (!str_has_prefix(name, str_from_c(prefix)))
         return n;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(offers[i].name, name))
+            return n;
     offers[n] = (Offer){.target = target, .name = name};
     return n + 1;
 }
@@ -187,8 +181,6 @@ static bool has_same_offers(const Publisher *publisher, const View *view) {
            last->table->resources == view->table->resources &&
            last->table->n_chunks == view->table->n_chunks;
 }
-
-/* --- rows ------------------------------------------------------------------------------------ */
 
 /* A label is as one slot that is there or not: @have and @want are 0 for a closed node. */
 typedef struct Room {
@@ -291,8 +283,6 @@ static void count_differences(Publisher *publisher) {
     PublisherFigures *figures = &publisher->figures;
 
     *figures = (PublisherFigures){0};
-    for (size_t i = 0; i < publisher->n_offers; i++)
-        figures->n_rules += publisher->offers[i].slots || publisher->offers[i].policy;
     for (size_t i = 0; i < publisher->n_chunks; i++) {
         const Difference *first = publisher->differences + i * CHUNK_ROWS * publisher->n_offers;
 

@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * Publisher: which nodes do not show published filters as they are now (policy/publish.h).
+ * Publisher: finds nodes that do not show published filters as they are now (policy/publish.h).
  *
- * It compares each node as the watch shows it with what the filters say, so it corrects whatever
- * else changes a node: another writer, a kubelet that starts anew, a write that was lost. A node is
- * closed (fewer slots, a label) at once, and opened PUBLISHER_OPEN_MSEC later, so that a change
- * that is undone at once costs one write. Resources and labels without a policy are removed. A
- * write that the watch does not show is repeated after PUBLISHER_RETRY_SEC.
+ * It compares each node of the watch with the results of the filters, so it also corrects changes
+ * by other writers or a kubelet that restarts, and writes that were lost. A node is closed (fewer
+ * slots, a label) at once, and opened PUBLISHER_OPEN_MSEC later, so that a change that is undone at
+ * once costs one write. Resources and labels without a policy are removed. A write that the watch
+ * does not show is repeated after PUBLISHER_RETRY_SEC.
  *
  * Threads: one at a time.
  */
@@ -24,7 +24,6 @@ typedef struct Publisher Publisher;
 
 Publisher *publisher_new(void);                  /* NULL when out of memory */
 Publisher *publisher_free(Publisher *publisher); /* takes NULL */
-DEFINE_CLEANUP(Publisher *, publisher_free)
 
 /* False: not now, try again. */
 typedef bool PublisherWrite(void *context, const PublishChange *change);
@@ -38,7 +37,6 @@ void publisher_run(
 void publisher_reset(Publisher *publisher);
 
 typedef struct PublisherFigures {
-    size_t n_rules;      /* resources and labels that are published */
     size_t n_different;  /* nodes, for each resource, that do not offer yet what they should */
     int64_t oldest_nsec; /* since when one of them does not; 0: none */
 } PublisherFigures;

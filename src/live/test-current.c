@@ -23,14 +23,6 @@ typedef struct Fixture {
     size_t n_changes;
 } Fixture;
 
-static View *view_of(void *context) {
-    return current_view(&((Fixture *)context)->current);
-}
-
-static void take_measured(void *context, Measurements *measurements) {
-    assert_int_equal(current_set_measured(&((Fixture *)context)->current, measurements), 0);
-}
-
 static void note_change(void *context, const View *before, const View *after) {
     Fixture *fixture = context;
 
@@ -41,8 +33,6 @@ static void note_change(void *context, const View *before, const View *after) {
 static int setup(void **state) {
     Fixture *fixture = test_calloc(1, sizeof(*fixture));
     const MeasuringOptions options = {.live = &fixture->live, .has_cluster = true};
-    const MeasuringCallbacks callbacks = {
-        .context = fixture, .view = view_of, .publish = take_measured};
     char error[256];
 
     scene_init_text(&fixture->scene, text);
@@ -54,7 +44,7 @@ static int setup(void **state) {
             /* load= */ NULL, error, sizeof(error)),
         0);
     assert_int_equal(
-        measuring_new(&options, &callbacks, &fixture->measuring, error, sizeof(error)), 0);
+        measuring_new(&options, &fixture->current, &fixture->measuring, error, sizeof(error)), 0);
     fixture->current.measuring = fixture->measuring;
     assert_int_equal(current_set_program(&fixture->current, fixture->scene.program,
                          /* load= */ NULL, error, sizeof(error)),

@@ -20,13 +20,12 @@
  *     quick FIRST LAST MSEC    the same for nominated ones, with 1 node
  *     writes N MSEC            so many patches were written, with that latency
  *     decide                   > a state
- *     list LEAD MAX            > the free pods, and "~" before those that are near: within LEAD ms
- *     plan N NODE              a node is chosen for a pod that is near
- *     planned N                > the node to be returned alone, "*" behind it if nominated; or none
- *     returned N               it was returned alone
- *     claim N NODE LEAD        > whether the pod of the last list could be claimed
+ *     wait MSEC                > whether the reply to a filter that came so long ago is to wait
+ *     list MAX                 > the free pods
+ *     claim N NODE             > whether the pod could be claimed
  *     claims FIRST LAST        the same for many, for node n, and all of them are shown
  *     shows N NODE             the watch shows the nomination
+ *     replica N NODE           it shows that a berth has nominated it: perhaps another one
  *     tried N NODE             the same, and that kube-scheduler tried it in vain
  *     binds N NODE, gone N     the watch shows the end
  *     binds-all FIRST LAST NODE
@@ -43,8 +42,6 @@ typedef struct Run {
     Arena *arena;
     int64_t now;
     WriteFigures writes;
-    FreePod listed[5000];
-    size_t n_listed;
     Buf out;
 } Run;
 
@@ -58,22 +55,22 @@ static Pod make_pod(Arena *arena, long number) {
     };
 }
 
-static void see(Run *run, const Pod *pod, bool was_tried) {
-    nominations_see(run->nominations, pod, STR("{}"), was_tried, run->now);
+static void see(Run *run, const Pod *pod, PendingStatus status) {
+    nominations_see(run->nominations, pod, STR("{}"), status, run->now);
 }
 
-static void show(Run *run, long number, const char *node, bool was_tried) {
+static void show(Run *run, long number, const char *node, PendingStatus status) {
     Pod pod = make_pod(run->arena, number);
 
     pod.nominated_node_name = str_from_c(node);
-    see(run, &pod, was_tried);
+    see(run, &pod, status);
 }
 
 static void bind(Run *run, long number, const char *node) {
     Pod pod = make_pod(run->arena, number);
 
     pod.node_name = str_from_c(node);
-    see(run, &pod, false);
+    see(run, &pod, (PendingStatus){0});
 }
 
 static void ask(Run *run, long number, long n_nodes) {
@@ -83,21 +80,13 @@ static void ask(Run *run, long number, long n_nodes) {
         run->nominations, pod.uid, pod.scheduler_name, (size_t)n_nodes, run->now);
 }
 
-static bool claim(Run *run, long number, const char *node, long lead_msec) {
-    char uid[32];
+static bool claim(Run *run, long number, const char *node) {
+    Pod pod = make_pod(run->arena, number);
 
-    (void)snprintf(uid, sizeof(uid), "p%ld", number);
-    for (size_t i = 0; i < run->n_listed; i++)
-        if (str_is(run->listed[i].uid, uid)) {
-            NominationRecord record = {.name = run->listed[i].name, .uid = run->listed[i].uid};
-
-            if (!nominations_claim(run->nominations, &run->listed[i], str_from_c(node),
-                    lead_msec * NSEC_PER_MSEC, run->now))
-                return false;
-            nomination_log_add(run->log, &record);
-            return true;
-        }
-    return false;
+    if (!nominations_claim(run->nominations, pod.uid, str_from_c(node), run->now))
+        return false;
+    nomination_log_add(run->log, &(NominationRecord){.name = pod.name, .uid = pod.uid});
+    return true;
 }
 
 static void print_outcome(Run *run, long number) {
@@ -108,34 +97,13 @@ static void print_outcome(Run *run, long number) {
     buf_printf(&run->out, " %s", nomination_outcome_name(record.outcome));
 }
 
-static void list(Run *run, long lead_msec, long max) {
-    (void)nominations_decide(run->nominations, &run->writes, run->now);
-    run->n_listed = nominations_list(run->nominations, lead_msec * NSEC_PER_MSEC, run->now,
-        (size_t)max, run->arena, run->listed);
-}
+static void print_list(Run *run, size_t max) {
+    FreePod listed[16];
+    size_t n = nominations_list(run->nominations, run->now, max, run->arena, listed);
 
-static void print_listed(Run *run) {
-    for (size_t i = 0; i < run->n_listed; i++)
-        buf_printf(
-            &run->out, " %s%.*s", run->listed[i].is_near ? "~" : "", STR_FMT(run->listed[i].uid));
-    buf_append(&run->out, run->n_listed == 0 ? STR(" none") : STR_NULL);
-}
-
-static void plan(Run *run, long number, const char *node) {
-    nominations_plan(run->nominations, make_pod(run->arena, number).uid,
-        &(PlannedNode){.node = str_from_c(node), .n_feasible = 5, .n_best = 1}, run->now);
-}
-
-static void print_planned(Run *run, long number) {
-    PlannedNode planned;
-
-    if (!nominations_find_plan(
-            run->nominations, make_pod(run->arena, number).uid, run->now, run->arena, &planned)) {
-        buf_append(&run->out, STR(" none"));
-        return;
-    }
-    assert_int_equal(planned.n_feasible, 5);
-    buf_printf(&run->out, " %.*s%s", STR_FMT(planned.node), planned.is_nominated ? "*" : "");
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&run->out, " %.*s", STR_FMT(listed[i].uid));
+    buf_append(&run->out, n == 0 ? STR(" none") : STR_NULL);
 }
 
 static void print_expired(Run *run) {
@@ -163,21 +131,23 @@ static bool step_cluster(Run *run, const char *verb, const long *n, const char *
     if (strcmp(verb, "pods") == 0)
         for (long i = n[0]; i <= n[1]; i++) {
             pod = make_pod(run->arena, i);
-            see(run, &pod, false);
+            see(run, &pod, (PendingStatus){0});
         }
     else if (strcmp(verb, "other") == 0)
         for (long i = n[0]; i <= n[1]; i++) {
             pod = make_pod(run->arena, i);
             pod.scheduler_name = STR("other");
-            see(run, &pod, false);
+            see(run, &pod, (PendingStatus){0});
         }
     else if (strcmp(verb, "urgent") == 0) {
         pod.priority = 100;
-        see(run, &pod, false);
+        see(run, &pod, (PendingStatus){0});
     } else if (strcmp(verb, "shows") == 0)
-        show(run, n[0], node, false);
+        show(run, n[0], node, (PendingStatus){0});
     else if (strcmp(verb, "tried") == 0)
-        show(run, n[0], node, true);
+        show(run, n[0], node, (PendingStatus){.was_tried = true});
+    else if (strcmp(verb, "replica") == 0)
+        show(run, n[0], node, (PendingStatus){.is_nominated = true});
     else if (strcmp(verb, "binds") == 0)
         bind(run, n[0], node);
     else if (strcmp(verb, "binds-all") == 0)
@@ -217,22 +187,18 @@ static void step_nominations(Run *run, const char *verb, const long *n, const ch
     if (strcmp(verb, "decide") == 0)
         buf_printf(&run->out, " %s",
             nominator_state_name(nominations_decide(run->nominations, &run->writes, run->now)));
-    else if (strcmp(verb, "list") == 0) {
-        list(run, n[0], n[1]);
-        print_listed(run);
-    } else if (strcmp(verb, "plan") == 0)
-        plan(run, n[0], node);
-    else if (strcmp(verb, "planned") == 0)
-        print_planned(run, n[0]);
-    else if (strcmp(verb, "returned") == 0)
-        nominations_note_returned(run->nominations, make_pod(run->arena, n[0]).uid);
+    else if (strcmp(verb, "wait") == 0)
+        buf_printf(&run->out, " %s",
+            nominations_wait(run->nominations, run->now - n[0] * NSEC_PER_MSEC, run->now) ? "yes"
+                                                                                          : "no");
+    else if (strcmp(verb, "list") == 0)
+        print_list(run, (size_t)n[0]);
     else if (strcmp(verb, "claim") == 0)
-        buf_printf(&run->out, " %s", claim(run, n[0], node, n[1]) ? "yes" : "no");
+        buf_printf(&run->out, " %s", claim(run, n[0], node) ? "yes" : "no");
     else if (strcmp(verb, "claims") == 0) {
-        list(run, 0, ELEMENTS_OF(run->listed));
         for (long i = n[0]; i <= n[1]; i++)
-            if (claim(run, i, "n", 0))
-                show(run, i, "n", false);
+            if (claim(run, i, "n"))
+                show(run, i, "n", (PendingStatus){.is_nominated = true});
     } else if (strcmp(verb, "expire") == 0)
         print_expired(run);
     else if (strcmp(verb, "avoids") == 0)
@@ -267,7 +233,7 @@ static const struct {
 } scenarios[] = {
     {"nothing is known of a scheduler that never called", "pods 0 99; decide", "idle"},
     {"outcomes of nominations",
-        "asks 900 5; pods 0 99; list 0 9; claim 0 n1; claim 1 n1; claim 2 n1; claim 3 n1; claim 4 "
+        "asks 900 5; pods 0 99; list 9; claim 0 n1; claim 1 n1; claim 2 n1; claim 3 n1; claim 4 "
         "n1; claim 5 n1; claim 6 n1; shows 0 n1; shows 1 n1; shows 2 n1; shows 4 n1; tried 5 n1; "
         "outcome 0; binds 0 n1; binds 1 n2; gone 2; binds 3 n2; shows 4 n2; expire; shows 5; at "
         "700000; "
@@ -275,84 +241,54 @@ static const struct {
         "p0 p1 p2 p3 p4 p5 p6 p7 p8 yes yes yes yes yes yes yes outstanding p5 none used unused "
         "dropped rejected dropped expired rejected"},
     {"few pods", "asks 900 5; pods 0 48; decide; pods 49 49; decide", "idle nominating"},
-    {"pods of another scheduler",
-        "asks 900 5; other 0 99; list 0 5; pods 100 149; at 2000; list 0 3", "none p100 p101 p102"},
-    {"in the order of kube-scheduler", "asks 900 5; pods 0 99; urgent 200; list 0 3", "p200 p0 p1"},
+    {"it goes on while 16 are left",
+        "asks 900 5; pods 0 49; decide; pace 0 33 20; decide; asks 34 5; decide; asks 900 5; pods "
+        "50 83; decide; pods 84 84; decide",
+        "nominating nominating idle idle nominating"},
+    {"pods of another scheduler", "asks 900 5; other 0 99; list 5; pods 100 102; at 2000; list 5",
+        "none p100 p101 p102"},
+    {"in the order of kube-scheduler", "asks 900 5; pods 0 99; urgent 200; list 3", "p200 p0 p1"},
     {"a pod that was asked about is not nominated",
-        "asks 900 5; pods 0 99; list 0 2; asks 0 5; claim 0 n1; claim 1 n1; at 3000; list 0 1",
+        "asks 900 5; pods 0 99; list 2; asks 0 5; claim 0 n1; claim 1 n1; at 3000; list 1",
         "p0 p1 no yes p2"},
     {"a filter request that overtakes the watch",
-        "asks 900 5; asks 0 5; pods 0 99; at 3000; list 0 1", "p1"},
-    {"the pods that kube-scheduler reaches first are not nominated",
-        "asks 900 5; pods 0 99; pace 0 9 20; list 100 8; at 3000; list 100 1",
-        "~p10 ~p11 ~p12 ~p13 ~p14 ~p15 p16 p17 p10"},
-    {"also if it is faster than expected",
-        "asks 900 5; pods 0 99; pace 0 9 20; list 100 9; pace 10 11 20; claim 16 n1 100; claim 17 "
-        "n1 "
-        "100; claim 18 n1 100",
-        "~p10 ~p11 ~p12 ~p13 ~p14 ~p15 p16 p17 p18 no no yes"},
-    {"pods without a nomination take as long as they do, however fast nominated ones were",
-        "asks 900 5; pods 0 199; pace 0 9 20; claims 16 99; quick 16 99 2; list 100 8",
-        "~p10 ~p11 ~p12 ~p13 ~p14 ~p15 p100 p101"},
-    {"a pod is planned once",
-        "asks 900 5; pods 0 99; pace 0 9 20; list 40 4; plan 10 n; plan 11 n; list 40 3",
-        "~p10 ~p11 ~p12 p13 ~p12 p13 p14"},
-    {"if patches are slow, the pods of the next second are planned",
-        "asks 900 5; pods 0 199; pace 0 49 50; writes 20 400; list 100 99",
-        "~p50 ~p51 ~p52 ~p53 ~p54 ~p55 ~p56 ~p57 ~p58 ~p59 ~p60 ~p61 ~p62 ~p63 ~p64 ~p65 ~p66 ~p67 "
-        "~p68 ~p69 ~p70"},
-    {"and that only if they are enough for a round",
-        "asks 900 5; pods 0 199; pace 0 49 100; writes 20 900; list 100 99", "none"},
-    {"no pod is planned for a kube-scheduler that is fast",
-        "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; list 100 99", "none"},
-    {"a planned node is returned alone, once",
-        "asks 900 5; pods 0 99; pace 0 9 20; decide; planned 10; plan 10 n; planned 10; asks 10 5; "
-        "planned 10; returned 10; planned 10",
-        "nominating none n n none"},
-    {"if kube-scheduler asks again, it gets all nodes, and the node is avoided",
-        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 10 n; plan 11 n; asks 10 5; returned 10; "
-        "avoids n; asks 10 5; planned 10; avoids n; planned 11",
-        "nominating no none yes none"},
-    {"a node that was returned alone and not taken is avoided",
-        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 10 n; plan 11 m; asks 10 5; returned 10; "
-        "asks 11 5; returned 11; binds 10 n; binds 11 n; avoids n; avoids m",
-        "nominating no yes"},
-    {"a plan expires",
-        "asks 900 5; pods 0 199; pace 0 9 20; decide; plan 50 n; pace 10 40 100; planned 50; pace "
-        "41 49 300; planned 50",
-        "nominating n none"},
-    {"then the pod is planned again",
-        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 12 n; list 40 4; pace 10 11 1000; list "
-        "40 "
-        "2; pace 40 43 900; list 4000 8",
-        "nominating ~p10 ~p11 p13 p14 p13 p14 ~p12 ~p13 ~p14 p21 p22 p23 p24 p25"},
-    {"plans are used to the end of a backlog",
-        "asks 900 5; pods 0 59; pace 0 9 20; decide; plan 12 n; decide; pace 20 29 20; decide; "
-        "planned 12",
-        "nominating nominating idle n"},
-    {"a plan for a node whose nomination was not used",
-        "asks 900 5; pods 0 99; pace 0 9 20; claims 50 50; plan 10 n; planned 10; binds 50 m; "
-        "planned 10",
-        "n none"},
-    {"a plan during preemption",
-        "asks 900 5; pods 0 99; pace 0 9 20; decide; plan 10 n; shows 90 other; decide; planned 10",
-        "nominating preemption none"},
-    {"a nomination that comes too late: its node is returned alone",
-        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; asks 0 5; planned 0; shows 0 n; "
-        "binds 0 n; figures",
-        "p0 yes n* 1/0/0 99 0"},
-    {"once",
-        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; asks 0 5; returned 0; asks 0 5; "
-        "planned 0; avoids n",
-        "p0 yes none yes"},
-    {"it is the pod's outcome if the patch never comes",
-        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; asks 0 5; returned 0; binds 0 n; "
-        "outcome 0; figures",
-        "p0 yes returned 0/0/0 99 0"},
-    {"not if kube-scheduler knew it, and asks about others",
-        "asks 900 5; pods 0 99; list 0 1; plan 0 n; claim 0 n; shows 0 n; at 1000; asks 0 5; "
-        "planned 0",
-        "p0 yes none"},
+        "asks 900 5; asks 0 5; pods 0 99; at 3000; list 1", "p1"},
+    {"a filter waits until kube-scheduler knows 16 nominations",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 24; at 300; wait 0; claims 25 25; "
+        "wait 0; at 319; wait 19; at 320; wait 20",
+        "nominating yes yes yes no"},
+    {"for the next ones, too",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 25; at 300; asks 10 1; wait 0",
+        "nominating yes"},
+    {"100 ms at most",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 12; at 300; wait 99; wait 100; "
+        "wait 0",
+        "nominating yes no yes"},
+    {"after a wait in vain none does for a while, and longer after each",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 99; wait 100; wait 0; at "
+        "250; wait 0; at 251; wait 0; at 351; wait 100; at 450; wait 0; at 451; wait 0",
+        "nominating yes yes no no no yes no no yes"},
+    {"until a nomination comes",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 100; at 251; wait 100; "
+        "shows "
+        "10 n; at 352; wait 100; asks 10 1; claim 11 n; wait 100; at 403; wait 0",
+        "nominating yes no no no yes no yes"},
+    {"nothing waits for pods that are left alone",
+        "asks 900 5; pods 0 199; pace 0 9 20; wait 0; decide; wait 0; pace 10 184 20; wait 0; "
+        "claim 185 n; wait 0; asks 185 5; wait 0",
+        "no nominating yes no yes yes no"},
+    {"nor for nominations that were withdrawn or used",
+        "asks 900 5; pods 0 59; decide; pace 0 47 20; claims 48 50; wait 0; at 1100; wait 0; shows "
+        "48; binds 49 n; gone 50; claim 51 n; gone 51; wait 0",
+        "nominating yes no yes no"},
+    {"nor for a kube-scheduler that is fast",
+        "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; claims 60 62; decide; wait 0",
+        "outpaced no"},
+    {"a wait is no part of kube-scheduler's pace",
+        "asks 900 5; pods 0 199; decide; asks 0 5; at 101; wait 100; at 105; asks 1 5; writes 20 "
+        "40; "
+        "decide",
+        "nominating no outpaced"},
     {"kube-scheduler is slow", "asks 900 5; pods 0 199; pace 0 49 20; writes 20 40; decide",
         "nominating"},
     {"kube-scheduler is fast", "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; decide",
@@ -384,11 +320,11 @@ static const struct {
     {"a node is avoided for a while",
         "asks 900 5; pods 0 99; claims 0 0; binds 0 m; at 61000; avoids n", "no"},
     {"a nomination that came too late says nothing about its node",
-        "asks 900 5; pods 0 99; list 0 1; claim 0 n; asks 0 5; shows 0 n; binds 0 m; figures; "
+        "asks 900 5; pods 0 99; list 1; claim 0 n; asks 0 5; shows 0 n; binds 0 m; figures; "
         "avoids n",
         "p0 yes 0/1/0 99 0 no"},
     {"one that never came into force has no result",
-        "asks 900 5; pods 0 99; list 0 1; claim 0 n; binds 0 n; figures", "p0 yes 0/0/0 99 0"},
+        "asks 900 5; pods 0 99; list 1; claim 0 n; binds 0 n; figures", "p0 yes 0/0/0 99 0"},
     {"a withdrawal that does not show is sent again, and counts once",
         "asks 900 5; pods 0 99; claims 0 0; tried 0 n; expire; at 9000; expire; at 10002; expire; "
         "figures; shows 0; at 30000; expire; figures",
@@ -397,10 +333,10 @@ static const struct {
         "asks 900 5; pods 0 99; claims 0 0; tried 0 n; expire; binds 0 m; figures",
         "p0 0/0/1 99 0"},
     {"a patch that comes after the pod was tried is withdrawn",
-        "asks 900 5; pods 0 99; list 0 1; claim 0 n; tried 0; expire; shows 0 n; expire",
+        "asks 900 5; pods 0 99; list 1; claim 0 n; tried 0; expire; shows 0 n; expire",
         "p0 yes none p0"},
     {"a patch that was given up and comes nevertheless is withdrawn",
-        "asks 900 5; pods 0 99; list 0 1; claim 0 n; pace 5 24 1500; at 30501; expire; "
+        "asks 900 5; pods 0 99; list 1; claim 0 n; pace 5 24 1500; at 30501; expire; "
         "outcome 0; shows 0 n; expire; shows 0; outcome 0; figures",
         "p0 yes none rejected p0 rejected 0/0/0 79 0"},
     {"kube-scheduler removes a nomination when it cannot place the pod: it has failed",
@@ -433,7 +369,17 @@ static const struct {
         "asks 900 5; pods 0 99; claims 0 1; asks 0 1; expire; asks 0 4; expire", "none p0"},
     {"another has taken its nomination",
         "asks 900 5; pods 0 99; claims 0 0; shows 0 other; at 700000; expire", "none"},
-    {"preemption", "asks 900 5; pods 0 99; shows 0 other; decide; at 60001; decide; list 0 1",
+    {"a nomination of another replica, or of an earlier process, is no preemption",
+        "asks 900 5; pods 0 99; replica 0 n; decide; figures; replica 0 n; asks 0 1; binds 0 n; "
+        "figures",
+        "nominating 0/0/0 99 1 0/0/0 99 0"},
+    {"it is withdrawn like one's own",
+        "asks 900 5; pods 0 99; replica 0 n; tried 0 n; expire; shows 0; figures; avoids n",
+        "p0 0/0/0 99 0 yes"},
+    {"a pod that had one before is not taken for it",
+        "asks 900 5; pods 0 99; replica 0; figures; asks 1 5; replica 1 n; decide; figures",
+        "0/0/0 100 0 nominating 0/0/0 99 0"},
+    {"preemption", "asks 900 5; pods 0 99; shows 0 other; decide; at 60001; decide; list 1",
         "preemption nominating p1"},
     {"many outstanding",
         "asks 900 5; pods 0 4199; claims 0 4100; decide; figures; binds 0 n; decide",
@@ -451,7 +397,7 @@ static const struct {
         "0/0/0 5 0"},
     {"deleted ones", "asks 900 5; pods 0 99; claims 0 0; gone 0; gone 1; figures", "0/0/0 98 0"},
     {"few more pods wait for a round",
-        "asks 900 5; pods 0 99; claims 0 95; list 0 1; at 1001; list 0 1", "none p96"},
+        "asks 900 5; pods 0 99; claims 0 95; list 1; at 1001; list 1", "none p96"},
 };
 
 static void test_scenarios(void **state) {

@@ -56,7 +56,7 @@ static int open_fixture(void **state) {
     DiagList diags;
 
     fixture = (Fixture){.objects = policy_objects_new(),
-        .reporter = policy_reporter_new(),
+        .reporter = policy_reporter_new(&fixture, take_write, take_rejected),
         .arena = arena_new(1 << 26),
         .now_nsec = NSEC_PER_SEC};
     fixture.policies = cluster_policies_new(fixture.objects);
@@ -106,9 +106,7 @@ static void run(Fixture *fixture, size_t n_written, size_t n_rejected) {
             .replica = STR("berth-0"),
             .error = str_from_c(fixture->error),
             .context = fixture,
-            .fill = fill,
-            .write = take_write,
-            .rejected = take_rejected},
+            .fill = fill},
         fixture->now_nsec, 120 * NSEC_PER_SEC);
     assert_int_equal(fixture->n_written, n_written);
     assert_int_equal(fixture->n_rejected, n_rejected);

@@ -307,7 +307,7 @@ static Str filter_body(const SimObject *pod, size_t index, const unsigned *names
     return str_from_c(text);
 }
 
-/* As serve/answers.c and serve/observers.c do it. */
+/* As serve/answers.c does it. */
 bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const unsigned *names,
     size_t n, bool *ret_passed) {
     View *view;

@@ -15,7 +15,8 @@
 #include "kube/client.h"
 #include "live/test-sim-server.h"
 
-/* The longest time from a request's departure to its commit: bind-permit.h relies on it. */
+/* The longest time from a request's departure to its commit: cluster-watcher-lease.c relies on it.
+ */
 #define SIM_COMMIT_MAX (4900 * SIM_MSEC)
 
 /* What a replica knows once it has taken some bytes. */

@@ -36,8 +36,6 @@ Wakeup *wakeup_free(Wakeup *wakeup) {
     return NULL;
 }
 
-/* --- limits ---------------------------------------------------------------------------- */
-
 static bool was_marked(const Wakeup *wakeup, uint64_t name, int64_t now_nsec) {
     size_t n = wakeup->n_marked < WAKEUP_NODES_MAX ? wakeup->n_marked : WAKEUP_NODES_MAX;
 
@@ -48,19 +46,15 @@ static bool was_marked(const Wakeup *wakeup, uint64_t name, int64_t now_nsec) {
     return false;
 }
 
-static void owe(Wakeup *wakeup, Str node) {
-    if (node.len > sizeof(wakeup->delayed))
-        return;
-    memcpy(wakeup->delayed, node.ptr, node.len);
-    wakeup->delayed_len = node.len;
-}
-
 static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch, void *context) {
     uint64_t name = hash_str(node);
 
     if (was_marked(wakeup, name, now_nsec) ||
         !token_take(&wakeup->bucket, WAKEUP_PER_SEC, WAKEUP_BURST, now_nsec)) {
-        owe(wakeup, node);
+        if (node.len > sizeof(wakeup->delayed))
+            return;
+        memcpy(wakeup->delayed, node.ptr, node.len);
+        wakeup->delayed_len = node.len;
         return;
     }
     wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
@@ -86,8 +80,6 @@ void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *con
     memcpy(node, wakeup->delayed, len);
     mark(wakeup, str_of(node, len), now_nsec, touch, context);
 }
-
-/* --- which nodes turned------------------------------------------------------------------- */
 
 /* Whether the part of @filter that reads only the node has become true. */
 static bool has_come_true(

@@ -33,7 +33,6 @@ typedef struct Wakeup Wakeup;
 /* @recent is borrowed. NULL when out of memory. */
 Wakeup *wakeup_new(RecentPods *recent);
 Wakeup *wakeup_free(Wakeup *wakeup); /* takes NULL */
-DEFINE_CLEANUP(Wakeup *, wakeup_free)
 
 typedef void WakeupTouch(void *context, Str node);
 

@@ -152,7 +152,9 @@ static uint32_t find_key(const JoinKeys *keys, Str key) {
     return keys->rows.items[place];
 }
 
-int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
+/* The row of the node that @text is the @identity of (not GAUGE_BY_ANY); JOIN_ROW_NONE: of none, or
+ * of several. 0 or -ENOMEM. */
+static int find_node(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
     unsigned char bytes[ADDRESS_BYTES];
     int r;
 
@@ -230,9 +232,8 @@ static const Str *find_mapped(const JoinWay *way, Str text) {
 static int find_text(JoinWay *way, Str text, uint32_t *ret_row) {
     const Str *mapped = find_mapped(way, text);
 
-    if (mapped)
-        return join_index_find(way->join->index, GAUGE_BY_NAME, *mapped, ret_row);
-    return join_index_find(way->join->index, way->identity, text, ret_row);
+    return find_node(
+        way->join->index, mapped ? GAUGE_BY_NAME : way->identity, mapped ? *mapped : text, ret_row);
 }
 
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) {

@@ -43,11 +43,6 @@ struct JoinIndex {
 /* The nodes of @table, which is borrowed until the next call. */
 void join_index_follow(JoinIndex *index, const NodeTable *table);
 
-/* The row of the node that @text is the @identity of (not GAUGE_BY_ANY); JOIN_ROW_NONE: of none, or
- * of several. 0 or -ENOMEM. */
-int join_index_find(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row)
-    MUST_CHECK;
-
 /*
  * JoinWay: how a series leads to a node: which label, what of its value counts, and what that is
  * compared with.
@@ -65,7 +60,7 @@ typedef struct JoinWay {
  * too much work; -ENOMEM. */
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) MUST_CHECK;
 
-/* The part of @value that is compared: for people. Borrowed from it. */
+/* The part of @value that is compared: for users. Borrowed from it. */
 Str join_way_compared(JoinWay *way, Str value);
 
 /* The value of the way's label; @hint is where it was in the series before. A NULL pointer: the
@@ -138,7 +133,7 @@ void join_memory_done(JoinMemory *memory);
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
 
-/* --- one join under way --- */
+/* One join under way. */
 
 /* Of a join, all its series and candidates: a pattern of 10 instructions over the names of 50,000
  * nodes takes half of it, and a core a second or so for all of it. */
@@ -176,8 +171,6 @@ int join_pods(Join *join) MUST_CHECK;
 
 /* Into the report: why no series belongs to a node. */
 void join_explain_unmatched(Join *join, Str label);
-/* ... no series has the label. */
-void join_explain_no_label(Join *join, Str label);
 /* The end of a join in which so many series had @label, and were of a node: one of these errors;
  * or else that no value can be used, or that some nodes have several series @by these labels. */
 void join_explain_end(Join *join, size_t n_labelled, size_t n_matched, Str label, Str by);

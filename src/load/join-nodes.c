@@ -39,8 +39,6 @@ typedef struct Find {
     unsigned char *seen; /* by row */
 } Find;
 
-/* --- candidates ------------------------------------------------------------ */
-
 static bool all_have(const Find *find, Str label) {
     const Vector *vector = find->join->vector;
     size_t hint = 0;
@@ -80,8 +78,6 @@ static void add_candidates(Find *find, const JoinWay *given) {
         n_labels++;
     }
 }
-
-/* --- trying ---------------------------------------------------------------- */
 
 /* The row of series @i by @candidate. */
 static int try_series(const Find *find, Candidate *candidate, size_t i, uint32_t *ret_row) {
@@ -214,8 +210,6 @@ static int find_way(Join *join, JoinWay *way) {
     return choose(&find, way);
 }
 
-/* --- rows -------------------------------------------------------------------------------- */
-
 /* The same for all series of one join. */
 typedef struct Rows {
     uint32_t *items;  /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
@@ -300,8 +294,6 @@ static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
     r = find_way(join, way);
     return r == 0 ? follow(join, way, rows) : r;
 }
-
-/* --- values ---------------------------------------------------------------- */
 
 static void count_lost(Join *join, JoinWay *way, const Series *series, uint32_t row) {
     Str text = STR_NULL;

@@ -13,127 +13,83 @@
 #include "load/join-internal.h"
 #include "model/workload.h"
 
-/* --- the pods of the table, by namespace and name ---------------------------------------- */
-
-/* Made for one join, and made to be made quickly: a slot has eight bytes, and memory is prefetched.
- */
+/* A pod of the table. */
 typedef struct PodPlace {
-    const Pod *pod;      /* borrowed from the table */
-    Str namespace, name; /* the pod's: comparing them is to cost one look less */
+    const Pod *pod; /* borrowed from the table */
     uint32_t row;
+    uint32_t hash;                  /* upper half */
     uint32_t n_series, last_series; /* how many are the pod's, and which */
 } PodPlace;
 
-typedef struct PodSlot {
-    uint32_t hash;  /* upper half */
-    uint32_t place; /* POD_PLACE_NONE: free */
-} PodSlot;
-
 #define POD_PLACE_NONE UINT32_MAX
+#define SLOTS_MIN 16u
 
+/* The pods of the table, by namespace and name. */
 typedef struct PodIndex {
     PodPlace *places;
     size_t n;
-    PodSlot *slots;
-    size_t mask; /* slots less one; a power of two less one */
+    uint32_t *slots; /* numbers of places; POD_PLACE_NONE: free */
+    size_t mask;     /* slots less one; a power of two less one */
 } PodIndex;
 
-/* Namespaces repeat: the last one's hash is kept. Zeroed at first. */
-typedef struct PodHasher {
-    Str namespace;
-    uint64_t hash;
-} PodHasher;
-
-#define SLOTS_MIN 16u
-#define AHEAD 16u /* pods and series that are prefetched before they are read */
-
-static uint64_t pod_hash(PodHasher *hasher, Str namespace, Str name) {
-    if (!str_eq(namespace, hasher->namespace)) {
-        hasher->namespace = namespace;
-        hasher->hash = hash_str(namespace) * UINT64_C(0x9e3779b97f4a7c15);
-    }
-    return hash_str(name) + hasher->hash;
-}
-
-static size_t count_pods(const NodeTable *table) {
-    size_t n = 0;
-
-    for (uint32_t row = 0; row < table->n_rows; row++) {
-        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
-
-        n += pods ? pods->n : 0;
-    }
-    return n;
-}
-
-static void collect(const NodeTable *table, PodIndex *index) {
-    for (uint32_t row = 0; row < table->n_rows; row++) {
-        const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
-
-        for (size_t i = 0; pods && i < pods->n; i++)
-            index->places[index->n++] = (PodPlace){.pod = pods->items[i], .row = row};
-    }
+static uint64_t pod_hash(Str namespace, Str name) {
+    return hash_str(name) + hash_str(namespace) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* Two pods may share a name for a moment (recreated on another node): the first stays. */
-static void insert(PodIndex *index, uint64_t hash, uint32_t place) {
+static void pod_index_add(PodIndex *index, const Pod *pod, uint32_t row) {
+    uint64_t hash = pod_hash(pod->namespace, pod->name);
     size_t i = hash & index->mask;
 
-    while (index->slots[i].place != POD_PLACE_NONE)
+    while (index->slots[i] != POD_PLACE_NONE)
         i = (i + 1) & index->mask;
-    index->slots[i] = (PodSlot){(uint32_t)(hash >> 32), place};
+    index->slots[i] = (uint32_t)index->n;
+    index->places[index->n++] = (PodPlace){.pod = pod, .row = row, .hash = (uint32_t)(hash >> 32)};
 }
 
-static void fill(PodIndex *index) {
-    PodHasher hasher = {0};
-
-    for (size_t i = 0; i < index->n; i++) {
-        PodPlace *place = &index->places[i];
-
-        if (i + 2 * AHEAD < index->n)
-            __builtin_prefetch(index->places[i + 2 * AHEAD].pod);
-        if (i + AHEAD < index->n)
-            __builtin_prefetch(index->places[i + AHEAD].pod->name.ptr);
-        place->namespace = place->pod->namespace;
-        place->name = place->pod->name;
-        insert(index, pod_hash(&hasher, place->namespace, place->name), (uint32_t)i);
-    }
+static const PodList *pods_of(const NodeTable *table, uint32_t row) {
+    return table_chunk(table, row)->pods[table_slot(row)];
 }
 
 /* In @arena. 0 or -ENOMEM. */
 static int pod_index_build(const NodeTable *table, Arena *arena, PodIndex *ret) {
-    size_t n = count_pods(table), n_slots = SLOTS_MIN;
+    size_t n = 0, n_slots = SLOTS_MIN;
 
+    for (uint32_t row = 0; row < table->n_rows; row++)
+        n += pods_of(table, row) ? pods_of(table, row)->n : 0;
     assert(n < POD_PLACE_NONE / 2);
     while (n_slots < n * 2)
         n_slots *= 2;
     *ret = (PodIndex){
         .places = ARENA_RAW(arena, PodPlace, n),
-        .slots = ARENA_RAW(arena, PodSlot, n_slots),
+        .slots = ARENA_RAW(arena, uint32_t, n_slots),
         .mask = n_slots - 1,
     };
     if (!ret->places || !ret->slots)
         return -ENOMEM;
-    memset(ret->slots, 0xff, n_slots * sizeof(PodSlot)); /* POD_PLACE_NONE */
-    collect(table, ret);
-    fill(ret);
+    memset(ret->slots, 0xff, n_slots * sizeof(ret->slots[0])); /* POD_PLACE_NONE */
+    for (uint32_t row = 0; row < table->n_rows; row++) {
+        const PodList *pods = pods_of(table, row);
+
+        for (size_t i = 0; pods && i < pods->n; i++)
+            pod_index_add(ret, pods->items[i], row);
+    }
     return 0;
 }
 
-/* POD_PLACE_NONE: there is no such pod. @hash is pod_hash() of the two. */
-static uint32_t pod_index_find(const PodIndex *index, uint64_t hash, Str namespace, Str name) {
-    for (size_t i = hash & index->mask;; i = (i + 1) & index->mask) {
-        const PodSlot *slot = &index->slots[i];
-        const PodPlace *place;
+/* NULL: there is no such pod. */
+static PodPlace *pod_index_find(const PodIndex *index, Str namespace, Str name) {
+    uint64_t hash = pod_hash(namespace, name);
 
-        if (slot->place == POD_PLACE_NONE)
-            return POD_PLACE_NONE;
-        if (slot->hash != (uint32_t)(hash >> 32))
-            continue;
-        place = &index->places[slot->place];
-        if (str_eq(place->name, name) && str_eq(place->namespace, namespace))
-            return slot->place;
+    for (size_t i = hash & index->mask; index->slots[i] != POD_PLACE_NONE;
+         i = (i + 1) & index->mask) {
+        PodPlace *place = &index->places[index->slots[i]];
+
+        if (place->hash == (uint32_t)(hash >> 32) && str_eq(place->pod->name, name) &&
+            str_eq(place->pod->namespace, namespace))
+            return place;
     }
+    return NULL;
 }
 
 #define KEY_MAX 512u /* an API server lets names be 253 bytes long, kinds and namespaces 63 */
@@ -159,8 +115,6 @@ typedef struct PodJoin {
     Map places; /* of their keys */
     size_t n_labelled, n_matched;
 } PodJoin;
-
-/* --- totals ---------------------------------------------------------------- */
 
 static void total_add(Total *total, double value, int64_t lag_nsec) {
     total->sum += value;
@@ -211,111 +165,35 @@ static int add_to_workload(PodJoin *pods, const Pod *pod, double value, int64_t 
     return 0;
 }
 
-/* --- which pod ------------------------------------------------------------- */
+static void find_pods(PodJoin *pods) {
+    const Vector *vector = pods->join->vector;
+    size_t namespace_hint = 0, pod_hint = 0;
 
-/* Where the labels of a series were in the one before. */
-typedef struct PodHints {
-    size_t namespace, pod;
-} PodHints;
+    for (size_t i = 0; i < vector->n; i++) {
+        Str namespace = join_label(&vector->items[i], pods->namespace_label, &namespace_hint);
+        Str pod = join_label(&vector->items[i], pods->pod_label, &pod_hint);
+        PodPlace *place;
 
-/* False: it has not got both. */
-static bool read_labels(
-    const PodJoin *pods, size_t i, PodHints *hints, Str *ret_namespace, Str *ret_pod) {
-    const Series *series = &pods->join->vector->items[i];
-
-    *ret_namespace = join_label(series, pods->namespace_label, &hints->namespace);
-    *ret_pod = join_label(series, pods->pod_label, &hints->pod);
-    return ret_namespace->ptr && ret_pod->ptr;
-}
-
-static uint64_t *hash_series(const PodJoin *pods) {
-    size_t n = pods->join->vector->n;
-    uint64_t *hashes = ARENA_RAW(pods->join->scratch, uint64_t, n);
-    PodHasher hasher = {0};
-    PodHints hints = {0};
-
-    for (size_t i = 0; hashes && i < n; i++) {
-        Str namespace, pod;
-        bool has = read_labels(pods, i, &hints, &namespace, &pod);
-
-        hashes[i] = has ? pod_hash(&hasher, namespace, pod) : 0;
-    }
-    return hashes;
-}
-
-/* Prefetches for pod_index_find() of the series from @i on, in three steps: each reads memory that
- * the previous one prefetched. */
-static void expect_series(const PodIndex *index, const uint64_t *hashes, size_t i, size_t n) {
-    uint32_t place, text;
-
-    if (i + 3 * AHEAD >= n)
-        return;
-    __builtin_prefetch(&index->slots[hashes[i + 3 * AHEAD] & index->mask]);
-    place = index->slots[hashes[i + 2 * AHEAD] & index->mask].place;
-    if (place != POD_PLACE_NONE)
-        __builtin_prefetch(&index->places[place]);
-    text = index->slots[hashes[i + AHEAD] & index->mask].place;
-    if (text == POD_PLACE_NONE)
-        return;
-    __builtin_prefetch(index->places[text].name.ptr);
-    __builtin_prefetch(index->places[text].namespace.ptr);
-}
-
-static int find_pods(PodJoin *pods) {
-    const uint64_t *hashes = hash_series(pods);
-    size_t n = pods->join->vector->n;
-    PodHints hints = {0};
-
-    if (!hashes)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        Str namespace, pod;
-        uint32_t place;
-
-        expect_series(&pods->index, hashes, i, n);
-        if (!read_labels(pods, i, &hints, &namespace, &pod)) {
+        if (!namespace.ptr || !pod.ptr) {
             pods->join->report->n_dropped[JOIN_NO_LABEL]++;
             continue;
         }
         pods->n_labelled++;
-        place = pod_index_find(&pods->index, hashes[i], namespace, pod);
-        if (place == POD_PLACE_NONE) {
+        place = pod_index_find(&pods->index, namespace, pod);
+        if (!place) {
             join_count_unmatched(pods->join, namespace, pod);
             continue;
         }
         pods->n_matched++;
-        pods->index.places[place].n_series++;
-        pods->index.places[place].last_series = (uint32_t)i;
+        place->n_series++;
+        place->last_series = (uint32_t)i;
     }
-    return 0;
 }
-
-/* --- totals ---------------------------------------------------------------- */
 
 static bool is_counted(const Gauge *gauge, const Pod *pod) {
-    bool is_in = gauge->n_namespaces == 0;
-
-    for (size_t i = 0; i < gauge->n_namespaces && !is_in; i++)
-        is_in = str_eq(gauge->namespaces[i], pod->namespace);
-    return is_in && selector_matches(&gauge->selector, &pod->labels);
-}
-
-/* The same for what pods from @i on have that is read of them. */
-static void expect_pods(const PodJoin *pods, size_t i) {
-    const PodPlace *places = pods->index.places;
-    const Pod *pod;
-
-    if (i + 2 * AHEAD >= pods->index.n)
-        return;
-    pod = places[i + 2 * AHEAD].pod;
-    __builtin_prefetch(pod);
-    __builtin_prefetch(&pod->labels);
-    __builtin_prefetch(&pod->owner_name);
-    pod = places[i + AHEAD].pod;
-    __builtin_prefetch(pod->namespace.ptr);
-    __builtin_prefetch(pod->owner_name.ptr);
-    __builtin_prefetch(pod->labels.items);
-    __builtin_prefetch(&pods->join->vector->items[places[i + AHEAD].last_series]);
+    return (gauge->n_namespaces == 0 ||
+               str_is_one_of(pod->namespace, gauge->namespaces, gauge->n_namespaces)) &&
+           selector_matches(&gauge->selector, &pod->labels);
 }
 
 /* In the order of nodes, however series come. */
@@ -328,7 +206,6 @@ static int add_values(PodJoin *pods) {
         const Series *series = &join->vector->items[place->last_series];
         int64_t lag;
 
-        expect_pods(pods, i);
         if (place->n_series == 0 || !is_counted(join->gauge, place->pod))
             continue;
         if (place->n_series > 1) {
@@ -341,8 +218,6 @@ static int add_values(PodJoin *pods) {
     }
     return r;
 }
-
-/* --- results --------------------------------------------------------------- */
 
 static int store(PodJoin *pods) {
     Join *join = pods->join;
@@ -394,16 +269,16 @@ int join_pods(Join *join) {
         .rows = ARENA_ARRAY(join->scratch, Total, join->table->n_rows),
         .places = MAP_INIT_IN(join->scratch),
     };
-    int r = pods.rows ? pod_index_build(join->table, join->scratch, &pods.index) : -ENOMEM;
+    int r;
 
-    if (r == 0)
-        r = find_pods(&pods);
-    if (r == 0)
-        r = add_values(&pods);
-    if (r == 0)
-        r = store(&pods);
+    if (!pods.rows)
+        return -ENOMEM;
+    r = pod_index_build(join->table, join->scratch, &pods.index);
     if (r < 0)
         return r;
-    tell_how(&pods);
-    return 0;
+    find_pods(&pods);
+    r = add_values(&pods) ?: store(&pods);
+    if (r == 0)
+        tell_how(&pods);
+    return r;
 }

@@ -27,8 +27,6 @@ const char *join_drop_name(JoinDrop drop) {
     return names[drop];
 }
 
-/* --- time ------------------------------------------------------------------ */
-
 static void set_time(Join *join, const JoinTime *time) {
     const Vector *vector = join->vector;
 
@@ -69,8 +67,6 @@ int join_set(Join *join, uint32_t row, double value, int64_t lag) {
     join->report->n_covered++;
     return 0;
 }
-
-/* --- the report ------------------------------------------------------------ */
 
 void join_count_unmatched(Join *join, Str before, Str text) {
     Message message;
@@ -160,8 +156,6 @@ int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table
     return 0;
 }
 
-/* --- errors, and how to fix them ---------------------------------------------------------- */
-
 #define LABELS_SHOWN 3u
 #define VALUE_SHOWN 32u
 
@@ -212,6 +206,17 @@ static bool explain_basics(Join *join, const Series *series, Message *message) {
     return true;
 }
 
+/* Into the report: no series has the label. */
+static void explain_no_label(Join *join, Str label) {
+    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
+    const Series *series = &join->vector->items[0];
+
+    if (explain_basics(join, series, &message))
+        return;
+    message_quote(&message, "no series has the label ", label, "; the first has ");
+    show_labels(&message, series);
+}
+
 void join_explain_unmatched(Join *join, Str label) {
     Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
     const Series *series = some_series(join, label);
@@ -219,7 +224,7 @@ void join_explain_unmatched(Join *join, Str label) {
     if (explain_basics(join, series, &message))
         return;
     if (!str_is_empty(label) && str_is_empty(series_label(series, label))) {
-        join_explain_no_label(join, label);
+        explain_no_label(join, label);
         return;
     }
     if (str_is_empty(label)) {
@@ -238,16 +243,6 @@ void join_explain_unmatched(Join *join, Str label) {
     message_add(&message, "; a node is called \"");
     message_show(&message, some_node(join), VALUE_SHOWN);
     message_add(&message, "\"");
-}
-
-void join_explain_no_label(Join *join, Str label) {
-    Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
-    const Series *series = &join->vector->items[0];
-
-    if (explain_basics(join, series, &message))
-        return;
-    message_quote(&message, "no series has the label ", label, "; the first has ");
-    show_labels(&message, series);
 }
 
 static void explain_duplicates(Join *join, Str by) {
@@ -297,7 +292,7 @@ static void explain_unused(Join *join, Str by) {
 
 void join_explain_end(Join *join, size_t n_labelled, size_t n_matched, Str label, Str by) {
     if (n_labelled == 0) {
-        join_explain_no_label(join, label);
+        explain_no_label(join, label);
     } else if (n_matched == 0) {
         join_explain_unmatched(join, label);
     } else {

@@ -1,10 +1,9 @@
 /*
- * One answer serves all readings of its job. It is read once (of metrics.k8s.io once for each
- * resource), joined for each, and what is learned is written under the shared's lock at the end:
- * no thread waits while something is read or joined.
+ * Reads an answer for all readings of its job: parses it once (of metrics.k8s.io once for each
+ * resource), joins it for each reading, and takes the shared lock only to store the results.
  *
- * A failure leaves the last measurement where it is. An answer takes its place also where it names
- * fewer nodes, or none: then that is what the source knows.
+ * After a failure the last measurement stays. A valid answer replaces it, also with fewer nodes or
+ * none.
  */
 
 #include "load/poll-queue.h"
@@ -29,8 +28,6 @@ typedef struct PollAnswer {
     int r;                        /* the result of reading it ... */
     char error[POLLER_ERROR_MAX]; /* ... and in words */
 } PollAnswer;
-
-/* --- states --- */
 
 static bool is_down(PollState state) {
     return state != POLL_OK && state != POLL_WAITING;
@@ -58,8 +55,6 @@ void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, c
 
     set_state(reading, state, error);
 }
-
-/* --- what came, into a reading --- */
 
 /* The figures of the job. The lock is held. */
 static void set_figures(Reading *reading, const PollRequest *request) {
@@ -111,8 +106,6 @@ static void take_sampling(const PollAnswer *answer, Reading *reading, const Join
     measurement_unref(before); /* may be large */
 }
 
-/* --- reading and joining --- */
-
 static void read_vector(PollAnswer *answer, const Gauge *gauge) {
     Str body = buf_str(&answer->request->body);
     Arena *arena = answer->queue->vectors;
@@ -155,8 +148,6 @@ static void measure(PollAnswer *answer, Reading *reading) {
     else
         take_sampling(answer, reading, &report, measurement);
 }
-
-/* --- requests --- */
 
 static void take_failure(PollQueue *queue, PollRequest *request, const char *error) {
     const Readings *readings = queue->readings;
@@ -212,11 +203,13 @@ static void note_success(PollQueue *queue, const PollRequest *request) {
 void poll_queue_take_answer(PollQueue *queue, PollRequest *request) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[POLLER_ERROR_MAX];
-    bool has_failed;
+    bool has_failed, blames_server; /* the server does not work, or only this job does not */
 
     arena_reset(queue->scratch);
     has_failed = poll_request_error(request, queue->scratch, error);
-    if (!has_failed || !poll_request_blames_server(request))
+    blames_server =
+        request->outcome == CALL_DONE ? request->status >= 500 : request->outcome != CALL_TOO_LARGE;
+    if (!has_failed || !blames_server)
         note_success(queue, request);
     else if (request->server->answered_nsec < request->uptime_nsec)
         request->server->is_failing = true; /* else it works, and this job is too much for it */

@@ -70,8 +70,6 @@ void poll_job_form(const PollJob *job, Buf *ret) {
     buf_printf(ret, "&timeout=%us", poll_job_timeout_sec(job));
 }
 
-/* --- when it is due ---------------------------------------------------------------------- */
-
 static int64_t sane_interval(int64_t interval_nsec) {
     int64_t least = SCHEDULE_INTERVAL_MIN_MSEC * NSEC_PER_MSEC;
 

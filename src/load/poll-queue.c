@@ -111,8 +111,6 @@ void poll_queue_configure(PollQueue *queue, SourceConnections *connections) {
         check_sources(queue);
 }
 
-/* --- jobs --- */
-
 /* One that has the values of @reading, new or not; NULL: out of memory. */
 static PollJob *find_job(PollQueue *queue, Reading *reading) {
     PollJob *job;
@@ -190,8 +188,6 @@ static void take_list(PollQueue *queue) {
         readings_unref(before);
 }
 
-/* --- requests --- */
-
 static PollRequest *free_request(PollQueue *queue) {
     for (size_t i = 0; i < POLL_REQUESTS_MAX; i++)
         if (!queue->requests[i].job)
@@ -260,8 +256,9 @@ static int64_t ask_due(PollQueue *queue) {
             return now + POLL_QUEUE_LOOK_MSEC * NSEC_PER_MSEC;
         is_known = true;
         server = poll_queue_connection(queue, job);
-        if (!source_connection_open(server, queue->loop) ||
-            !poll_request_start(request, job, server))
+        if (!server->client)
+            server->client = client_new_in(queue->loop, server->access);
+        if (!server->client || !poll_request_start(request, job, server))
             schedule_failed(&job->schedule, clock_monotonic_nsec(), -1);
     }
 }
@@ -321,15 +318,7 @@ void poll_queue_give_up(PollQueue *queue, const char *error) {
             poll_queue_set_state(queue, queue->readings->items[i], POLL_FAILING, error);
 }
 
-/* --- publishing and notices -------------------------------------------------------------- */
-
 #define PUBLISH_REST 9 /* times as long as publishing took: it takes a tenth of a core at most */
-
-static Measurements *newest_measurements(PollQueue *queue) {
-    _unlock_ pthread_mutex_t *held = mutex_hold(&queue->shared->lock);
-
-    return readings_measurements(queue->shared->readings);
-}
 
 static int64_t publish_due(const PollQueue *queue) {
     int64_t due = queue->news_nsec + POLLER_TURN_MSEC * NSEC_PER_MSEC;
@@ -345,7 +334,9 @@ int64_t poll_queue_publish(PollQueue *queue) {
         return INT64_MAX;
     if (now < publish_due(queue))
         return publish_due(queue);
-    measurements = newest_measurements(queue);
+    pthread_mutex_lock(&queue->shared->lock);
+    measurements = readings_measurements(queue->shared->readings);
+    pthread_mutex_unlock(&queue->shared->lock);
     if (!measurements) { /* once more, later */
         queue->news_nsec = now;
         return publish_due(queue);

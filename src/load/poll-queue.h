@@ -71,7 +71,7 @@ bool poll_queue_has_asked_all(PollQueue *queue);
 /* Jobs that are still open fail with @error. */
 void poll_queue_give_up(PollQueue *queue, const char *error);
 
-/* --- poll-answer.c --- */
+/* poll-answer.c */
 
 /* Stores an answer, or a failure, in the readings of its job, and schedules the next poll. The
  * request has ended. */
@@ -80,7 +80,7 @@ void poll_queue_take_answer(PollQueue *queue, PollRequest *request);
 /* The state of a reading that is not polled. @error "": none. */
 void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error);
 
-/* --- for its test --- */
+/* For its test. */
 
 /* Both do the work that is due and return when more will be; INT64_MAX: never. Each reading has at
  * most one notice in READING_NOTICE_SEC: its last state, if that differs from the reported one. The

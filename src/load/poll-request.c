@@ -139,8 +139,6 @@ void poll_request_end(PollRequest *request) {
         buf_done(&request->body);
 }
 
-/* --- sent elsewhere --- */
-
 /* 303 means a GET of the new place; the others the same request there. True: it is
  * on its way again. */
 static bool follow_redirect(PollRequest *request) {
@@ -187,8 +185,6 @@ bool poll_request_settle(PollRequest *request) {
         return true;
     }
 }
-
-/* --- errors for users: the server, the failure, and how to fix it ------------------------- */
 
 #define QUOTE_MAX 160u /* columns of a server's own words */
 
@@ -337,9 +333,4 @@ bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret) {
     else
         complain_outcome(request, &message);
     return true;
-}
-
-bool poll_request_blames_server(const PollRequest *request) {
-    return request->outcome == CALL_DONE ? request->status >= 500
-                                         : request->outcome != CALL_TOO_LARGE;
 }

@@ -63,6 +63,3 @@ void poll_request_end(PollRequest *request);
  * (POLLER_ERROR_MAX). @scratch is for temporary data. False: there is one, with status 200, and it
  * is not HTML. */
 bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret);
-
-/* Whether it is the server that does not work, and not only this job. */
-bool poll_request_blames_server(const PollRequest *request);

@@ -40,8 +40,6 @@ const char *poll_state_name(PollState state) {
     return names[state];
 }
 
-/* --- the thread --- */
-
 /* Takes over what other threads have set. False: the thread is to end. */
 static bool take_changes(Poller *poller) {
     SourceConnections *connections;
@@ -69,8 +67,6 @@ static void *run(void *context) {
     pthread_mutex_unlock(&poller->shared.lock);
     return NULL;
 }
-
-/* --- life --- */
 
 /* The thread has ended, or never was. */
 static Poller *free_parts(Poller *poller) {
@@ -153,8 +149,6 @@ Poller *poller_free(Poller *poller) {
     return free_parts(poller);
 }
 
-/* --- from other threads --- */
-
 int poller_follow(
     Poller *poller, const Gauge *gauges, size_t n, uint64_t owner, Measurements **ret) {
     _cleanup_(readings_unrefp) Readings *readings = NULL;
@@ -202,8 +196,6 @@ size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_ow
     return readings ? readings->n : 0;
 }
 
-/* --- one look, without a thread ---------------------------------------------------------- */
-
 static Snapshot *borrow_snapshot(void *context) {
     return context ? snapshot_ref(context) : NULL;
 }
@@ -238,11 +230,9 @@ int poller_once(const MetricSources *sources, Access *access, const Gauge *gauge
 
     if (!loop)
         return -ENOMEM;
-    r = poll_queue_init(&queue, &shared, loop, &callbacks, /* seed= */ 0);
-    if (r == 0)
-        r = readings_new(gauges, n, /* owner= */ 0, NULL, &shared.readings);
-    if (r == 0)
-        r = source_connections_new(sources, &connections, error);
+    r = poll_queue_init(&queue, &shared, loop, &callbacks, /* seed= */ 0)
+        ?: readings_new(gauges, n, /* owner= */ 0, NULL, &shared.readings)
+        ?: source_connections_new(sources, &connections, error);
     queue.asks_once = true;
     queue.api = (SourceConnection){.access = access, .owns_access = false};
     if (r == 0) {

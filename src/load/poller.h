@@ -81,7 +81,6 @@ int poller_new(const PollerOptions *options, const PollerCallbacks *callbacks, P
     char *error) MUST_CHECK;
 bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as watcher_stop() */
 Poller *poller_free(Poller *poller);                    /* takes NULL */
-DEFINE_CLEANUP(Poller *, poller_free)
 
 /* Sets the gauges, which are copied; @owner is stored in their Measurements. Measurements of equal
  * gauges stay, and are returned through @ret (the caller's reference). 0 or -ENOMEM: the old ones

@@ -13,8 +13,6 @@
 #include "base/origin.h"
 #include "kube/proxy.h"
 
-/* --- addresses --------------------------------------------------------------------------- */
-
 typedef struct AddressRange {
     uint8_t prefix[16];
     unsigned bits;
@@ -143,8 +141,6 @@ static const char *refuse_few(const void *address, size_t len) {
     return source_address_refusal(address, len, /* may_be_link_local= */ true);
 }
 
-/* --- faults --- */
-
 typedef struct Faults {
     SourceFault *items;
     size_t n;
@@ -264,8 +260,6 @@ size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_M
     return faults.n;
 }
 
-/* --- access --- */
-
 int source_access(const MetricSource *source, Access **ret, char *error) {
     char name[128];
     AccessServer server = {
@@ -289,20 +283,12 @@ int source_access(const MetricSource *source, Access **ret, char *error) {
     return access_for_server(&server, ret, error);
 }
 
-/* --- connections ------------------------------------------------------------------------- */
-
 void source_connection_done(SourceConnection *server) {
     client_free(server->client);
     if (server->owns_access)
         access_free(server->access);
     free(server->name);
     *server = (SourceConnection){0};
-}
-
-bool source_connection_open(SourceConnection *server, ClientLoop *loop) {
-    if (!server->client)
-        server->client = client_new_in(loop, server->access);
-    return server->client != NULL;
 }
 
 int source_connections_new(const MetricSources *sources, SourceConnections **ret, char *error) {

@@ -85,7 +85,7 @@ size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_M
  * message in @error (ACCESS_ERROR_MAX). */
 int source_access(const MetricSource *source, Access **ret, char *error) MUST_CHECK;
 
-/* --- connections: made on any thread, used on the poll queue's ------------------------------- */
+/* Connections: made on any thread, used on the poll queue's. */
 
 /* Limits requests under way. One server never has all of them; failing ones have one each, and
  * together never all, so sources that answer are polled in time. */
@@ -106,9 +106,6 @@ typedef struct SourceConnection {
 } SourceConnection;
 
 void source_connection_done(SourceConnection *server);
-
-/* Makes the client on first use. False: out of memory. */
-bool source_connection_open(SourceConnection *server, ClientLoop *loop) MUST_CHECK;
 
 typedef struct SourceConnections {
     size_t n;

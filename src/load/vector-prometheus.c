@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/double.h"
 #include "load/vector-internal.h"
+#include "json/fields.h"
 
 #define TIME_SEC_MAX 253402300799.0 /* the last second of the year 9999 */
 
@@ -106,19 +107,15 @@ static bool shape_match(const SeriesShape *shape, JsonReader *json, SeriesLabel 
 
 typedef struct Answer {
     VectorReader reader;
-    Str time; /* of the last series, as text: nearly always the same */
-    int64_t time_msec;
     Str number; /* of the last series, as text */
     SeriesShape shape;
 
-    bool has_status, has_data;
+    bool has_data, has_result;
     Str status, error_type, error;
     Str warning, info; /* the first of each */
     Str type;          /* of the result */
     Str result;        /* read later: it came before its type */
 } Answer;
-
-/* --- numbers --------------------------------------------------------------- */
 
 /* A value as Prometheus writes it: decimal, or "NaN", "+Inf", "-Inf" ("Inf"). Overflow is infinite.
  * False: not a value. */
@@ -141,27 +138,12 @@ static bool vector_number(Str text, double *ret) {
 }
 
 /* Seconds since 1970, to the nearest millisecond. False: it is no time of the years up to 9999. */
-static bool read_time(Answer *answer, Str text, int64_t *ret_msec) {
+static bool read_time(Str text, int64_t *ret_msec) {
     double sec;
 
-    if (!str_eq(text, answer->time)) {
-        if (!double_parse(text, &sec, NULL) || sec < 0 || sec > TIME_SEC_MAX)
-            return false;
-        answer->time_msec = llround(sec * 1000);
-        answer->time = text;
-    }
-    *ret_msec = answer->time_msec;
-    return true;
-}
-
-/* --- series ---------------------------------------------------------------- */
-
-static bool names_repeat(const Series *series, const Series *before) {
-    if (series->n_labels != before->n_labels)
+    if (!double_parse(text, &sec, NULL) || sec < 0 || sec > TIME_SEC_MAX)
         return false;
-    for (size_t i = 0; i < series->n_labels; i++)
-        if (!str_eq(series->labels[i].name, before->labels[i].name))
-            return false;
+    *ret_msec = llround(sec * 1000);
     return true;
 }
 
@@ -229,7 +211,7 @@ static void read_value(Answer *answer, Series *series) {
     answer->number = text;
     if (n != 2)
         json_fail(json, JSON_E_TYPE, "expected a time and a value");
-    else if (!read_time(answer, time, &series->at_msec))
+    else if (!read_time(time, &series->at_msec))
         json_fail(json, JSON_E_RANGE, "expected a time in seconds since 1970");
     else if (escaped || !vector_number(text, &series->value))
         json_fail(json, JSON_E_TYPE, "expected a number in a string");
@@ -238,8 +220,6 @@ static void read_value(Answer *answer, Series *series) {
 static void read_series(Answer *answer) {
     VectorReader *reader = &answer->reader;
     JsonReader *json = &reader->json;
-    const Vector *vector = reader->vector;
-    const Series *before = vector->n > 0 ? &vector->items[vector->n - 1] : NULL;
     Series series = {0};
     size_t from = reader->json.at;
     bool has_labels = false, has_value = false, has_histogram = false;
@@ -260,7 +240,7 @@ static void read_series(Answer *answer) {
     }
     if (json_error(json) != JSON_OK)
         return;
-    if (!(before && names_repeat(&series, before)) && !names_differ(&series))
+    if (!names_differ(&series))
         json_fail(json, JSON_E_TYPE, "a label twice in one series");
     else if (!has_value && has_histogram)
         reader->vector->n_histograms++;
@@ -303,72 +283,49 @@ static void read_result(Answer *answer) {
     }
 }
 
-/* --- the answer ------------------------------------------------------------ */
-
 /* The type mostly comes before the result. If not, the result is read later. */
-static void read_data(Answer *answer) {
-    VectorReader *reader = &answer->reader;
-    JsonReader *json = &reader->json;
-    bool has_result = false;
-    Str key;
+static void read_first_result(JsonReader *json, Arena *arena, void *target) {
+    Answer *answer = target;
 
-    json_object(json);
-    while (json_key(json, &key)) {
-        if (json_key_is(json, key, STR("resultType"))) {
-            json_string(json, reader->arena, &answer->type);
-        } else if (json_key_is(json, key, STR("result")) && !has_result) {
-            has_result = true;
-            if (str_eq(answer->type, STR("vector")))
-                read_result(answer);
-            else
-                json_skip(json, &answer->result);
-        } else {
-            json_skip(json, NULL);
-        }
-    }
+    if (answer->has_result || !str_eq(answer->type, STR("vector")))
+        json_skip(json, answer->has_result ? NULL : &answer->result);
+    else
+        read_result(answer);
+    answer->has_result = true;
 }
 
-static void read_first_text(VectorReader *reader, Str *ret) {
-    JsonReader *json = &reader->json;
+static void read_first_data(JsonReader *json, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("resultType"), JSON_FIELD_TEXT, offsetof(Answer, type)},
+        {JSON_NAME("result"), JSON_FIELD_CUSTOM, .read = read_first_result},
+    };
+    Answer *answer = target;
 
+    if (answer->has_data)
+        json_skip(json, NULL);
+    else
+        JSON_READ_KEYS(json, arena, fields, answer);
+    answer->has_data = true;
+}
+
+static void read_first_text(JsonReader *json, Arena *arena, void *target) {
     json_array(json);
     for (size_t n = 0; json_element(json); n++) {
         if (n == 0)
-            json_string(json, reader->arena, ret);
+            json_string(json, arena, target);
         else
             json_skip(json, NULL);
     }
 }
 
-static void read_answer(Answer *answer) {
-    VectorReader *reader = &answer->reader;
-    JsonReader *json = &reader->json;
-    Str key;
-
-    json_object(json);
-    while (json_key(json, &key)) {
-        if (json_key_is(json, key, STR("status")) && !answer->has_status) {
-            answer->has_status = true;
-            json_string(json, reader->arena, &answer->status);
-        } else if (json_key_is(json, key, STR("data")) && !answer->has_data) {
-            answer->has_data = true;
-            read_data(answer);
-        } else if (json_key_is(json, key, STR("errorType"))) {
-            json_string(json, reader->arena, &answer->error_type);
-        } else if (json_key_is(json, key, STR("error"))) {
-            json_string(json, reader->arena, &answer->error);
-        } else if (json_key_is(json, key, STR("warnings"))) {
-            read_first_text(reader, &answer->warning);
-        } else if (json_key_is(json, key, STR("infos"))) {
-            read_first_text(reader, &answer->info);
-        } else {
-            json_skip(json, NULL);
-        }
-    }
-    json_end(json);
-}
-
-/* --- complaints ------------------------------------------------------------ */
+static const JsonField answer_fields[] = {
+    {JSON_NAME("status"), JSON_FIELD_TEXT, offsetof(Answer, status)},
+    {JSON_NAME("data"), JSON_FIELD_CUSTOM, .read = read_first_data},
+    {JSON_NAME("errorType"), JSON_FIELD_TEXT, offsetof(Answer, error_type)},
+    {JSON_NAME("error"), JSON_FIELD_TEXT, offsetof(Answer, error)},
+    {JSON_NAME("warnings"), JSON_FIELD_CUSTOM, offsetof(Answer, warning), read_first_text},
+    {JSON_NAME("infos"), JSON_FIELD_CUSTOM, offsetof(Answer, info), read_first_text},
+};
 
 static int complain_of_type(Str type, Message *message) {
     if (str_eq(type, STR("scalar")))
@@ -409,7 +366,8 @@ int vector_read_prometheus(Str body, Arena *arena, Vector *ret, char *error) {
     r = vector_reader_begin(reader, body, arena, ret, &message);
     if (r < 0)
         return r;
-    read_answer(&answer);
+    JSON_READ_KEYS(&reader->json, arena, answer_fields, &answer);
+    json_end(&reader->json);
     if (json_error(&reader->json) != JSON_OK)
         return vector_reader_complain(reader, &message);
     if (!str_eq(answer.status, STR("success")))

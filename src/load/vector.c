@@ -1,5 +1,5 @@
 /*
- * Series are in one array, whose size is estimated from the first ones, and labels in blocks.
+ * Series are in one array that grows, and labels in blocks.
  *
  * Messages name a cause that an operator can fix: a proxy's page, a query that does not give a
  * vector, an error of the server.
@@ -7,11 +7,11 @@
 
 #include <errno.h>
 
+#include "base/vec.h"
 #include "load/vector-internal.h"
 
 #define LABELS_FIRST 256u
 #define LABELS_BLOCK 4096u
-#define SERIES_FIRST 16u
 #define VECTOR_LABELS_TOTAL_MAX 2000000u /* they take more memory than their text */
 
 typedef struct BodyKind {
@@ -87,8 +87,6 @@ void vector_reader_overflow(VectorReader *reader, const char *static_text) {
     json_fail(&reader->json, JSON_E_RANGE, static_text);
 }
 
-/* --- room ------------------------------------------------------------------ */
-
 SeriesLabel *vector_reader_labels(VectorReader *reader) {
     if (reader->n_labels > VECTOR_LABELS_TOTAL_MAX - VECTOR_LABELS_MAX) {
         vector_reader_overflow(reader, "more than 2000000 labels in all");
@@ -110,33 +108,20 @@ void vector_reader_take_labels(VectorReader *reader, size_t n) {
     reader->n_labels += n;
 }
 
-/* As many as fit in the rest of the text at the average length so far, and some more. */
-static bool grow(VectorReader *reader) {
-    const JsonReader *json = &reader->json;
-    Vector *vector = reader->vector;
-    size_t n = vector->n, size = n + (n * (json->len - json->at) / (json->at + 1)) * 9 / 8 + n;
-    Series *items;
-
-    size = n == 0 ? SERIES_FIRST : size < VECTOR_SERIES_MAX ? size : VECTOR_SERIES_MAX;
-    items = ARENA_RAW(reader->arena, Series, size);
-    if (!items)
-        return false;
-    if (n > 0)
-        memcpy(items, vector->items, n * sizeof(Series));
-    vector->items = items;
-    reader->size = size;
-    return true;
-}
-
 void vector_reader_add(VectorReader *reader, const Series *series) {
     Vector *vector = reader->vector;
+    Series *place;
 
-    if (vector->n == VECTOR_SERIES_MAX)
+    if (vector->n == VECTOR_SERIES_MAX) {
         vector_reader_overflow(reader, "more than 250000 series: aggregate in the query");
-    else if (vector->n == reader->size && !grow(reader))
-        json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+        return;
+    }
+    place =
+        vec_push((void **)&vector->items, &vector->n, &reader->size, sizeof(*place), reader->arena);
+    if (place)
+        *place = *series;
     else
-        vector->items[vector->n++] = *series;
+        json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
 }
 
 Str series_label(const Series *series, Str name) {

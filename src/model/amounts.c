@@ -4,68 +4,64 @@
 
 #include <errno.h>
 
-static size_t locate(const Amounts *amounts, Str name) {
-    size_t i = 0;
-
-    while (i < amounts->n && !str_eq(amounts->items[i].name, name))
-        i++;
-    return i;
+static const Amount *find(const Amount *items, size_t n, Str name) {
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(items[i].name, name))
+            return &items[i];
+    return NULL;
 }
 
 const Amount *amounts_find(const Amounts *amounts, Str name) {
-    size_t i = locate(amounts, name);
+    return find(amounts->items, amounts->n, name);
+}
 
-    return i < amounts->n ? &amounts->items[i] : NULL;
+const Amount *amount_list_find(const AmountList *list, Str name) {
+    return find(list->items, list->n, name);
 }
 
 static bool is_nothing(Quantity quantity) {
     return quantity.nano <= 0;
 }
 
-static size_t locate_nothing(const Amounts *amounts) {
-    size_t i = 0;
-
-    while (i < amounts->n && !is_nothing(amounts->items[i].quantity))
-        i++;
-    return i;
+/* The place of a new entry; NULL when full. */
+static Amount *claim(Amounts *amounts) {
+    if (amounts->n < RESOURCES_MAX)
+        return &amounts->items[amounts->n++];
+    for (size_t i = 0; i < RESOURCES_MAX; i++)
+        if (is_nothing(amounts->items[i].quantity))
+            return &amounts->items[i];
+    return NULL;
 }
 
-/* The entry of that name, a new one if there is none; NULL when full. */
-static Amount *claim(Amounts *amounts, Str name, bool *ret_is_new) {
-    size_t i = locate(amounts, name);
+void amounts_put(Amounts *amounts, Amount amount, AmountsRule rule) {
+    Amount *entry = (Amount *)(uintptr_t)amounts_find(amounts, amount.name);
 
-    *ret_is_new = i == amounts->n;
-    if (!*ret_is_new)
-        return &amounts->items[i];
-    if (i == RESOURCES_MAX)
-        i = locate_nothing(amounts);
-    if (i == RESOURCES_MAX)
-        return NULL;
-    if (i == amounts->n)
-        amounts->n++;
-    amounts->items[i] = (Amount){.name = name};
-    return &amounts->items[i];
-}
-
-bool amounts_set(Amounts *amounts, Amount amount) {
-    return amounts_put(amounts, &amount, 1, AMOUNTS_SET);
-}
-
-bool amounts_put(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule) {
-    bool has_room = true, is_new;
-
-    for (size_t i = 0; i < n; i++) {
-        Amount *entry = claim(amounts, items[i].name, &is_new);
-
-        if (!entry)
-            has_room &= is_nothing(items[i].quantity);
-        else if (rule == AMOUNTS_ADD)
-            entry->quantity = quantity_add(entry->quantity, items[i].quantity);
-        else if (rule == AMOUNTS_SET || is_new ||
-                 quantity_cmp(items[i].quantity, entry->quantity) > 0)
-            entry->quantity = items[i].quantity;
+    if (!entry) {
+        entry = claim(amounts);
+        if (entry)
+            *entry = amount;
+        else
+            amounts->is_cut |= !is_nothing(amount.quantity);
+    } else if (rule == AMOUNTS_ADD) {
+        entry->quantity = quantity_add(entry->quantity, amount.quantity);
+    } else if (rule == AMOUNTS_SET || quantity_cmp(amount.quantity, entry->quantity) > 0) {
+        entry->quantity = amount.quantity;
     }
-    return has_room;
+}
+
+static void put_items(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule) {
+    for (size_t i = 0; i < n; i++)
+        amounts_put(amounts, items[i], rule);
+}
+
+void amounts_put_all(Amounts *amounts, const Amounts *other, AmountsRule rule) {
+    put_items(amounts, other->items, other->n, rule);
+    amounts->is_cut |= other->is_cut;
+}
+
+void amounts_put_list(Amounts *amounts, const AmountList *list, AmountsRule rule) {
+    put_items(amounts, list->items, list->n, rule);
+    amounts->is_cut |= list->is_cut;
 }
 
 /* A string or a number; null is zero, as in Go. */
@@ -84,59 +80,57 @@ static Quantity decode_quantity(JsonReader *reader, Arena *arena) {
     return quantity;
 }
 
-bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
-    bool has_room = true;
+void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret) {
     Str key;
 
-    ret->n = 0;
+    amounts_clear(ret);
     json_object(reader);
     while (json_key(reader, &key)) {
         Amount amount = {.name = reader->escaped ? json_unescape(key, arena) : key};
 
         if (!amount.name.ptr) {
             json_fail(reader, JSON_E_MEMORY, "too many resources");
-            return false;
+            return;
         }
         amount.quantity = decode_quantity(reader, arena);
-        has_room &= amounts_set(ret, amount);
+        amounts_put(ret, amount, AMOUNTS_SET);
     }
-    return has_room;
 }
 
-AmountList amount_list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts, bool is_cut) {
-    AmountList list = {.is_given = true, .is_cut = is_cut};
-    Amount *items;
+AmountList amount_list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts) {
+    Amount *items = amounts->n > 0 ? ARENA_RAW(arena, Amount, amounts->n) : NULL;
+    AmountList list = {.items = items, .is_given = true, .is_cut = amounts->is_cut};
 
-    if (amounts->n == 0)
-        return list;
-    items = ARENA_RAW(arena, Amount, amounts->n);
-    if (!items) {
+    if (items) {
+        memcpy(items, amounts->items, amounts->n * sizeof(*items));
+        list.n = amounts->n;
+    } else if (amounts->n > 0) {
         json_fail(reader, JSON_E_MEMORY, "too many resources");
-        return list;
     }
-    memcpy(items, amounts->items, amounts->n * sizeof(*items));
-    list.items = items;
-    list.n = amounts->n;
     return list;
 }
 
 void amount_list_decode(JsonReader *reader, Arena *arena, void *target) {
     AmountList *list = target;
     SCRATCH Amounts amounts;
-    bool is_cut;
 
     *list = (AmountList){0};
     if (json_null(reader))
         return;
-    is_cut = !amounts_decode(reader, arena, &amounts);
-    *list = amount_list_keep(reader, arena, &amounts, is_cut);
+    amounts_decode(reader, arena, &amounts);
+    *list = amount_list_keep(reader, arena, &amounts);
 }
 
-const Amount *amount_list_find(const AmountList *list, Str name) {
-    for (size_t i = 0; i < list->n; i++)
-        if (str_eq(list->items[i].name, name))
-            return &list->items[i];
-    return NULL;
+void resource_requirements_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("limits"), JSON_FIELD_CUSTOM, offsetof(ResourceRequirements, limits),
+            amount_list_decode},
+        {JSON_NAME("requests"), JSON_FIELD_CUSTOM, offsetof(ResourceRequirements, requests),
+            amount_list_decode},
+    };
+
+    *(ResourceRequirements *)target = (ResourceRequirements){0};
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
 static int round_up(const Amount *amounts, size_t n, Arena *arena, Resources *ret) {
@@ -145,11 +139,10 @@ static int round_up(const Amount *amounts, size_t n, Arena *arena, Resources *re
     if (!items)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        const Amount *amount = &amounts[i];
-        int64_t rounded = resource_amount_of(amount->name, amount->quantity);
+        int64_t rounded = resource_amount_of(amounts[i].name, amounts[i].quantity);
 
         /* The API server rejects negative amounts; here they count as 0. */
-        items[i] = (Resource){.name = amount->name, .amount = rounded > 0 ? rounded : 0};
+        items[i] = (Resource){.name = amounts[i].name, .amount = rounded > 0 ? rounded : 0};
     }
     *ret = (Resources){.items = items, .n = n};
     return 0;

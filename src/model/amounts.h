@@ -28,30 +28,31 @@ typedef struct AmountList {
     bool is_cut; /* some were left out */
 } AmountList;
 
-/* Amounts are 2 KB, of which a pod uses 100 bytes, and no more than is filled is read. Zeroing
- * each (-ftrivial-auto-var-init) would be 7 % of the time it takes to read a pod. */
-#if __has_attribute(uninitialized)
-#define SCRATCH __attribute__((uninitialized))
-#else
-#define SCRATCH
-#endif
+/* Of a container, and of a pod as a whole: these two members side by side. */
+typedef struct ResourceRequirements {
+    AmountList requests, limits;
+} ResourceRequirements;
 
+/* 2 KB, of which a pod uses 100 bytes: a SCRATCH variable, set by amounts_clear(). */
 typedef struct Amounts {
     size_t n;
+    bool is_cut; /* since amounts_clear(): one was left out, and it was not nothing */
     Amount items[RESOURCES_MAX]; /* each name once */
 } Amounts;
 
-/* Reads an object of quantities into @ret, replacing its contents. False: some were left out. */
-bool amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
+static inline void amounts_clear(Amounts *amounts) {
+    amounts->n = 0;
+    amounts->is_cut = false;
+}
 
-/* The same into an AmountList. */
-JsonRead amount_list_decode;
+/* Reads an object of quantities into @ret, replacing its contents. */
+void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
+
+/* The same into an AmountList; and an object of two such, into ResourceRequirements. */
+JsonRead amount_list_decode, resource_requirements_decode;
 
 /* In @arena; out of memory is an error of the reader. */
-AmountList amount_list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts, bool is_cut);
-
-/* NULL when absent. */
-const Amount *amounts_find(const Amounts *amounts, Str name);
+AmountList amount_list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts);
 
 typedef enum AmountsRule {
     AMOUNTS_SET,
@@ -59,20 +60,15 @@ typedef enum AmountsRule {
     AMOUNTS_MAX, /* the larger of both */
 } AmountsRule;
 
-/* Sets, adds, or takes the larger of, each of @n amounts. False: one was left out, and it was not
- * nothing. */
-bool amounts_put(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule);
-bool amounts_set(Amounts *amounts, Amount amount);
-static inline bool amounts_put_all(Amounts *amounts, const Amounts *other, AmountsRule rule) {
-    return amounts_put(amounts, other->items, other->n, rule);
-}
+/* Sets, adds, or takes the larger of, an amount. */
+void amounts_put(Amounts *amounts, Amount amount, AmountsRule rule);
 
-/* The same of a list. False also if something was left out when the list was read. */
-static inline bool amounts_put_list(Amounts *amounts, const AmountList *list, AmountsRule rule) {
-    return amounts_put(amounts, list->items, list->n, rule) && !list->is_cut;
-}
+/* The same of all amounts of another, or of a list; what was left out there is left out here. */
+void amounts_put_all(Amounts *amounts, const Amounts *other, AmountsRule rule);
+void amounts_put_list(Amounts *amounts, const AmountList *list, AmountsRule rule);
 
 /* NULL when absent. */
+const Amount *amounts_find(const Amounts *amounts, Str name);
 const Amount *amount_list_find(const AmountList *list, Str name);
 
 /* In kube-scheduler's units. 0, or -ENOMEM. */

@@ -24,21 +24,37 @@ static bool selector_equal(const Selector *a, const Selector *b) {
     return true;
 }
 
-static bool origin_equal(const Gauge *a, const Gauge *b) {
-    return a->source == b->source && str_eq(a->from, b->from) && str_eq(a->query, b->query) &&
-           str_eq(a->resource, b->resource) && str_eq(a->annotation, b->annotation) &&
-           str_eq(a->zone, b->zone);
+/* Texts of a gauge: those that count when it is compared, and three others. */
+static const size_t texts[] = {
+    offsetof(Gauge, from),
+    offsetof(Gauge, query),
+    offsetof(Gauge, resource),
+    offsetof(Gauge, annotation),
+    offsetof(Gauge, zone),
+    offsetof(Gauge, node_label),
+    offsetof(Gauge, node_pattern),
+    offsetof(Gauge, namespace_label),
+    offsetof(Gauge, pod_label),
+    offsetof(Gauge, name),
+    offsetof(Gauge, placements.resource),
+    offsetof(Gauge, placements.by),
+};
+#define TEXTS_COMPARED (ELEMENTS_OF(texts) - 3)
+
+static Str *text_of(const Gauge *gauge, size_t i) {
+    return (Str *)(void *)((char *)(uintptr_t)gauge + texts[i]);
 }
 
-static bool join_equal(const Gauge *a, const Gauge *b) {
-    return a->identity == b->identity && str_eq(a->node_label, b->node_label) &&
-           str_eq(a->node_pattern, b->node_pattern) && labels_equal(&a->mapping, &b->mapping);
+static bool texts_equal(const Gauge *a, const Gauge *b) {
+    for (size_t i = 0; i < TEXTS_COMPARED; i++)
+        if (!str_eq(*text_of(a, i), *text_of(b, i)))
+            return false;
+    return true;
 }
 
 static bool pods_equal(const Gauge *a, const Gauge *b) {
     return a->is_of_pods == b->is_of_pods && a->aggregate == b->aggregate &&
            a->workload_aggregate == b->workload_aggregate &&
-           str_eq(a->namespace_label, b->namespace_label) && str_eq(a->pod_label, b->pod_label) &&
            selector_equal(&a->selector, &b->selector) &&
            strs_equal(a->namespaces, a->n_namespaces, b->namespaces, b->n_namespaces);
 }
@@ -56,80 +72,56 @@ static bool placements_equal(const GaugePlacements *a, const GaugePlacements *b)
 }
 
 bool gauge_equal(const Gauge *a, const Gauge *b) {
-    return a->interval_nsec == b->interval_nsec && a->max_age_nsec == b->max_age_nsec &&
-           origin_equal(a, b) && join_equal(a, b) && pods_equal(a, b) &&
+    return a->source == b->source && a->identity == b->identity &&
+           a->interval_nsec == b->interval_nsec && a->max_age_nsec == b->max_age_nsec &&
+           texts_equal(a, b) && labels_equal(&a->mapping, &b->mapping) && pods_equal(a, b) &&
            placements_equal(&a->placements, &b->placements);
 }
 
-/* --- copies: arrays first, then every string of them in place ------------------------------ */
-
-/* Empty ones need no memory. */
-static bool copy_str(Str *str, Arena *arena) {
-    if (str_is_empty(*str)) {
-        *str = STR_NULL;
-        return true;
-    }
-    *str = arena_copy(arena, *str);
-    return str->ptr;
+/* Copies are made of arrays first, then of every string of them in place. Empty ones need no
+ * memory. */
+static void copy_str(Str *str, Arena *arena) {
+    *str = str_is_empty(*str) ? STR_NULL : arena_copy(arena, *str);
 }
 
-static bool copy_strs(const Str **strs, size_t n, Arena *arena) {
+static void copy_strs(const Str **strs, size_t n, Arena *arena) {
     Str *copies = ARENA_RAW(arena, Str, n);
 
     for (size_t i = 0; copies && i < n; i++) {
         copies[i] = (*strs)[i];
-        if (!copy_str(&copies[i], arena))
-            return false;
+        copy_str(&copies[i], arena);
     }
     *strs = copies;
-    return copies;
 }
 
-static bool copy_labels(Labels *labels, Arena *arena) {
+static void copy_labels(Labels *labels, Arena *arena) {
     Label *copies = ARENA_RAW(arena, Label, labels->n);
 
     for (size_t i = 0; copies && i < labels->n; i++) {
         copies[i] = labels->items[i];
-        if (!copy_str(&copies[i].key, arena) || !copy_str(&copies[i].value, arena))
-            return false;
+        copy_str(&copies[i].key, arena);
+        copy_str(&copies[i].value, arena);
     }
     labels->items = copies;
-    return copies;
 }
 
-static bool copy_selector(Selector *selector, Arena *arena) {
+static void copy_selector(Selector *selector, Arena *arena) {
     Requirement *copies = ARENA_RAW(arena, Requirement, selector->n);
 
     for (size_t i = 0; copies && i < selector->n; i++) {
         copies[i] = selector->items[i];
-        if (!copy_str(&copies[i].key, arena) ||
-            !copy_strs(&copies[i].values, copies[i].n_values, arena))
-            return false;
+        copy_str(&copies[i].key, arena);
+        copy_strs(&copies[i].values, copies[i].n_values, arena);
     }
     selector->items = copies;
-    return copies;
 }
 
 bool gauge_copy(const Gauge *gauge, Arena *arena, Gauge *ret) {
-    Str *const strs[] = {
-        &ret->name,
-        &ret->from,
-        &ret->query,
-        &ret->resource,
-        &ret->annotation,
-        &ret->zone,
-        &ret->node_label,
-        &ret->node_pattern,
-        &ret->namespace_label,
-        &ret->pod_label,
-        &ret->placements.resource,
-        &ret->placements.by,
-    };
-
     *ret = *gauge;
-    for (size_t i = 0; i < ELEMENTS_OF(strs); i++)
-        if (!copy_str(strs[i], arena))
-            return false;
-    return copy_labels(&ret->mapping, arena) && copy_selector(&ret->selector, arena) &&
-           copy_strs(&ret->namespaces, ret->n_namespaces, arena);
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++)
+        copy_str(text_of(ret, i), arena);
+    copy_labels(&ret->mapping, arena);
+    copy_selector(&ret->selector, arena);
+    copy_strs(&ret->namespaces, ret->n_namespaces, arena);
+    return !arena_has_failed(arena);
 }

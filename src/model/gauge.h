@@ -56,7 +56,7 @@ typedef struct GaugePlacements {
     bool is_counted;
     Str resource; /* cpu, memory */
     GaugeUnit unit;
-    bool is_guessed; /* resource or unit is derived from the metric, not given; for people */
+    bool is_guessed; /* resource or unit is derived from the metric, not given; for users */
     int64_t settle_nsec;
     Str by; /* a gauge of pods, in cores or bytes, by the policy's name: the usage of the pod's
                workload counts, if known; else, or if empty, the pod's requests */

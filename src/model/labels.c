@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-#include "base/vec.h"
-
 /* Labels are gathered on the stack first: the arena then gets as many as there are,
  * and not the arrays a vector outgrew. Hardly any object has more. */
 #define LABELS_NEAR 64u
@@ -46,15 +44,6 @@ static size_t sort_unique(Label *items, size_t n, Arena *arena) {
     return n_unique;
 }
 
-/* Moves @labels into an array of their own. NULL when out of memory. */
-static Label *settle(const LabelVec *labels, Arena *arena) {
-    Label *items = ARENA_ARRAY(arena, Label, labels->n);
-
-    if (items && labels->n > 0)
-        memcpy(items, labels->items, labels->n * sizeof(*items));
-    return items;
-}
-
 /* Whether the last one came in order: as Go writes them. */
 static bool is_in_order(const LabelVec *labels) {
     return labels->n < 2 ||
@@ -64,15 +53,19 @@ static bool is_in_order(const LabelVec *labels) {
 /* Moves the collected labels to their array, sorted. */
 static void finish(JsonReader *reader, Arena *arena, LabelVec *labels, bool is_sorted,
     const Label *near, Labels *ret) {
+    Label *items = labels->items;
+
     if (!is_sorted)
-        labels->n = sort_unique(labels->items, labels->n, arena);
-    if (labels->items == near)
-        labels->items = settle(labels, arena);
-    if (!labels->items || (!is_sorted && labels->n == 0)) {
-        json_fail(reader, JSON_E_MEMORY, "too many labels");
-        return;
+        labels->n = sort_unique(items, labels->n, arena);
+    if (items == near) {
+        items = ARENA_RAW(arena, Label, labels->n);
+        if (items)
+            memcpy(items, near, labels->n * sizeof(*items));
     }
-    *ret = (Labels){.items = labels->items, .n = labels->n};
+    if (items && (is_sorted || labels->n > 0))
+        *ret = (Labels){.items = items, .n = labels->n};
+    else
+        json_fail(reader, JSON_E_MEMORY, "too many labels");
 }
 
 /* An escape is at most six times as long as its bytes ("\u0041"). */
@@ -84,7 +77,6 @@ static bool is_over(Str raw, bool is_escaped, size_t max) {
 static void label_decode(
     JsonReader *reader, Str key, Arena *arena, size_t value_max, LabelVec *labels) {
     bool key_is_escaped = reader->escaped, is_escaped = false;
-    Label *label;
     Str value = STR_NULL;
 
     if (!json_null(reader))
@@ -97,17 +89,16 @@ static void label_decode(
         value = json_unescape(value, arena);
     if (value.len > value_max)
         return;
-    label = key.ptr && (value.ptr || !is_escaped) ? VEC_PUSH(labels, arena) : NULL;
-    if (label)
-        *label = (Label){.key = key, .value = value};
-    else
+    if (!key.ptr || (is_escaped && !value.ptr))
         json_fail(reader, JSON_E_MEMORY, "too many labels");
+    else
+        JSON_ADD(reader, arena, labels, "too many labels", (Label){key, value});
 }
 
 /* The first @max whose value has at most @value_max bytes. */
 static void decode_bounded(
     JsonReader *reader, Arena *arena, size_t max, size_t value_max, Labels *ret) {
-    Label near[LABELS_NEAR];
+    SCRATCH Label near[LABELS_NEAR];
     LabelVec labels = {.items = near, .size = LABELS_NEAR};
     bool is_sorted = true;
     Str key;
@@ -132,19 +123,12 @@ void annotations_decode(JsonReader *reader, Arena *arena, void *target) {
     decode_bounded(reader, arena, ANNOTATIONS_MAX, ANNOTATION_VALUE_MAX, target);
 }
 
-/* Where @key is, or belongs, among the first @n of @items, which are sorted. */
-static size_t place_of(const Label *items, size_t n, Str key) {
+/* Sets the label of @key to the value that comes next. @items are sorted, and have room for it. */
+static void keep_label(JsonReader *reader, Arena *arena, Str key, Label *items, size_t *n) {
     size_t i = 0;
 
-    while (i < n && str_cmp(items[i].key, key) < 0)
+    while (i < *n && str_cmp(items[i].key, key) < 0)
         i++;
-    return i;
-}
-
-/* Sets the label of @key to the value that comes next. @items has room for it. */
-static void keep_label(JsonReader *reader, Arena *arena, Str key, Label *items, size_t *n) {
-    size_t i = place_of(items, *n, key);
-
     if (i == *n || !str_eq(items[i].key, key)) {
         memmove(&items[i + 1], &items[i], (*n - i) * sizeof(*items));
         items[i] = (Label){.key = key};

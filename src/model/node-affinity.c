@@ -10,8 +10,6 @@ typedef struct Condition {
     bool is_too_large;
 } Condition;
 
-/* --- reading ------------------------------------------------------------ */
-
 static void decode_condition(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"key", JSON_FIELD_TEXT, offsetof(Condition, key)},
@@ -142,8 +140,6 @@ void terms_decode_preferred(JsonReader *reader, Arena *arena, void *target) {
     if (terms->is_given)
         decode_list(reader, arena, decode_weighted, terms);
 }
-
-/* --- matching ------------------------------------------------------------- */
 
 static bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {
     if (term->holds_nowhere || !selector_matches(&term->labels, labels))

@@ -2,7 +2,7 @@
 
 #include "model/node.h"
 
-#include "base/vec.h"
+#include "base/ascii.h"
 #include "model/time.h"
 
 /* The parts of NodeParts, as parts of tables. */
@@ -29,17 +29,10 @@ typedef struct Decoding {
 #define READ_PARTS(reader, arena, fields, bits, target)                                            \
     json_read_parts((reader), (arena), (fields), ELEMENTS_OF(fields), (bits), (target))
 
-/* A row for a list; for a TextList of the details. */
-#define LIST(path_, member, n_member, max_, read_, part_)                                          \
-    {                                                                                              \
-        JSON_NAME(path_), .kind = JSON_FIELD_LIST, .offset = offsetof(Decoding, member),           \
-                          .read = (read_), .n_offset = offsetof(Decoding, n_member),               \
-                          .size = sizeof(*((Decoding *)0)->member), .max = (max_), .part = (part_) \
-    }
+/* A row for a TextList of the details. */
 #define TEXTS(path_, list, max_, read_)                                                            \
-    LIST(path_, details.list.items, details.list.n, max_, read_, PART_DETAILS)
-
-/* --- metadata and spec --------------------------------------------------------------------- */
+    JSON_LIST(                                                                                     \
+        path_, Decoding, details.list.items, details.list.n, max_, read_, .part = PART_DETAILS)
 
 static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
     Decoding *decoding = target;
@@ -79,8 +72,6 @@ static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
     READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
 }
 
-/* --- status -------------------------------------------------------------------------------- */
-
 static void decode_condition(
     JsonReader *reader, Arena *arena, const NodeParts *parts, Condition *ret) {
     static const JsonField fields[] = {
@@ -106,12 +97,8 @@ static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
         decode_condition(reader, arena, decoding->parts, &condition);
         if (str_eq(condition.type, STR("Ready")))
             decoding->node.is_ready = str_eq(condition.status, STR("True"));
-        if (str_is_empty(condition.type) || kept.n >= NODE_CONDITIONS_MAX)
-            continue;
-        if (VEC_PUSH(&kept, arena))
-            kept.items[kept.n - 1] = condition;
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many conditions");
+        if (!str_is_empty(condition.type) && kept.n < NODE_CONDITIONS_MAX)
+            JSON_ADD(reader, arena, &kept, "too many conditions", condition);
     }
     decoding->node.conditions = kept.items;
     decoding->node.n_conditions = kept.n;
@@ -152,13 +139,10 @@ static void decode_addresses(JsonReader *reader, Arena *arena, void *target) {
 
         READ_PARTS(reader, arena, fields, 0, &written);
         type = str_index(written.type, address_types, ELEMENTS_OF(address_types));
-        if (str_is_empty(written.text) || type >= ELEMENTS_OF(address_types) ||
-            kept.n == NODE_ADDRESSES_MAX)
-            continue;
-        if (VEC_PUSH(&kept, arena))
-            kept.items[kept.n - 1] = (Address){(AddressType)type, written.text};
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many addresses");
+        if (!str_is_empty(written.text) && type < ELEMENTS_OF(address_types) &&
+            kept.n < NODE_ADDRESSES_MAX)
+            JSON_ADD(reader, arena, &kept, "too many addresses",
+                (Address){(AddressType)type, written.text});
     }
     decoding->node.addresses = kept.items;
     decoding->node.n_addresses = kept.n;
@@ -188,7 +172,8 @@ static void decode_status(JsonReader *reader, Arena *arena, void *target) {
         {JSON_NAME("addresses"), JSON_FIELD_CUSTOM, 0, decode_addresses, .part = PART_REST},
         {JSON_NAME("nodeInfo"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), decode_info,
             .part = PART_DETAILS},
-        LIST("images", node.images, node.n_images, NODE_IMAGES_MAX, decode_image, PART_REST),
+        JSON_LIST("images", Decoding, node.images, node.n_images, NODE_IMAGES_MAX, decode_image,
+            .part = PART_REST),
         TEXTS("volumesInUse", volumes_in_use, NODE_VOLUMES_MAX, json_read_text),
         TEXTS("volumesAttached", volumes_attached, NODE_VOLUMES_MAX, json_read_name_of),
     };
@@ -196,16 +181,14 @@ static void decode_status(JsonReader *reader, Arena *arena, void *target) {
     READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
 }
 
-/* --- the node ------------------------------------------------------------------------------ */
-
 const NodeParts node_parts_but_details = {
     .all_labels = true, .taints = true, .conditions = true, .allocatable = true, .rest = true};
 
-void node_decode(JsonReader *reader, Arena *arena, Node *ret) {
+void node_decode(JsonReader *reader, Arena *arena, void *target) {
     NodeParts everything = node_parts_but_details;
 
     everything.details = true;
-    node_decode_parts(reader, arena, &everything, ret);
+    node_decode_parts(reader, arena, &everything, target);
 }
 
 static bool is_empty(const NodeDetails *of) {
@@ -244,24 +227,6 @@ void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts,
         json_fail(reader, JSON_E_TYPE, "a Node without a name");
 }
 
-static bool image_equal(const Image *a, const Image *b) {
-    if (a->size != b->size || a->n_names != b->n_names)
-        return false;
-    for (size_t i = 0; a->names != b->names && i < a->n_names; i++)
-        if (!str_eq(a->names[i], b->names[i]))
-            return false;
-    return true;
-}
-
-bool node_images_equal(const Node *a, const Node *b) {
-    if (a->n_images != b->n_images)
-        return false;
-    for (size_t i = 0; i < a->n_images; i++)
-        if (!image_equal(&a->images[i], &b->images[i]))
-            return false;
-    return true;
-}
-
 bool node_addresses_equal(const Node *a, const Node *b) {
     if (a->n_addresses != b->n_addresses)
         return false;
@@ -277,7 +242,7 @@ Str address_type_name(AddressType type) {
 }
 
 static bool is_alphanumeric(char c) {
-    return (unsigned char)(c - 'a') < 26 || (unsigned char)(c - '0') < 10;
+    return ascii_is_lower(c) || ascii_is_digit(c);
 }
 
 /* No branch inside the loop: it becomes vector code. */

@@ -94,14 +94,11 @@ typedef struct NodeParts {
 /* All but details. */
 extern const NodeParts node_parts_but_details;
 
-/* Reads a Node object, all parts. Errors are the reader's; a missing name is one. */
-void node_decode(JsonReader *reader, Arena *arena, Node *ret);
+/* Reads a Node object into a Node, all parts. Errors are the reader's; a missing name is one. */
+JsonRead node_decode;
 
 /* The same, of @parts only. Keys of labels are borrowed from @parts. */
 void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret);
-
-/* The same images under the same names, in the same order. */
-bool node_images_equal(const Node *a, const Node *b);
 
 /* The same addresses in the same order. */
 bool node_addresses_equal(const Node *a, const Node *b);

@@ -2,8 +2,6 @@
 
 #include "model/pod-affinity.h"
 
-/* --- selectors ----------------------------------------------------------------------------- */
-
 static void decode_expression(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"key", JSON_FIELD_TEXT, offsetof(MatchExpression, key)},
@@ -26,8 +24,6 @@ static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
     if (selector->is_given)
         JSON_READ_FIELDS(reader, arena, fields, selector);
 }
-
-/* --- node affinity ------------------------------------------------------------------------- */
 
 static void decode_node_term(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
@@ -60,8 +56,6 @@ static void decode_node_required(JsonReader *reader, Arena *arena, void *target)
     if (affinity->is_node_required)
         JSON_READ_FIELDS(reader, arena, fields, affinity);
 }
-
-/* --- affinity to pods ---------------------------------------------------------------------- */
 
 static void decode_pod_term(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
@@ -110,8 +104,6 @@ void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
     *ret = (PodAffinity){0};
     JSON_READ_FIELDS(reader, arena, fields, ret);
 }
-
-/* --- topology spread ----------------------------------------------------------------------- */
 
 void spread_constraint_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {

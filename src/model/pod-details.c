@@ -2,10 +2,6 @@
 
 #include "model/pod-details.h"
 
-#include "base/vec.h"
-
-/* --- volumes ------------------------------------------------------------------------------- */
-
 /* The storage class in the template of an ephemeral volume. */
 static const JsonField ephemeral_fields[] = {
     {"volumeClaimTemplate.spec.storageClassName", JSON_FIELD_TEXT,
@@ -49,16 +45,11 @@ void pod_volumes_decode(JsonReader *reader, Arena *arena, void *target) {
 
     json_array(reader);
     while (json_element(reader)) {
-        PodVolume volume, *kept;
+        PodVolume volume;
 
         decode_volume(reader, arena, &volume);
-        if (volumes.n == POD_VOLUMES_MAX || is_token(&volume))
-            continue;
-        kept = VEC_PUSH(&volumes, arena);
-        if (kept)
-            *kept = volume;
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many volumes");
+        if (volumes.n < POD_VOLUMES_MAX && !is_token(&volume))
+            JSON_ADD(reader, arena, &volumes, "too many volumes", volume);
     }
     details->volumes = volumes.items;
     details->n_volumes = volumes.n;
@@ -74,8 +65,6 @@ void pod_resource_claim_decode(JsonReader *reader, Arena *arena, void *target) {
 
     JSON_READ_KEYS(reader, arena, fields, target);
 }
-
-/* --- quality of service -------------------------------------------------------------------- */
 
 /* cpu and memory, which alone count. */
 typedef struct QosSums {

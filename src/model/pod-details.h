@@ -9,7 +9,7 @@
 #include "model/labels.h"
 #include "model/node-affinity.h"
 #include "model/pod-affinity.h"
-#include "model/pod-container.h"
+#include "model/pod-requests.h"
 #include "model/resources.h"
 
 /* Per pod; beyond that the rest is left out. */

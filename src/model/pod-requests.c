@@ -1,37 +1,69 @@
-/* Sums the requests of a pod as kube-scheduler counts them. */
+/* Decodes containers, and sums the requests of a pod as kube-scheduler counts them. */
 
 #include "model/pod-requests.h"
 
 #include "model/pod-details.h"
 
-/* Which amounts of a container are meant. */
+/* Which amounts of a container are summed. */
 typedef enum Stage {
-    WANTED,
-    ALLOCATED,
-    IN_FORCE,
-    LARGEST,
-    LIMITS, /* of the spec */
+    WANTED,    /* requests of the spec */
+    ALLOCATED, /* allocatedResources of the status; else requests */
+    IN_FORCE,  /* resources of the status; else as ALLOCATED */
+    LARGEST,   /* of all these */
+    LIMITS,    /* of the spec */
 } Stage;
-
-/* --- reading -------------------------------------------------------------- */
-
-void pod_spec_resources_decode(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {JSON_NAME("limits"), JSON_FIELD_CUSTOM, offsetof(PodSpecRequests, limits),
-            amount_list_decode},
-        {JSON_NAME("requests"), JSON_FIELD_CUSTOM, offsetof(PodSpecRequests, requests),
-            amount_list_decode},
-    };
-    PodSpecRequests *spec = target;
-
-    spec->requests = spec->limits = (AmountList){0};
-    JSON_READ_KEYS(reader, arena, fields, spec);
-}
 
 bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *arena, Str key) {
     static const JsonField fields[] = {POD_SPEC_REQUESTS(PodRequests, spec)};
 
     return json_read_key(reader, arena, fields, ELEMENTS_OF(fields), key, requests);
+}
+
+static void decode_port(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(ContainerPort, name)},
+        {JSON_NAME("protocol"), JSON_FIELD_TEXT, offsetof(ContainerPort, protocol)},
+        {JSON_NAME("hostIP"), JSON_FIELD_TEXT, offsetof(ContainerPort, host_ip)},
+        {JSON_NAME("containerPort"), JSON_FIELD_INT, offsetof(ContainerPort, port)},
+        {JSON_NAME("hostPort"), JSON_FIELD_INT, offsetof(ContainerPort, host_port)},
+    };
+
+    JSON_READ_KEYS(reader, arena, fields, target);
+}
+
+/* A limit without a request is the request. Usually the API server has set the request already. */
+static void apply_limits(
+    JsonReader *reader, Arena *arena, const AmountList *limits, AmountList *requests) {
+    SCRATCH Amounts all;
+    size_t n_missing = 0;
+
+    requests->is_cut |= limits->is_cut;
+    for (size_t i = 0; i < limits->n; i++)
+        n_missing += !amount_list_find(requests, limits->items[i].name);
+    if (n_missing == 0)
+        return;
+    amounts_clear(&all);
+    amounts_put_list(&all, requests, AMOUNTS_ADD);
+    for (size_t i = 0; i < limits->n; i++)
+        if (!amount_list_find(requests, limits->items[i].name))
+            amounts_put(&all, limits->items[i], AMOUNTS_SET);
+    *requests = amount_list_keep(reader, arena, &all);
+}
+
+void pod_container_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodContainer, name)},
+        {JSON_NAME("image"), JSON_FIELD_TEXT, offsetof(PodContainer, image)},
+        JSON_LIST("ports", PodContainer, ports, n_ports, CONTAINER_PORTS_MAX, decode_port),
+        JSON_LIST("env", PodContainer, env, n_env, CONTAINER_ENV_MAX, json_read_name_of),
+        {JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(PodContainer, requests),
+            resource_requirements_decode},
+        {JSON_NAME("restartPolicy"), JSON_FIELD_TEXT, offsetof(PodContainer, restart_policy)},
+    };
+    PodContainer *container = target;
+
+    JSON_READ_KEYS(reader, arena, fields, container);
+    apply_limits(reader, arena, &container->limits, &container->requests);
 }
 
 void status_resources_decode(JsonReader *reader, Arena *arena, void *target) {
@@ -64,10 +96,7 @@ bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena
     return json_read_key(reader, arena, fields, ELEMENTS_OF(fields), key, requests);
 }
 
-/* --- putting together ----------------------------------------------------- */
-
-/* Names are unique over both kinds of containers, so both lists are searched; the first of that
- * name. NULL: none. */
+/* The first status of that name in either list: names are unique in a pod. NULL: none. */
 static const StatusAmounts *find_status(const PodStatusRequests *statuses, Str name) {
     for (size_t i = 0; i < statuses->n_containers; i++)
         if (str_eq(statuses->containers[i].name, name))
@@ -87,95 +116,84 @@ static bool have_amounts(const ContainerStatus *statuses, size_t n) {
 }
 
 /* The largest of spec and status. */
-static bool add_largest(
+static void add_largest(
     const PodContainer *container, const StatusAmounts *status, bool is_infeasible, Amounts *sum) {
     SCRATCH Amounts amounts;
-    bool has_room;
 
-    amounts.n = 0;
-    has_room = amounts_put_list(&amounts, &status->allocated, AMOUNTS_MAX);
-    has_room &= amounts_put_list(&amounts, &status->in_force, AMOUNTS_MAX);
+    amounts_clear(&amounts);
+    amounts_put_list(&amounts, &status->allocated, AMOUNTS_MAX);
+    amounts_put_list(&amounts, &status->in_force, AMOUNTS_MAX);
     if (!is_infeasible)
-        has_room &= amounts_put_list(&amounts, &container->requests, AMOUNTS_MAX);
-    return amounts_put_all(sum, &amounts, AMOUNTS_ADD) && has_room;
+        amounts_put_list(&amounts, &container->requests, AMOUNTS_MAX);
+    amounts_put_all(sum, &amounts, AMOUNTS_ADD);
 }
 
 /* Adds a container to @sum. The status of an init container that ends counts for nothing in
  * LARGEST. */
-static bool add_container(const PodRequests *requests, const PodContainer *container, bool is_init,
+static void add_container(const PodRequests *requests, const PodContainer *container, bool is_init,
     Stage stage, Amounts *sum) {
     bool ends = is_init && !pod_container_is_sidecar(container);
     bool is_infeasible = requests->status.is_infeasible;
     const StatusAmounts *status = NULL;
 
-    if (stage == LIMITS)
-        return amounts_put_list(sum, &container->limits, AMOUNTS_ADD);
-    if (stage != WANTED && requests->status.has_amounts)
+    if (stage != WANTED && stage != LIMITS && requests->status.has_amounts)
         status = find_status(&requests->status, container->name);
-    if (stage == LARGEST && status && status->has_resources && !ends)
-        return add_largest(container, status, is_infeasible, sum);
-    if (stage == IN_FORCE && status && status->in_force.is_given)
-        return amounts_put_list(sum, &status->in_force, AMOUNTS_ADD);
-    if (stage <= IN_FORCE && status && status->allocated.is_given)
-        return amounts_put_list(sum, &status->allocated, AMOUNTS_ADD);
-    if ((stage == ALLOCATED || stage == IN_FORCE) && is_infeasible)
-        return true;
-    return amounts_put_list(sum, &container->requests, AMOUNTS_ADD);
+    if (stage == LIMITS)
+        amounts_put_list(sum, &container->limits, AMOUNTS_ADD);
+    else if (stage == LARGEST && status && status->has_resources && !ends)
+        add_largest(container, status, is_infeasible, sum);
+    else if (stage == IN_FORCE && status && status->in_force.is_given)
+        amounts_put_list(sum, &status->in_force, AMOUNTS_ADD);
+    else if (stage <= IN_FORCE && status && status->allocated.is_given)
+        amounts_put_list(sum, &status->allocated, AMOUNTS_ADD);
+    else if (!((stage == ALLOCATED || stage == IN_FORCE) && is_infeasible))
+        amounts_put_list(sum, &container->requests, AMOUNTS_ADD);
 }
 
-/* The sum of containers. Init containers run one after the other, except that restartable ones keep
- * running; while one of those starts, no more is used than when all run. False: too many
- * resources. */
-static bool add_containers(const PodRequests *requests, Stage stage, Amounts *ret) {
+/* Sums containers: all that run together, sidecars included, or an init container together with the
+ * sidecars before it, where that is more. */
+static void add_containers(const PodRequests *requests, Stage stage, Amounts *ret) {
     const PodSpecRequests *spec = &requests->spec;
     SCRATCH Amounts sidecars, peak, now;
-    bool has_room = true;
 
-    ret->n = sidecars.n = peak.n = 0;
+    amounts_clear(ret);
+    amounts_clear(&sidecars);
+    amounts_clear(&peak);
     for (size_t i = 0; i < spec->n_containers; i++)
-        has_room &= add_container(requests, &spec->containers[i], false, stage, ret);
+        add_container(requests, &spec->containers[i], false, stage, ret);
     for (size_t i = 0; i < spec->n_init_containers; i++) {
         const PodContainer *container = &spec->init_containers[i];
         bool is_sidecar = pod_container_is_sidecar(container);
 
-        now.n = 0;
-        has_room &= add_container(requests, container, true, stage, is_sidecar ? &sidecars : &now);
+        amounts_clear(&now);
+        add_container(requests, container, true, stage, is_sidecar ? &sidecars : &now);
         if (is_sidecar)
             continue;
-        has_room &= amounts_put_all(&now, &sidecars, AMOUNTS_ADD);
-        has_room &= amounts_put_all(&peak, &now, AMOUNTS_MAX);
+        amounts_put_all(&now, &sidecars, AMOUNTS_ADD);
+        amounts_put_all(&peak, &now, AMOUNTS_MAX);
     }
-    has_room &= amounts_put_all(ret, &sidecars, AMOUNTS_ADD);
-    return amounts_put_all(ret, &peak, AMOUNTS_MAX) && has_room;
+    amounts_put_all(ret, &sidecars, AMOUNTS_ADD);
+    amounts_put_all(ret, &peak, AMOUNTS_MAX);
 }
 
-/* The status, by its containers or of the pod as a whole, where it is more. */
-static bool max_status(const PodRequests *requests, Amounts *total) {
+/* For RESIZE_BY_POD: the maximum of the requests in the spec and of the status, that of the pod as
+ * a whole or else the sums of its containers. */
+static void max_of_sums(const PodRequests *requests, const Amounts *wanted, Amounts *total) {
     const PodStatusRequests *status = &requests->status;
     SCRATCH Amounts amounts;
-    bool has_room = true;
 
+    amounts_clear(total);
+    if (!status->is_infeasible)
+        amounts_put_all(total, wanted, AMOUNTS_MAX);
     if (status->pod.allocated.is_given && status->pod.in_force.is_given) {
-        has_room &= amounts_put_list(total, &status->pod.allocated, AMOUNTS_MAX);
-        return amounts_put_list(total, &status->pod.in_force, AMOUNTS_MAX) && has_room;
+        amounts_put_list(total, &status->pod.allocated, AMOUNTS_MAX);
+        amounts_put_list(total, &status->pod.in_force, AMOUNTS_MAX);
+    } else if (status->has_amounts) { /* else no status has amounts to add */
+        for (Stage stage = ALLOCATED; stage <= IN_FORCE; stage++) {
+            add_containers(requests, stage, &amounts);
+            amounts_put_all(total, &amounts, AMOUNTS_MAX);
+        }
     }
-    if (!status->has_amounts)
-        return true; /* then every container is as wanted, or counts nothing */
-    for (Stage stage = ALLOCATED; stage <= IN_FORCE; stage++) {
-        has_room &= add_containers(requests, stage, &amounts);
-        has_room &= amounts_put_all(total, &amounts, AMOUNTS_MAX);
-    }
-    return has_room;
-}
-
-/* RESIZE_BY_POD */
-static bool max_of_sums(const PodRequests *requests, const Amounts *wanted, Amounts *total) {
-    bool has_room = true;
-
-    total->n = 0;
-    if (!requests->status.is_infeasible)
-        has_room &= amounts_put_all(total, wanted, AMOUNTS_MAX);
-    return max_status(requests, total) && has_room;
 }
 
 static bool is_hugepages(Str name) {
@@ -186,68 +204,66 @@ bool pod_level_covers(Str name) {
     return str_eq(name, STR("cpu")) || str_eq(name, STR("memory")) || is_hugepages(name);
 }
 
-static bool set_missing(Amounts *amounts, Amount amount) {
-    return amounts_find(amounts, amount.name) || amounts_set(amounts, amount);
+/* Sets those of @items that a pod can have as a whole; with @only_missing, those that are not set
+ * yet. */
+static void set_covered(Amounts *amounts, const Amount *items, size_t n, bool only_missing) {
+    for (size_t i = 0; i < n; i++)
+        if (pod_level_covers(items[i].name) &&
+            !(only_missing && amounts_find(amounts, items[i].name)))
+            amounts_put(amounts, items[i], AMOUNTS_SET);
 }
 
-/* The requests of the spec for the pod as a whole. If it has a limit there, the API server
- * completes its requests: by what the containers want together, else by the limit; huge pages
- * cannot be overcommitted, so for them the limit stands. False: too many resources. */
-static bool add_pod_level(const PodSpecRequests *spec, const Amounts *wanted, Amounts *ret) {
+/* The requests of the spec for the pod as a whole. If it has limits there, the API server completes
+ * its requests: by the sum of its containers, else by the limit. Huge pages cannot be
+ * overcommitted: for them it takes the limit. */
+static void add_pod_level(const PodSpecRequests *spec, const Amounts *wanted, Amounts *ret) {
     const AmountList *limits = &spec->limits;
-    bool has_room = !spec->requests.is_cut && !limits->is_cut;
 
-    ret->n = 0;
-    for (size_t i = 0; i < spec->requests.n; i++)
-        if (pod_level_covers(spec->requests.items[i].name))
-            has_room &= amounts_set(ret, spec->requests.items[i]);
+    amounts_clear(ret);
+    ret->is_cut = spec->requests.is_cut || limits->is_cut;
+    set_covered(ret, spec->requests.items, spec->requests.n, /* only_missing= */ false);
     for (size_t i = 0; limits->n > 0 && i < wanted->n; i++)
-        if (pod_level_covers(wanted->items[i].name) && !is_hugepages(wanted->items[i].name))
-            has_room &= set_missing(ret, wanted->items[i]);
-    for (size_t i = 0; i < limits->n; i++)
-        if (pod_level_covers(limits->items[i].name))
-            has_room &= set_missing(ret, limits->items[i]);
-    return has_room;
+        if (!is_hugepages(wanted->items[i].name))
+            set_covered(ret, &wanted->items[i], 1, /* only_missing= */ true);
+    set_covered(ret, limits->items, limits->n, /* only_missing= */ true);
 }
 
-/* Sets the amounts of the pod as a whole, where it has such. */
-static bool set_pod_level(const PodRequests *requests, const Amounts *wanted, Amounts *total) {
+/* Replaces amounts of @total by those of the pod as a whole, where there are any. */
+static void set_pod_level(const PodRequests *requests, const Amounts *wanted, Amounts *total) {
     const PodStatusRequests *status = &requests->status;
     SCRATCH Amounts amounts;
-    bool has_room = add_pod_level(&requests->spec, wanted, &amounts);
 
-    if (amounts.n == 0)
-        return has_room;
-    if (status->pod.has_resources) {
+    add_pod_level(&requests->spec, wanted, &amounts);
+    if (amounts.n > 0 && status->pod.has_resources) {
         if (status->is_infeasible)
             amounts.n = 0;
-        has_room &= amounts_put_list(&amounts, &status->pod.in_force, AMOUNTS_MAX);
-        has_room &= amounts_put_list(&amounts, &status->pod.allocated, AMOUNTS_MAX);
+        amounts_put_list(&amounts, &status->pod.in_force, AMOUNTS_MAX);
+        amounts_put_list(&amounts, &status->pod.allocated, AMOUNTS_MAX);
     }
-    for (size_t i = 0; i < amounts.n; i++)
-        if (pod_level_covers(amounts.items[i].name))
-            has_room &= amounts_set(total, amounts.items[i]);
-    return has_room;
+    set_covered(total, amounts.items, amounts.n, /* only_missing= */ false);
+    total->is_cut |= amounts.is_cut;
 }
 
 bool pod_requests_sum(
     PodRequests *requests, ResizeRule rule, JsonReader *reader, Arena *arena, Resources *ret) {
     PodStatusRequests *status = &requests->status;
-    bool has_room = !requests->spec.is_cut && !status->is_cut;
+    bool is_cut = requests->spec.is_cut || status->is_cut;
     SCRATCH Amounts wanted, total;
 
     if (json_error(reader))
-        return has_room;
+        return !is_cut;
     status->has_amounts = have_amounts(status->containers, status->n_containers) ||
                           have_amounts(status->init_containers, status->n_init_containers);
-    has_room &= add_containers(requests, WANTED, &wanted);
-    has_room &= rule == RESIZE_BY_POD ? max_of_sums(requests, &wanted, &total)
-                                      : add_containers(requests, LARGEST, &total);
-    has_room &= set_pod_level(requests, &wanted, &total);
-    has_room &= amounts_put_list(&total, &requests->spec.overhead, AMOUNTS_ADD);
+    add_containers(requests, WANTED, &wanted);
+    if (rule == RESIZE_BY_POD)
+        max_of_sums(requests, &wanted, &total);
+    else
+        add_containers(requests, LARGEST, &total);
+    set_pod_level(requests, &wanted, &total);
+    amounts_put_list(&total, &requests->spec.overhead, AMOUNTS_ADD);
     if (amounts_round(&total, arena, ret) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
-    return has_room;
+    return !(is_cut || wanted.is_cut || total.is_cut);
 }
 
 int pod_limits(const PodDetails *details, Arena *arena, Resources *ret) {
@@ -262,15 +278,13 @@ int pod_limits(const PodDetails *details, Arena *arena, Resources *ret) {
     };
     SCRATCH Amounts total;
 
-    (void)add_containers(&requests, LIMITS, &total);
-    for (size_t i = 0; i < details->limits.n; i++)
-        if (pod_level_covers(details->limits.items[i].name))
-            (void)amounts_set(&total, details->limits.items[i]);
+    add_containers(&requests, LIMITS, &total);
+    set_covered(&total, details->limits.items, details->limits.n, /* only_missing= */ false);
     for (size_t i = 0; i < details->overhead.n; i++) {
         const Amount *limit = amounts_find(&total, details->overhead.items[i].name);
 
         if (limit && limit->quantity.nano != 0)
-            (void)amounts_put(&total, &details->overhead.items[i], 1, AMOUNTS_ADD);
+            amounts_put(&total, details->overhead.items[i], AMOUNTS_ADD);
     }
     return amounts_round(&total, arena, ret);
 }

@@ -3,24 +3,45 @@
 /*
  * PodRequests: what a pod counts for on its node, collected while the pod is read.
  *
- * A pod can be resized while it runs. Then three amounts are about: what its spec wants,
- * what the kubelet has set aside for it (allocatedResources in its status), and what is in
- * force (resources in its status). Until they meet, kube-scheduler counts the largest, by a rule
- * that has changed with its versions, and so does berth; see pod_requests_sum().
+ * A pod can be resized while it runs. Then it has three amounts: the requests of its spec, those
+ * that the kubelet has set aside (allocatedResources of the status), and those in force (resources
+ * of the status). While they differ, kube-scheduler counts the largest, by a rule that has changed
+ * with its versions, and so does berth; see pod_requests_sum().
  *
  * Spec and status may come in any order, and so may the fields of each: they are kept in the arena,
  * container by container, and summed at the end. A pod without resources in its status, as every
  * pending one, is summed from its spec alone.
  *
- * Ceilings are POD_CONTAINERS_MAX containers, as many init
- * containers, and as many statuses of each, and at RESOURCES_MAX resources. The rest is left out,
- * and pod_requests_sum() returns false. Kubernetes has no such ceiling, but its limit of 1.5 MiB an
- * object.
+ * Limits: POD_CONTAINERS_MAX containers, as many init containers, as many statuses of each, and
+ * RESOURCES_MAX resources. More are left out, and pod_requests_sum() returns false. Kubernetes has
+ * no such limits, only 1.5 MiB for an object.
  */
 
 #include "model/amounts.h"
-#include "model/pod-container.h"
 #include "model/resources.h"
+
+/* Per container; beyond that the rest is left out. */
+#define CONTAINER_PORTS_MAX 64u
+#define CONTAINER_ENV_MAX 256u
+
+typedef struct ContainerPort {
+    Str name, protocol, host_ip; /* protocol: empty is TCP */
+    int64_t port, host_port;     /* host_port 0: none */
+} ContainerPort;
+
+/* The fields that policies read. Values of environment variables are never read. */
+typedef struct PodContainer {
+    Str name, image, restart_policy;
+    AmountList requests, limits; /* a limit without a request is also the request */
+    const ContainerPort *ports;
+    const Str *env; /* names */
+    size_t n_ports, n_env;
+} PodContainer;
+
+/* Of an init container: whether it goes on running (restartPolicy Always). */
+static inline bool pod_container_is_sidecar(const PodContainer *container) {
+    return str_eq(container->restart_policy, STR("Always"));
+}
 
 /* Each container looks for its status among all of them: 512 times 512 names at most. */
 #define POD_CONTAINERS_MAX 256u
@@ -55,8 +76,8 @@ typedef struct PodStatusRequests {
     size_t n_containers, n_init_containers;
     bool is_cut;        /* one of these had more */
     bool has_amounts;   /* one of these has amounts: set by pod_requests_sum() */
-    bool is_infeasible; /* the resize can never be: what the spec wants is moot. Set by who reads
-                         * the status: by its conditions */
+    bool is_infeasible; /* the resize cannot be done: the spec does not count. The reader of the
+                         * status sets it, by its conditions */
     StatusAmounts pod;
 } PodStatusRequests;
 
@@ -76,8 +97,8 @@ typedef struct PodRequests {
         {JSON_NAME("overhead"), JSON_FIELD_CUSTOM, offsetof(type, member.overhead),                \
             amount_list_decode},                                                                   \
     {                                                                                              \
-        JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member),                         \
-            pod_spec_resources_decode                                                              \
+        JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member.requests),                \
+            resource_requirements_decode                                                           \
     }
 #define POD_STATUS_REQUESTS(type, member)                                                          \
     JSON_LIST_CUT("initContainerStatuses", type, member.init_containers, member.n_init_containers, \
@@ -90,7 +111,7 @@ typedef struct PodRequests {
         JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member.pod),                     \
             status_resources_decode                                                                \
     }
-JsonRead pod_spec_resources_decode, container_status_decode, status_resources_decode;
+JsonRead pod_container_decode, container_status_decode, status_resources_decode;
 
 /* Reads the value of @key, a field of a pod's spec (of its status) that json_key() has just
  * given, if it is one of those that count. False, and nothing consumed, if it is not. A field

@@ -2,7 +2,6 @@
 
 #include "model/pod.h"
 
-#include "base/vec.h"
 #include "model/time.h"
 
 /* The results of pod_decode(), in the arena. */
@@ -16,8 +15,6 @@ typedef struct Decoding {
 
 #define POD(member) offsetof(Decoding, pod.member)
 #define DETAIL(member) offsetof(Decoding, details.member)
-
-/* --- the spec ----------------------------------------------------------------------------- */
 
 static void decode_node_affinity(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
@@ -84,8 +81,6 @@ static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
     decoding->is_cut |= decoding->details.required_terms.is_too_large;
 }
 
-/* --- the metadata ------------------------------------------------------------------------- */
-
 static void decode_owner(JsonReader *reader, Arena *arena, PodOwner *ret) {
     static const JsonField fields[] = {
         {JSON_NAME("apiVersion"), JSON_FIELD_TEXT, offsetof(PodOwner, api_version)},
@@ -116,12 +111,8 @@ static void decode_owners(JsonReader *reader, Arena *arena, void *target) {
             pod->owner_name = owner.name;
             pod->owner_uid = owner.uid;
         }
-        if (owners.n == POD_OWNERS_MAX)
-            continue;
-        if (VEC_PUSH(&owners, arena))
-            owners.items[owners.n - 1] = owner;
-        else
-            json_fail(reader, JSON_E_MEMORY, "too many owners");
+        if (owners.n < POD_OWNERS_MAX)
+            JSON_ADD(reader, arena, &owners, "too many owners", owner);
     }
     decoding->details.owners = owners.items;
     decoding->details.n_owners = owners.n;
@@ -145,8 +136,6 @@ static void decode_metadata(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_KEYS(reader, arena, fields, decoding);
     decoding->pod.is_terminating = !str_is_empty(decoding->deletion);
 }
-
-/* --- the status --------------------------------------------------------------------------- */
 
 typedef struct PodCondition {
     Str type, status, reason;
@@ -205,8 +194,6 @@ static void decode_status(JsonReader *reader, Arena *arena, void *target) {
     decoding->pod.is_terminal =
         str_is(decoding->phase, "Succeeded") || str_is(decoding->phase, "Failed");
 }
-
-/* --- the pod ------------------------------------------------------------------------------ */
 
 /* Kubernetes names the claim of an ephemeral volume so; a pod without a name has yet to get one. */
 static void name_ephemeral_claims(
@@ -278,8 +265,8 @@ void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *
             "affinity terms");
 }
 
-void pod_decode(JsonReader *reader, Arena *arena, Pod *ret) {
-    pod_decode_resized(reader, arena, RESIZE_BY_POD, ret);
+void pod_decode(JsonReader *reader, Arena *arena, void *target) {
+    pod_decode_resized(reader, arena, RESIZE_BY_POD, target);
 }
 
 bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels) {

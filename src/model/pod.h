@@ -14,7 +14,6 @@
 #include "model/related.h"
 #include "model/resources.h"
 #include "model/taint.h"
-#include "json/read.h"
 
 typedef struct Pod {
     Str name, namespace, uid;
@@ -57,7 +56,7 @@ static inline int64_t pod_placement_time(const Pod *pod) {
  * it may go anywhere. */
 bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels);
 
-/* Reads a Pod object, with details. Errors are the reader's.
+/* Reads a Pod object into a Pod, with details. Errors are the reader's.
  *
  * requests is what kube-scheduler counts: containers, init containers, pod-level amounts and
  * overhead; and while the pod is resized in place, also what it still has or was allocated by its
@@ -67,7 +66,7 @@ bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels);
  * TOLERATIONS_MAX or a larger node affinity than TERMS_MAX allows: of a pod that has a node what is
  * over is left out, since a pod that counts for less is better than one that is lost. Of one that
  * has none, and is to be placed by its spec, that is JSON_E_RANGE. */
-void pod_decode(JsonReader *reader, Arena *arena, Pod *ret);
+JsonRead pod_decode;
 
 /* The same by the rule of a version; pod_decode() takes that of the newest. */
 void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *ret);

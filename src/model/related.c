@@ -1,9 +1,133 @@
-/* Decodes the objects that a recorded pod carries with it. */
+/* Decodes the objects that a pod refers to. */
 
 #include "model/related.h"
 
+#include "base/quantity.h"
 #include "model/pod-details.h"
-#include "json/fields.h"
+
+void namespace_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(Namespace, name)},
+        {"metadata.labels", JSON_FIELD_CUSTOM, offsetof(Namespace, labels), labels_decode},
+        {"metadata.annotations", JSON_FIELD_CUSTOM, offsetof(Namespace, annotations),
+            annotations_decode},
+    };
+
+    *(Namespace *)target = (Namespace){0};
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
+#define ZONE_LABEL "topology.kubernetes.io/zone"
+#define OLD_ZONE_LABEL "failure-domain.beta.kubernetes.io/zone"
+
+typedef VEC(Str) TextVec;
+
+static void add_zone(TextVec *zones, Arena *arena, Str zone) {
+    if (zones->n < CLAIM_ZONES_MAX && !str_is_empty(zone) &&
+        !str_is_one_of(zone, zones->items, zones->n))
+        (void)VEC_ADD(zones, arena, zone);
+}
+
+static void add_zones_of_label(TextVec *zones, Arena *arena, Str label) {
+    while (label.len > 0) {
+        size_t at = 0;
+
+        while (at + 1 < label.len && !(label.ptr[at] == '_' && label.ptr[at + 1] == '_'))
+            at++;
+        at = at + 1 < label.len ? at : label.len;
+        add_zone(zones, arena, str_take(label, at));
+        label = str_skip(label, at + 2);
+    }
+}
+
+/* Drivers have keys of their own: topology.ebs.csi.aws.com/zone, topology.gke.io/zone. */
+static void add_zones_of_terms(TextVec *zones, Arena *arena, const NodeTerms *terms) {
+    for (size_t i = 0; i < terms->n; i++)
+        for (size_t k = 0; k < terms->items[i].labels.n; k++) {
+            const Requirement *of = &terms->items[i].labels.items[k];
+            bool is_zone = of->op == SELECTOR_IN && str_has_suffix(of->key, STR("/zone"));
+
+            for (size_t v = 0; is_zone && v < of->n_values; v++)
+                add_zone(zones, arena, of->values[v]);
+        }
+}
+
+static void read_is_limited(JsonReader *reader, Arena *arena, void *target) {
+    *(bool *)target |= json_peek(reader) != JSON_NULL;
+    json_skip(reader, NULL);
+}
+
+#define LIMITED(field)                                                                             \
+    { "spec." field, JSON_FIELD_CUSTOM, offsetof(PersistentVolume, is_limited), read_is_limited }
+
+void persistent_volume_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(PersistentVolume, name)},
+        {"metadata.labels." ZONE_LABEL, JSON_FIELD_TEXT, offsetof(PersistentVolume, zone_label)},
+        {"metadata.labels." OLD_ZONE_LABEL, JSON_FIELD_TEXT,
+            offsetof(PersistentVolume, zone_label)},
+        {"spec.nodeAffinity.required", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, terms),
+            terms_decode_required},
+        LIMITED("csi"),
+        LIMITED("awsElasticBlockStore"),
+        LIMITED("gcePersistentDisk"),
+        LIMITED("azureDisk"),
+        LIMITED("cinder"),
+        LIMITED("vsphereVolume"),
+    };
+    PersistentVolume *ret = target;
+    TextVec zones = {0};
+
+    *ret = (PersistentVolume){0};
+    JSON_READ_FIELDS(reader, arena, fields, ret);
+    if (json_error(reader))
+        return;
+    add_zones_of_terms(&zones, arena, &ret->terms);
+    add_zones_of_label(&zones, arena, ret->zone_label);
+    if (arena_has_failed(arena))
+        json_fail(reader, JSON_E_MEMORY, "a volume");
+    ret->zones = zones.items;
+    ret->n_zones = zones.n;
+}
+
+/* The amount of "storage"; one that cannot be read is left out. */
+static void read_storage(JsonReader *reader, Arena *arena, void *target) {
+    Quantity quantity;
+    Str key, text = STR_NULL;
+
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        bool is_text = json_peek(reader) == JSON_STRING;
+
+        if (!json_key_is(reader, key, STR("storage")))
+            json_skip(reader, NULL);
+        else if (is_text)
+            json_string(reader, arena, &text);
+        else
+            json_skip(reader, &text);
+    }
+    if (!json_error(reader) && quantity_parse(text, &quantity))
+        *(int64_t *)target = quantity_value(quantity);
+}
+
+void volume_claim_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(VolumeClaim, name)},
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(VolumeClaim, namespace)},
+        {"spec.storageClassName", JSON_FIELD_TEXT, offsetof(VolumeClaim, storage_class)},
+        {"spec.volumeName", JSON_FIELD_TEXT, offsetof(VolumeClaim, volume_name)},
+        JSON_LIST("spec.accessModes", VolumeClaim, access_modes, n_access_modes,
+            CLAIM_ACCESS_MODES_MAX, json_read_text),
+        {"spec.resources.requests", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, requested),
+            read_storage},
+        {"status.phase", JSON_FIELD_TEXT, offsetof(VolumeClaim, phase)},
+        {"status.capacity", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, capacity), read_storage},
+        {"volume", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, volume), persistent_volume_decode},
+    };
+
+    *(VolumeClaim *)target = (VolumeClaim){0};
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
 
 static void read_namespace(JsonReader *reader, Arena *arena, void *target) {
     Namespace *namespace = ARENA_NEW(arena, Namespace);

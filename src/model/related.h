@@ -2,15 +2,48 @@
 
 /*
  * Related: the objects that the pod to be placed refers to: its namespace, its
- * PersistentVolumeClaims and the volumes that these are bound to.
+ * PersistentVolumeClaims and the volumes that these are bound to; the fields that policies read.
  *
  * berth looks them up when a policy reads them (cluster/related-objects.h). A recorded pod carries
- * them in its text, under RELATED_KEY.
+ * them in its text, under RELATED_KEY. Strings are slices of the input where they can be, else in
+ * the arena.
  */
 
-#include "model/namespace.h"
-#include "model/volume-claim.h"
-#include "json/read.h"
+#include "model/node-affinity.h"
+
+typedef struct Namespace {
+    Str name;
+    Labels labels;
+    Labels annotations;
+} Namespace;
+
+/* Beyond that the rest of a claim is left out. */
+#define CLAIM_ACCESS_MODES_MAX 16u
+#define CLAIM_ZONES_MAX 64u
+
+/* A PersistentVolume. */
+typedef struct PersistentVolume {
+    Str name;
+    Str zone_label;   /* topology.kubernetes.io/zone, or the older label; several joined by __ */
+    NodeTerms terms;  /* nodeAffinity.required: the nodes that can reach it */
+    bool is_limited;  /* of a CSI driver or a cloud: a node has a limit for such volumes */
+    const Str *zones; /* of zone_label, and of In conditions in terms on keys that end in /zone */
+    size_t n_zones;
+} PersistentVolume;
+
+typedef struct VolumeClaim {
+    Str name, namespace;
+    Str storage_class, volume_name;
+    Str phase;                   /* Pending, Bound or Lost; empty: the claim is not known */
+    int64_t requested, capacity; /* bytes; 0: not given */
+    const Str *access_modes;
+    size_t n_access_modes;
+    PersistentVolume volume; /* empty: it is not bound, or the volume is not known */
+} VolumeClaim;
+
+/* Read objects of the API into a Namespace, a VolumeClaim and a PersistentVolume. A recorded claim
+ * has its volume in a field "volume". Errors are the reader's. */
+JsonRead namespace_decode, volume_claim_decode, persistent_volume_decode;
 
 #define RELATED_KEY "berth.dev/related"
 

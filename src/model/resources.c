@@ -5,9 +5,9 @@
 #include "model/amounts.h"
 
 void resources_decode(JsonReader *reader, Arena *arena, void *target) {
-    Amounts amounts;
+    SCRATCH Amounts amounts;
 
-    (void)amounts_decode(reader, arena, &amounts);
+    amounts_decode(reader, arena, &amounts);
     if (!json_error(reader) && amounts_round(&amounts, arena, target) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
 }

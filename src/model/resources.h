@@ -44,7 +44,7 @@ int64_t resource_amount_of(Str name, Quantity quantity);
 /* The same of a text. False, and @ret untouched, when @text is no quantity. */
 bool resource_amount_parse(Str name, Str text, int64_t *ret);
 
-/* "250m", "1.5" cores, "1.5Gi": for people. Appends nothing else. */
+/* "250m", "1.5" cores, "1.5Gi": for users. Appends nothing else. */
 void resource_amount_print(Str name, int64_t amount, Buf *out);
 
 /* The same in a form that reads back as the same amount: "250m", "1610612736". */

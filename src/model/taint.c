@@ -2,8 +2,6 @@
 
 #include "model/taint.h"
 
-#include "base/vec.h"
-
 static const Str effect_words[] = {
     [TAINT_ANY] = STR(""),
     [TAINT_NO_SCHEDULE] = STR("NoSchedule"),
@@ -99,10 +97,8 @@ void taints_decode(JsonReader *reader, Arena *arena, void *target) {
         if (taints.n == TAINTS_MAX) {
             if (taint_repels(&taint))
                 taints.items[TAINTS_MAX - 1] = for_more;
-        } else if (VEC_PUSH(&taints, arena)) {
-            taints.items[taints.n - 1] = taint;
         } else {
-            json_fail(reader, JSON_E_MEMORY, "too many taints");
+            JSON_ADD(reader, arena, &taints, "too many taints", taint);
         }
     }
     *(Taints *)target = (Taints){.items = taints.items, .n = taints.n};
@@ -113,17 +109,6 @@ bool taints_equal(const Taints *a, const Taints *b) {
         return false;
     for (size_t i = 0; i < a->n; i++)
         if (a->items[i].effect != b->items[i].effect || !str_eq(a->items[i].key, b->items[i].key) ||
-            !str_eq(a->items[i].value, b->items[i].value))
-            return false;
-    return true;
-}
-
-bool tolerations_equal(const Tolerations *a, const Tolerations *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->items[i].exists != b->items[i].exists || a->items[i].effect != b->items[i].effect ||
-            !str_eq(a->items[i].key, b->items[i].key) ||
             !str_eq(a->items[i].value, b->items[i].value))
             return false;
     return true;

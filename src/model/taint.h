@@ -47,7 +47,6 @@ JsonRead taints_decode, toleration_decode;
 
 /* The same in the same order. */
 bool taints_equal(const Taints *a, const Taints *b);
-bool tolerations_equal(const Tolerations *a, const Tolerations *b);
 
 /* The word of the API; "" for TAINT_ANY, "Unknown" for a word that we do not know. */
 Str taint_effect_word(TaintEffect effect);

@@ -1,4 +1,4 @@
-#include "model/namespace.h"
+#include "model/related.h"
 
 #include "model/test-decode.h"
 

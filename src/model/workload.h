@@ -5,13 +5,12 @@
  *
  * Its controlling owner, but for three:
  *
- *     ReplicaSet   of a Deployment: the Deployment, so that a new version is the same workload as
- *                  the one before. (The ReplicaSet's name is then the Deployment's, a '-' and the
- *                  pod's label pod-template-hash.)
- *     Job          of a CronJob: the CronJob, for the same reason. (The Job's name is then the
- *                  CronJob's, a '-' and the minutes since 1970: eight digits or more. A Job with
- * such a name of its own is taken for one.) Node         owns the images of its static pods, which
- * have nothing else in common: none.
+ * - a ReplicaSet of a Deployment: the Deployment, so that a new version is the same workload as the
+ *   one before. (The ReplicaSet's name is then the Deployment's, a '-' and the pod's label
+ *   pod-template-hash.)
+ * - a Job of a CronJob: the CronJob, for the same reason. (The Job's name is then the CronJob's, a
+ *   '-' and the minutes since 1970: eight digits or more. A Job with such a name is taken for one.)
+ * - a Node, which owns its static pods: none, because they have nothing else in common.
  */
 
 #include "model/pod.h"

@@ -1,7 +1,5 @@
-/*
- * Only a gauge that had values can lose them: whether it had any at the last look is kept, by
- * number. When another program is in force, gauges that are equal (gauge_equal()) keep it.
- */
+/* Reports gauges whose values have expired. Only a gauge that had values can lose them: the last
+ * state is kept by number. Gauges of a new program keep the state of equal ones (gauge_equal()). */
 
 #include "monitor/expiry.h"
 
@@ -64,7 +62,7 @@ static bool follow(Expiry *expiry, Program *program) {
     return true;
 }
 
-/* Why does no node have a value? The last answer has some, of nodes that are there: too old. */
+/* Whether values have expired: the last answer has some for known nodes, and none counts. */
 static bool has_aged(const View *view, size_t gauge) {
     const Measurements *measurements = view->measurements;
     const Measurement *measurement =

@@ -22,7 +22,7 @@ DEFINE_CLEANUP(Expiry *, expiry_free)
 
 /* The change of one gauge since the last call. */
 typedef enum ExpiryChange {
-    EXPIRY_GONE, /* the last value has grown too old; an annotation may also be no more */
+    EXPIRY_GONE, /* the last value has expired, or its annotation was removed */
     EXPIRY_BACK,
 } ExpiryChange;
 

@@ -85,15 +85,12 @@ static bool check_lease(const HealthState *state, char *note) {
     return true;
 }
 
-static const char *trouble_of(const PollStatus *poll) {
-    return poll->error[0] ? poll->error : poll_state_name(poll->state);
-}
-
 /* Never a reason to be unready: rules define what counts when a metric is absent. But it must be
  * visible. */
 static bool check_sources(const HealthState *state, char *note) {
     const MeasuringStatus *measuring = state->measuring;
     size_t n = 0, n_answered = 0, failing = SIZE_MAX;
+    const char *trouble = "";
 
     for (size_t i = 0; i < state->program->n_gauges && i < MEASURING_SHOWN_MAX; i++) {
         bool is_answered = i < measuring->n && measuring->items[i].state == POLL_OK;
@@ -107,11 +104,14 @@ static bool check_sources(const HealthState *state, char *note) {
     }
     if (note[0] || n == 0)
         return true;
+    if (failing < measuring->n)
+        trouble = measuring->items[failing].error[0]
+                      ? measuring->items[failing].error
+                      : poll_state_name(measuring->items[failing].state);
     (void)snprintf(note, HEALTH_NOTE_MAX, "%zu of %zu metrics answered%s%.*s%s%s", n_answered, n,
         failing != SIZE_MAX ? "; " : "",
         STR_FMT(failing != SIZE_MAX ? state->program->gauges[failing].name : STR_NULL),
-        failing < measuring->n ? ": " : "",
-        failing < measuring->n ? trouble_of(&measuring->items[failing]) : "");
+        trouble[0] ? ": " : "", trouble);
     return true;
 }
 
@@ -176,25 +176,15 @@ static bool is_excluded(Str query, const char *name) {
     return false;
 }
 
-static void print_check(
-    Buf *out, const Check *check, bool ok, bool shows_reasons, const char *note) {
-    if (!shows_reasons)
-        note = ok ? "" : "reason withheld";
-    buf_printf(out, "[%c]%s %s%s%s\n", ok ? '+' : '-', check->name, ok ? "ok" : "failed",
-        note[0] ? ": " : "", note);
-}
-
-unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf *out) {
-    static const char *const probe_names[] = {
-        [PROBE_LIVEZ] = "livez", [PROBE_READYZ] = "readyz", [PROBE_HEALTHZ] = "healthz"};
-    bool all_ok = true;
-    bool verbose;
+unsigned health_page(const char *probe, Str query, const HealthState *state, Buf *out) {
+    bool is_livez = str_is(STR("livez"), probe), all_ok = true;
 
     for (size_t i = 0; i < ELEMENTS_OF(checks); i++) {
         char note[HEALTH_NOTE_MAX] = "";
+        const char *shown = note;
         bool ok;
 
-        if ((probe == PROBE_LIVEZ && !checks[i].livez) || !is_used(&checks[i], state))
+        if ((is_livez && !checks[i].livez) || !is_used(&checks[i], state))
             continue;
         if (is_excluded(query, checks[i].name)) {
             buf_printf(out, "[+]%s excluded: ok\n", checks[i].name);
@@ -204,14 +194,16 @@ unsigned health_page(HealthProbe probe, Str query, const HealthState *state, Buf
             note_degraded(state, (ReloadKind)checks[i].config, note);
         ok = !checks[i].check || checks[i].check(state, note);
         all_ok &= ok;
-        print_check(out, &checks[i], ok, state->shows_reasons, note);
+        if (!state->shows_reasons)
+            shown = ok ? "" : "reason withheld";
+        buf_printf(out, "[%c]%s %s%s%s\n", ok ? '+' : '-', checks[i].name, ok ? "ok" : "failed",
+            shown[0] ? ": " : "", shown);
     }
-    verbose = query_has(query, STR("verbose"));
-    if (all_ok && !verbose) {
+    if (all_ok && !query_has(query, STR("verbose"))) {
         buf_reset(out);
         buf_append(out, STR("ok"));
     } else {
-        buf_printf(out, "%s check %s\n", probe_names[probe], all_ok ? "passed" : "failed");
+        buf_printf(out, "%s check %s\n", probe, all_ok ? "passed" : "failed");
     }
     return all_ok ? 200 : 500;
 }

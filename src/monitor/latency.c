@@ -77,8 +77,6 @@ Latency *latency_free(Latency *latency) {
     return NULL;
 }
 
-/* --- buckets ------------------------------------------------------------------------------ */
-
 static size_t bucket_of(uint64_t value, size_t n_buckets) {
     unsigned exponent;
     size_t bucket;
@@ -119,8 +117,6 @@ static uint64_t quantile(const uint64_t *counts, size_t n_buckets, unsigned perc
     }
     return 0;
 }
-
-/* --- counting ----------------------------------------------------------------------------- */
 
 #define ADD(counter, n) ((void)atomic_fetch_add_explicit((counter), (n), memory_order_relaxed))
 #define LOAD(counter) (atomic_load_explicit((counter), memory_order_relaxed))
@@ -164,11 +160,8 @@ static Slot *enter(Latency *latency, int64_t now_nsec) {
 
 void latency_note_request(
     Latency *latency, Verb verb, const int64_t parts_nsec[_LATENCY_PARTS], int64_t now_nsec) {
-    VerbCounts *counts;
+    VerbCounts *counts = &enter(latency, now_nsec)->verbs[verb];
 
-    if (!latency)
-        return;
-    counts = &enter(latency, now_nsec)->verbs[verb];
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
         uint64_t nsec = parts_nsec[part] > 0 ? (uint64_t)parts_nsec[part] : 0;
         size_t bucket = bucket_of(nsec >> TICK_SHIFT, TIME_BUCKETS);
@@ -181,13 +174,9 @@ void latency_note_request(
 
 void latency_note_decision(
     Latency *latency, Verb verb, const DecisionSummary *summary, int64_t now_nsec) {
-    VerbCounts *counts;
-    Slot *slot;
+    Slot *slot = enter(latency, now_nsec);
+    VerbCounts *counts = &slot->verbs[verb];
 
-    if (!latency)
-        return;
-    slot = enter(latency, now_nsec);
-    counts = &slot->verbs[verb];
     ADD(&counts->counts[COUNT_NODES + bucket_of(summary->n_in, NODE_BUCKETS)], 1);
     raise_to(&counts->extent.most_nodes, summary->n_in);
     if (summary->n_unjudged > 0)
@@ -199,19 +188,15 @@ void latency_note_decision(
 }
 
 void latency_note_error(Latency *latency, Verb verb, int64_t now_nsec) {
-    if (latency)
-        ADD(&enter(latency, now_nsec)->verbs[verb].counts[COUNT_ERRORS], 1);
+    ADD(&enter(latency, now_nsec)->verbs[verb].counts[COUNT_ERRORS], 1);
 }
 
 void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec) {
     uint64_t round = (uint64_t)(now_nsec / SLOT_NSEC);
     uint64_t sample = round << 32 | (n_pending < UINT32_MAX ? n_pending : UINT32_MAX);
 
-    if (latency)
-        raise_to(&latency->pending[round % LATENCY_SLOTS], sample); /* a later round is higher */
+    raise_to(&latency->pending[round % LATENCY_SLOTS], sample); /* a later round is higher */
 }
-
-/* --- reading ------------------------------------------------------------------------------ */
 
 typedef struct VerbSum {
     uint64_t counts[_COUNTS];
@@ -298,9 +283,9 @@ void latency_read(
     for (size_t verb = 0; verb < _VERB_MAX; verb++) {
         VerbSum sum = {0};
 
-        if (latency && window_sec == 0)
+        if (window_sec == 0)
             add_all(latency, (Verb)verb, &sum);
-        for (int64_t round = first; latency && window_sec > 0 && round <= last; round++) {
+        for (int64_t round = first; window_sec > 0 && round <= last; round++) {
             const Slot *slot = slot_of(latency, round);
 
             if (slot)
@@ -326,8 +311,7 @@ static void read_slot(const Slot *slot, LatencySlot *ret) {
 
 /* The sample of @round; -1: there is none. */
 static int64_t pending_of(const Latency *latency, int64_t round) {
-    uint64_t sample =
-        latency && round > 0 ? LOAD(&latency->pending[(uint64_t)round % LATENCY_SLOTS]) : 0;
+    uint64_t sample = round > 0 ? LOAD(&latency->pending[(uint64_t)round % LATENCY_SLOTS]) : 0;
 
     return (int64_t)(sample >> 32) == round && round > 0 ? (int64_t)(sample & UINT32_MAX) : -1;
 }
@@ -337,7 +321,7 @@ void latency_slots(Latency *latency, int64_t now_nsec, LatencySlot ret[LATENCY_S
 
     for (size_t i = 0; i < LATENCY_SLOTS; i++) {
         int64_t ago = (int64_t)(LATENCY_SLOTS - 1 - i);
-        const Slot *slot = latency ? slot_of(latency, last - ago) : NULL;
+        const Slot *slot = slot_of(latency, last - ago);
         int64_t since_end_nsec = now_nsec - (last - ago + 1) * SLOT_NSEC;
 
         ret[i] = (LatencySlot){

@@ -11,8 +11,6 @@
  *
  * Threads: any, without a lock. Reading while others count may miss some of the last ones. Nothing
  * is lost; what is counted at the moment when a slot begins may count for the slot after.
- *
- * All functions take a @latency that is NULL: nothing is counted, and nothing was.
  */
 
 #include "extender/verbs.h"

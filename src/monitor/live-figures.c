@@ -75,14 +75,6 @@ static void print_events(const WatcherStatus *watcher, Buf *out) {
     }
 }
 
-static void print_lease(const LeaseStatus *lease, Buf *out) {
-    exposition_gauge(
-        out, "berth_lease_held", "1: this berth holds the lease, and binds.", lease->is_held);
-    exposition_count(out, "berth_lease_taken_total", "Times the lease was taken.", lease->n_taken);
-    exposition_count(out, "berth_lease_lost_total",
-        "Times the lease could not be renewed, or was taken over.", lease->n_lost);
-}
-
 static void print_announced(const LiveStatus *live, Buf *out) {
     const WriteFigures *events = &live->watcher.writes[WATCHER_EVENTS];
 
@@ -129,9 +121,13 @@ static void print_nominations(const LiveStatus *live, Buf *out) {
         "berth_nominations_total{outcome=\"rejected\"} %" PRIu64 "\n",
         figures->pods.n_used, figures->pods.n_unused, figures->pods.n_expired,
         live->nominations.n_refused);
-    exposition_count(out, "berth_nomination_replies_total",
-        "Filter requests that came before the nomination: the planned node was returned alone.",
-        figures->pods.n_returned);
+    exposition_count(out, "berth_nomination_waits_total",
+        "Filter requests whose reply waited for nominations that were under way.",
+        figures->pods.n_waits);
+    exposition_head(out, "berth_nomination_wait_seconds_total", "counter",
+        "Time that replies to filter requests waited for nominations.");
+    buf_printf(out, "berth_nomination_wait_seconds_total %.6f\n",
+        (double)figures->pods.wait_nsec / NSEC_PER_SEC);
     exposition_gauge(out, "berth_nominations_outstanding", "Nominated pods that are not bound yet.",
         (double)figures->pods.n_outstanding);
     exposition_count(out, "berth_nomination_patches_total",
@@ -178,8 +174,14 @@ void live_figures_print(const LiveStatus *live, int64_t now_nsec, Buf *out) {
     exposition_count(out, "berth_bind_filters_dropped_total",
         "Filters dropped before the end of the bind window, because of the memory limit.",
         live->passed.n_dropped);
-    if (live->watcher.has_lease)
-        print_lease(&live->watcher.lease, out);
+    if (watcher->has_lease) {
+        exposition_gauge(out, "berth_lease_held", "1: this berth holds the lease, and binds.",
+            watcher->lease.is_held);
+        exposition_count(
+            out, "berth_lease_taken_total", "Times the lease was taken.", watcher->lease.n_taken);
+        exposition_count(out, "berth_lease_lost_total",
+            "Times the lease could not be renewed, or was taken over.", watcher->lease.n_lost);
+    }
     if (live->writes_events)
         print_announced(live, out);
     if (live->publishes)

@@ -71,20 +71,15 @@ static uint64_t load(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static size_t code_index(unsigned status) {
-    for (size_t i = 0; i < N_CODES; i++)
-        if (codes[i] == status)
-            return i;
-    return N_CODES - 1;
-}
-
 void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome *outcome) {
     RequestFigures *figures = &metrics->requests[kind];
-    size_t bucket = 0;
+    size_t bucket = 0, code = 0;
 
     while (bucket < N_BUCKETS && outcome->duration_nsec > bucket_usec[bucket] * 1000)
         bucket++;
-    count(&figures->requests[code_index(outcome->status)], 1);
+    while (code < N_CODES - 1 && codes[code] != outcome->status)
+        code++;
+    count(&figures->requests[code], 1);
     count(&figures->buckets[bucket], 1);
     count(&figures->nsec, (uint64_t)outcome->duration_nsec);
     count(&figures->bytes_in, outcome->bytes_in);

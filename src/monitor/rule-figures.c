@@ -62,8 +62,6 @@ RuleFigures *rule_figures_free(RuleFigures *figures) {
     return NULL;
 }
 
-/* --- counting ---------------------------------------------------------------- */
-
 #define KEY_MAX 160u
 
 /* "policy/rule", cut where it is too long; every decision needs some, so it is not printed. */
@@ -143,13 +141,6 @@ static void note_scores(RuleFigures *figures, const Program *program, const Judg
     }
 }
 
-static void note_matches(
-    RuleFigures *figures, const Program *program, const CelError *const *errors) {
-    for (size_t i = 0; errors && i < program->n_policies; i++)
-        if (errors[i])
-            find(figures, &program->policies[i], MATCH)->rule_figure.n_failed++;
-}
-
 /* False: out of memory. */
 static bool set_program(RuleFigures *figures, Program *program) {
     uint32_t *numbers = calloc(program->n_policies + 1, sizeof(*numbers));
@@ -209,7 +200,9 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
     (void)pthread_mutex_lock(&figures->lock);
     note_filters(figures, program, decision);
     note_scores(figures, program, notes);
-    note_matches(figures, program, notes->match_errors);
+    for (size_t i = 0; notes->match_errors && i < program->n_policies; i++)
+        if (notes->match_errors[i])
+            find(figures, &program->policies[i], MATCH)->rule_figure.n_failed++;
     note_policies(figures, program, decision);
     (void)pthread_mutex_unlock(&figures->lock);
 }
@@ -230,8 +223,6 @@ PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy) {
 RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
     return get(figures, policy, rule).rule_figure;
 }
-
-/* --- printing ------------------------------------------------------------------ */
 
 /* Every rule of the program in force has its series from the start. */
 static void add_rules(RuleFigures *figures, const Program *program) {

@@ -24,7 +24,6 @@ typedef struct RuleFigures RuleFigures;
 
 RuleFigures *rule_figures_new(void); /* NULL when out of memory */
 RuleFigures *rule_figures_free(RuleFigures *figures);
-DEFINE_CLEANUP(RuleFigures *, rule_figures_free)
 
 void rule_figures_note(RuleFigures *figures, Program *program, const Decision *decision);
 

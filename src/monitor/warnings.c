@@ -46,8 +46,6 @@ Warnings *warnings_free(Warnings *warnings) {
     return NULL;
 }
 
-/* --- time that was up -------------------------------------------------------------- */
-
 /* How many requests to log now; 0: it is too soon. */
 static uint64_t count_late(Warnings *warnings, int64_t now_nsec) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&warnings->lock);
@@ -70,8 +68,6 @@ static void note_late(Warnings *warnings, Verb verb, const Decision *decision, i
             LOG_STR("pod", decision->pod_name), LOG_INT("nodes_in", decision->summary.n_in),
             LOG_INT("nodes_late", decision->summary.n_unjudged), LOG_INT("requests", n));
 }
-
-/* --- rules that fail ------------------------------------------------------------------ */
 
 /* False when out of memory: then nothing is logged. */
 static bool set_program(Warnings *warnings, Program *program) {
@@ -174,7 +170,10 @@ static void log_failures(const Failures *failures, const View *view, const Decis
     JudgeInput input;
 
     if (decision->args && time) {
-        input = filter_args_judge_input(view, time, decision->args, arena);
+        const FilterArgs *args = decision->args;
+
+        input =
+            view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
         if (judge_open(&input, &judge) < 0)
             judge = NULL;
     }

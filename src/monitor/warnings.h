@@ -19,7 +19,6 @@ typedef struct Warnings Warnings;
 
 Warnings *warnings_new(void); /* NULL when out of memory */
 Warnings *warnings_free(Warnings *warnings);
-DEFINE_CLEANUP(Warnings *, warnings_free)
 
 /* A verb has been answered from @view. The text of an error is found by judging again, in the rest
  * of @time (NULL: not at all) and in @arena. @now_nsec: monotonic. */

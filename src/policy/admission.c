@@ -12,12 +12,9 @@
 
 #define BODY_MAX ((size_t)1024 * 1024)
 
-/* --- the pods that it selects ----------------------------------------------------------------- */
-
 static void write_requirement(JsonWriter *json, const Requirement *requirement) {
-    json_write_object(json);
-    json_write_member(json, STR("key"), requirement->key);
-    json_write_member(json, STR("operator"), selector_op_words[requirement->op]);
+    json_write(json, "{key: %.*s, operator: %.*s", STR_FMT(requirement->key),
+        STR_FMT(selector_op_words[requirement->op]));
     if (requirement->n_values > 0)
         json_member_texts(json, "values", requirement->values, requirement->n_values);
     json_write_end_object(json);
@@ -61,13 +58,11 @@ static void write_namespaces(const Match *match, const SlotRule *slots, Buf *out
     if (match->namespaces.n + slots->namespaces.n + match->namespace_selector.n == 0)
         return;
     buf_append(out, STR("    namespaceSelector: "));
-    json_write_object(&json);
-    json_member_array(&json, "matchExpressions");
+    json_write(&json, "{matchExpressions: [");
     write_names(&json, &match->namespaces);
     write_names(&json, &slots->namespaces);
     write_requirements(&json, &match->namespace_selector, &(Selector){0});
-    json_write_end_array(&json);
-    json_write_end_object(&json);
+    json_write(&json, "]}");
     buf_append(out, STR("\n"));
 }
 
@@ -77,16 +72,12 @@ static void write_labels(const Match *match, const SlotRule *slots, Buf *out) {
     if (match->pod_selector.n + slots->selector.n == 0)
         return;
     buf_append(out, STR("    objectSelector: "));
-    json_write_object(&json);
-    json_member_array(&json, "matchExpressions");
+    json_write(&json, "{matchExpressions: [");
     write_requirements(&json, &match->pod_selector, &(Selector){0});
     write_requirements(&json, &slots->selector, &match->pod_selector);
-    json_write_end_array(&json);
-    json_write_end_object(&json);
+    json_write(&json, "]}");
     buf_append(out, STR("\n"));
 }
-
-/* --- the policies ----------------------------------------------------------------------------- */
 
 typedef struct AdmissionText {
     const char *name;  /* of objects: berth-NAME.POLICY */
@@ -234,8 +225,6 @@ static void write_opt_in_body(Str scheduler, Buf *out) {
         "'%.*s'}]\"\n",
         STR_FMT(scheduler));
 }
-
-/* --- the objects ------------------------------------------------------------------------------ */
 
 typedef struct FormatText {
     const char *api, *kind;

@@ -10,21 +10,17 @@
 
 #define EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers up to it are their own doubles */
 
-static void append_escaped(Buf *out, char c) {
-    switch (c) {
-    case '\'':
-    case '\\':
-        buf_append_char(out, '\\');
-        buf_append_char(out, c);
-        return;
-    case '\n':
-        buf_append(out, STR("\\n"));
-        return;
-    case '\t':
-        buf_append(out, STR("\\t"));
-        return;
-    default:
-        if ((unsigned char)c < 0x20 || c == 0x7f)
+static void append_escaped(Buf *out, Str text) {
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+
+        if (c == '\'' || c == '\\')
+            buf_printf(out, "\\%c", c);
+        else if (c == '\n')
+            buf_append(out, STR("\\n"));
+        else if (c == '\t')
+            buf_append(out, STR("\\t"));
+        else if ((unsigned char)c < 0x20 || c == 0x7f)
             buf_printf(out, "\\u%04x", (unsigned)(unsigned char)c);
         else
             buf_append_char(out, c);
@@ -33,8 +29,7 @@ static void append_escaped(Buf *out, char c) {
 
 static void append_string(Buf *out, Str text) {
     buf_append_char(out, '\'');
-    for (size_t i = 0; i < text.len; i++)
-        append_escaped(out, text.ptr[i]);
+    append_escaped(out, text);
     buf_append_char(out, '\'');
 }
 
@@ -74,8 +69,7 @@ static void append_argument(Buf *out, const TextArg *arg) {
         append_string(out, arg->text);
         return;
     case TEXT_ARG_ESCAPED:
-        for (size_t i = 0; i < arg->text.len; i++)
-            append_escaped(out, arg->text.ptr[i]);
+        append_escaped(out, arg->text);
         return;
     case TEXT_ARG_LABEL:
         cel_text(out, "[?$1].orValue('')", TEXT_QUOTED(arg->text));
@@ -123,14 +117,9 @@ void cel_text_part(Buf *out, const char *template, const Buf *part) {
         cel_text(out, template, TEXT_BUF(part));
 }
 
-/* --- selectors --------------------------------------------------------------- */
-
 /* An empty value is not the same as an absent label. */
 static bool has_empty(const Requirement *requirement) {
-    for (size_t i = 0; i < requirement->n_values; i++)
-        if (str_is_empty(requirement->values[i]))
-            return true;
-    return false;
+    return str_is_one_of(STR(""), requirement->values, requirement->n_values);
 }
 
 static void append_membership(Buf *out, const Requirement *requirement, const char *labels) {
@@ -200,30 +189,41 @@ void cel_text_selector(Buf *out, const Selector *selector, const char *labels) {
         buf_append(out, STR("true"));
 }
 
-/* --- several conditions -------------------------------------------------------- */
-
-void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n, size_t size) {
+void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n) {
     const char *at = items;
 
     for (size_t i = 0; i < n; i++) {
         buf_append(out, i > 0 ? STR(", ") : STR("["));
-        part->condition(out, at + i * size);
+        part->condition(out, at + i * part->size);
         buf_append(out, STR(" ? '' : "));
-        part->message(out, at + i * size);
+        part->message(out, at + i * part->size);
     }
     buf_append(out, STR("].filter(m, m != '').join('; ')"));
 }
 
-void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n, size_t size) {
+void cel_text_entries(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
+    const TextPart *part, RuleText *ret) {
+    char *items;
+
+    if (!reader_mapping(reader, value, kind->field.ptr))
+        return;
+    if (value->n == 0)
+        reader_error(reader, value, "%s must name at least one %s", kind->field.ptr, part->entry);
+    items = arena_zalloc(reader->arena, value->n, part->size);
+    for (size_t i = 0; items && i < value->n; i++)
+        part->read(reader, &value->pairs[i], items + i * part->size);
+    cel_text_all(ret, part, items, items ? value->n : 0);
+}
+
+void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n) {
     const char *at = items;
 
     for (size_t i = 0; i < n; i++) {
-        if (i > 0)
-            buf_append(&ret->expression, STR(" && "));
-        part->condition(&ret->expression, at + i * size);
+        cel_text_separate(&ret->expression, 0, " && ");
+        part->condition(&ret->expression, at + i * part->size);
     }
     if (n == 1) /* messages are for nodes that failed: no need to check the condition again */
         part->message(&ret->message, items);
     else if (n > 1)
-        cel_text_messages(&ret->message, part, items, n, size);
+        cel_text_messages(&ret->message, part, items, n);
 }

@@ -67,12 +67,20 @@ void cel_text_requirement(Buf *out, const Requirement *requirement, const char *
 /* One of several parts of a rule that must all hold: its expression, and the message where it is
  * false. */
 typedef struct TextPart {
+    size_t size; /* of an item */
     void (*condition)(Buf *out, const void *item);
     void (*message)(Buf *out, const void *item);
+    /* For cel_text_entries(): what an entry is called, and how it is read. */
+    const char *entry;
+    void (*read)(YamlReader *reader, const YamlPair *pair, void *item);
 } TextPart;
 
-/* `C && D` of @n items of @size bytes; and their messages, of several those that apply:
+/* `C && D` of @n items; and their messages, of several those that apply:
  *
  *     [C ? '' : M, D ? '' : N].filter(m, m != '').join('; ') */
-void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n, size_t size);
-void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n, size_t size);
+void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n);
+void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n);
+
+/* The same of the entries of the mapping @value, of which there must be one. */
+void cel_text_entries(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
+    const TextPart *part, RuleText *ret);

@@ -5,8 +5,6 @@
 
 #define PATH_MAX_BYTES 256u
 
-/* --- types --------------------------------------------------------------------------- */
-
 /* Recursive: lists of lists, as the tables have them. */
 static void describe_shape(Buf *out, const Shape *shape) {
     static const char *const plain[] = {
@@ -51,8 +49,6 @@ static void describe_shape(Buf *out, const Shape *shape) {
             buf_append(out, str_from_c(plain[shape->kind]));
     }
 }
-
-/* --- fields ------------------------------------------------------------------------------- */
 
 static void describe_fields(Buf *out, Buf *path, const Shape *shape);
 

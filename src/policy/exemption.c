@@ -5,9 +5,8 @@
 #include "base/label.h"
 
 bool exemption_parse(Str text, Exemption *ret) {
-    size_t slash = str_find(text, '/');
-    Str label, key, value;
-    size_t equals;
+    size_t slash = str_find(text, '/'), equals;
+    Str label;
 
     *ret = (Exemption){.text = text, .namespace = str_take(text, slash)};
     if (!label_is_namespace(ret->namespace))
@@ -18,13 +17,9 @@ bool exemption_parse(Str text, Exemption *ret) {
     equals = str_find(label, '=');
     if (equals == SIZE_MAX)
         return false;
-    key = str_take(label, equals);
-    value = str_skip(label, equals + 1);
-    if (!label_is_key(key) || (value.len > 0 && !label_is_name(value)))
-        return false;
-    ret->key = key;
-    ret->value = value;
-    return true;
+    ret->key = str_take(label, equals);
+    ret->value = str_skip(label, equals + 1);
+    return label_is_key(ret->key) && (ret->value.len == 0 || label_is_name(ret->value));
 }
 
 static bool covers(const Exemption *exemption, const Pod *pod) {

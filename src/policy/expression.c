@@ -23,6 +23,7 @@ typedef struct ExpressionCompiler {
     Expression *result;
     DiagList diags; /* as the language has them */
     Arena *scratch;
+    bool uses_refused; /* a variable with errors, which were reported at its own position */
 } ExpressionCompiler;
 
 /* --- places -------------------------------------------------------------------------- */
@@ -171,7 +172,6 @@ void expression_report(
         .hint = finding->hint,
     };
     const CelFix *fix = &finding->fix;
-
     Str fixed = str_skip(str_take(expression->text, fix->to), fix->from);
 
     diag.source = str_line(expression->text, diag.place.line);
@@ -201,25 +201,33 @@ static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
 
         if (number >= scope->variables_type.n_fields || checked->tree->nodes[i].n_children != 1)
             continue;
-        if (from->ref == CEL_REF_VARIABLE && from->variable->slot == scope->variables_slot) {
+        if (from->ref == CEL_REF_VARIABLE && from->variable->slot == scope->variables_slot)
             found |= (UINT64_C(1) << number) | scope->variables[number].expression.variables;
-        }
     }
     return found;
 }
 
-/* The metrics that it names, and those of the variables it uses. */
-static void find_metrics(Expression *expression) {
+/* Adds the metrics and the cost of the variables it uses. False: one of them has errors. */
+static bool add_variables(Expression *expression) {
     const Scope *scope = expression->scope;
+    CelCostRange *cost = &expression->cost;
+    bool are_right = true;
 
-    schema_metrics_named(
-        &scope->metrics, expression->checked, &expression->metrics, &expression->workload_metrics);
     for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
+        const Expression *variable = &scope->variables[i].expression;
+
         if (!(expression->variables >> i & 1))
             continue;
-        expression->metrics |= scope->variables[i].expression.metrics;
-        expression->workload_metrics |= scope->variables[i].expression.workload_metrics;
+        are_right &= variable->checked != NULL;
+        expression->metrics |= variable->metrics;
+        expression->workload_metrics |= variable->workload_metrics;
+        /* Saturated, as the estimate itself: more than can be counted is not little. */
+        if (__builtin_add_overflow(cost->min, variable->cost.min, &cost->min))
+            cost->min = UINT64_MAX;
+        if (__builtin_add_overflow(cost->max, variable->cost.max, &cost->max))
+            cost->max = UINT64_MAX;
     }
+    return are_right;
 }
 
 static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
@@ -253,32 +261,26 @@ static CelOptions options_of(const Expression *expression, const CelComposite *c
     };
 }
 
-/* Adds the variables it uses to a graph of its own: @nodes by number. Their errors and warnings
- * were reported when they were read. */
-static int lower_variables(const Expression *expression, CelGraph *graph, uint32_t *nodes) {
+/* Errors and warnings of variables were reported when they were read. */
+int expression_lower_variables(
+    const Expression *expression, CelGraph *graph, uint32_t *ret_nodes, CelComposite *ret) {
     const Scope *scope = expression->scope;
     DiagList nothing = DIAG_LIST_IN(graph->arena);
-    CelComposite composite = composite_of(scope, nodes);
 
+    *ret = composite_of(scope, ret_nodes);
     for (uint32_t i = 0; i < scope->variables_type.n_fields; i++) {
         const Expression *variable = &scope->variables[i].expression;
-        CelOptions options = options_of(variable, &composite);
+        CelOptions options = options_of(variable, ret);
         int r;
 
-        nodes[i] = CEL_NO_NODE;
+        ret_nodes[i] = CEL_NO_NODE;
         if (!(expression->variables >> i & 1))
             continue;
-        r = cel_lower(graph, variable->checked, &options, &nothing, &nodes[i]);
+        r = cel_lower(graph, variable->checked, &options, &nothing, &ret_nodes[i]);
         if (r != 0)
             return error_fold(r); /* it was lowered before, when it was read */
     }
     return 0;
-}
-
-int expression_lower_variables(
-    const Expression *expression, CelGraph *graph, uint32_t *ret_nodes, CelComposite *ret) {
-    *ret = composite_of(expression->scope, ret_nodes);
-    return lower_variables(expression, graph, ret_nodes);
 }
 
 /* --- compiler -------------------------------------------------------------------------- */
@@ -292,17 +294,15 @@ static void report_annotations(void *context, const CelGraphNode *annotations) {
         STR("name the key: p.metadata.annotations[?'example.com/key'].orValue('')"));
 }
 
-/* The fields of the cluster's objects that it reads. 0, CEL_COMPILE_REFUSED or -ENOMEM. */
+/* The fields of the cluster's objects that it reads. 0, CEL_REFUSED or -ENOMEM. */
 static int collect_needs(ExpressionCompiler *compiler, const CelGraph *graph, uint32_t root) {
-    SchemaNeeds *needs = compiler->scope->needs;
-
     if (!schema_check_annotations(graph, root, compiler->scratch, report_annotations, compiler))
         return -ENOMEM;
     if (compiler->diags.n_errors > 0)
-        return CEL_COMPILE_REFUSED;
+        return CEL_REFUSED;
     if (compiler->result->type != EXPRESSION_ANY)
-        schema_need(compiler->scope->metrics.schema, graph, &root, 1, needs);
-    return needs->has_failed ? -ENOMEM : 0;
+        schema_need(compiler->scope->metrics.schema, graph, &root, 1, compiler->scope->needs);
+    return 0;
 }
 
 /* Its own code, for one node at a time. */
@@ -311,7 +311,7 @@ static int compile_code(ExpressionCompiler *compiler) {
     CelGraph *graph = cel_graph_new(compiler->scratch, compiler->reader->arena);
     CelEmitOptions emit = {.scratch = compiler->scratch};
     uint32_t nodes[SCOPE_VARIABLES_MAX];
-    CelComposite composite = composite_of(compiler->scope, nodes);
+    CelComposite composite;
     CelOptions options = options_of(result, &composite);
     uint32_t root = CEL_NO_NODE;
     const CelGraphNode *node;
@@ -320,14 +320,12 @@ static int compile_code(ExpressionCompiler *compiler) {
 
     if (!graph)
         return -ENOMEM;
-    r = lower_variables(result, graph, nodes);
+    r = expression_lower_variables(result, graph, nodes, &composite);
     if (r != 0)
         return r;
     r = cel_lower(graph, result->checked, &options, &compiler->diags, &root);
-    if (r == CEL_LOWER_REFUSED)
-        return CEL_COMPILE_REFUSED;
     if (r != 0)
-        return error_fold(r);
+        return r;
     node = cel_graph_node(graph, root);
     result->groups = node->groups;
     result->constant = node->op == OP_CONSTANT &&
@@ -346,32 +344,22 @@ static int check(ExpressionCompiler *compiler) {
     Expression *result = compiler->result;
     CelOptions options = options_of(result, /* composite= */ NULL);
     CelChecked *checked = NULL;
-    int r;
-
-    r = cel_compile_tree(compiler->scope->env, compiler->at->place.file, result->text, &options,
+    int r = cel_compile_tree(compiler->scope->env, compiler->at->place.file, result->text, &options,
         compiler->reader->arena, &compiler->diags, &checked);
+
     if (r != 0)
         return r;
     result->checked = checked;
     result->variables = find_variables(checked, compiler->scope);
-    find_metrics(result);
+    schema_metrics_named(
+        &result->scope->metrics, checked, &result->metrics, &result->workload_metrics);
     r = cel_cost_estimate(checked, compiler->scratch, &result->cost);
     if (r < 0)
         return r;
-    for (uint32_t i = 0; i < compiler->scope->variables_type.n_fields; i++) {
-        CelCostRange cost = compiler->scope->variables[i].expression.cost;
-
-        if (!(result->variables >> i & 1))
-            continue;
-        /* Saturated, as the estimate itself: more than can be counted is not little. */
-        if (__builtin_add_overflow(result->cost.min, cost.min, &result->cost.min))
-            result->cost.min = UINT64_MAX;
-        if (__builtin_add_overflow(result->cost.max, cost.max, &result->cost.max))
-            result->cost.max = UINT64_MAX;
-    }
+    compiler->uses_refused = !add_variables(result);
     if (result->cost.max > EXPRESSION_COST_MAX) {
         cel_cost_refuse(checked, result->cost, EXPRESSION_COST_MAX, &compiler->diags);
-        return CEL_COMPILE_REFUSED;
+        return CEL_REFUSED;
     }
     return 0;
 }
@@ -422,16 +410,6 @@ static bool reads_decision(const ExpressionCompiler *compiler) {
     return false;
 }
 
-/* A variable with errors has been reported at its own position. */
-static bool uses_refused(const ExpressionCompiler *compiler) {
-    const Scope *scope = compiler->scope;
-
-    for (uint32_t i = 0; i < scope->variables_type.n_fields; i++)
-        if ((compiler->result->variables >> i & 1) && !scope->variables[i].expression.checked)
-            return true;
-    return false;
-}
-
 /* Leaving an expression out would change the policy, so this is an error. When the program's memory
  * is used up, program.c reports that once. */
 static void report_failure(const ExpressionCompiler *compiler, const char *what, int r) {
@@ -450,17 +428,13 @@ static bool compile(ExpressionCompiler *compiler, ExpressionType type, const cha
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     int r;
 
-    if (!scratch) {
-        report_failure(compiler, what, -ENOMEM);
-        return false;
-    }
     compiler->scratch = scratch;
     compiler->diags = DIAG_LIST_IN(scratch);
     compiler->result->type = type;
     compiler->result->scope = compiler->scope;
     compiler->result->node = CEL_NO_NODE;
-    r = check(compiler);
-    if (r == 0 && (uses_refused(compiler) || reads_decision(compiler) || !has_type(compiler, what)))
+    r = scratch ? check(compiler) : -ENOMEM;
+    if (r == 0 && (compiler->uses_refused || reads_decision(compiler) || !has_type(compiler, what)))
         return false;
     if (r == 0)
         r = compile_code(compiler);

@@ -3,7 +3,7 @@
 /*
  * Expression: CEL of a policy, compiled.
  *
- * Written by a person, or by a built-in rule (kind.h). Errors are reported at their place in the
+ * Written by a user, or by a built-in rule (kind.h). Errors are reported at their place in the
  * policy file. It is compiled twice: alone, for the scalar machine, which computes messages and
  * explanations; and into the graph of the whole program, for the plan that evaluates nodes
  * (program.h).

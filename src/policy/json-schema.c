@@ -1,19 +1,16 @@
-/*
- * The format of a policy as a JSON Schema, for editors, and as the schema of a
- * CustomResourceDefinition. Neither knows valid expressions or which names are taken: `berth check`
- * does.
- */
+/* Writes the format of a policy as a JSON Schema, for editors, and as the schema of a
+ * CustomResourceDefinition. Expressions and the use of names are checked by `berth check` only. */
 
 #include "policy/kind.h"
 #include "policy/policy.h"
 #include "json/write.h"
 
 #define DIALECT "https://json-schema.org/draft/2020-12/schema"
-#define SELECTOR "#/$defs/selector" /* used in many places */
+#define SELECTOR "#/$defs/selector" /* written once, referred to often */
 #define INT_OR_STRING "x-kubernetes-int-or-string"
 #define ANY_FIELDS "x-kubernetes-preserve-unknown-fields"
 #define PATTERN_MAX 256u
-#define RULE_MAX 2048u /* of the API server: a message */
+#define RULE_MAX 2048u /* the API server's limit of a message */
 
 /* As kind-resources.c and reader.c read them. */
 #define NUMBER "([0-9]+(\\.[0-9]*)?|\\.[0-9]+)"
@@ -21,18 +18,14 @@
 #define SHARE NUMBER " *%"
 #define DURATION "[0-9]+d|([0-9]+d)?(" NUMBER "(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+"
 
-/* The API server wants a structural schema: one type for each value, no references, and unknown
- * fields are its own affair. A value of several types has none there; what is said about it holds
- * for the type that it is about. */
+/* The API server needs a structural schema: one type for each value, and no references; it handles
+ * unknown fields itself. There a value that may have several types has no type, and each
+ * constraint (pattern, minimum, ...) applies only to values of its own type. */
 typedef struct SchemaWriter {
     JsonWriter json;
     bool is_structural;
-    bool is_untyped; /* structural: one of the types of a value */
+    bool is_untyped; /* structural: inside a value of several types */
 } SchemaWriter;
-
-static void write_text(JsonWriter *writer, const char *key, const char *text) {
-    json_write_member(writer, str_from_c(key), str_from_c(text));
-}
 
 /* A list of strings, which ends with NULL. */
 static void write_strings(JsonWriter *writer, const char *key, const char *const *strings) {
@@ -44,12 +37,10 @@ static void write_strings(JsonWriter *writer, const char *key, const char *const
 
 static void write_type(SchemaWriter *schema, const char *type) {
     if (!schema->is_untyped)
-        write_text(&schema->json, "type", type);
+        json_write(&schema->json, "type: %s", type);
 }
 
-/* --- scalars ------------------------------------------------------------------------- */
-
-/* A bound as YAML 1.1 reads it, too, which takes 1e+18 for a string. */
+/* Whether to write a bound: readers of YAML 1.1 take 1e+18 for a string. */
 static bool is_bound(const SchemaWriter *schema, double bound) {
     return !schema->is_structural || (bound > -1e15 && bound < 1e15);
 }
@@ -60,11 +51,10 @@ static void write_range(SchemaWriter *schema, const Shape *shape) {
 
     write_type(schema, shape->kind == SHAPE_INT ? "integer" : "number");
     if (is_bound(schema, shape->min))
-        json_member_double(writer, is_exclusive ? "exclusiveMinimum" : "minimum", shape->min);
-    if (shape->is_above && schema->is_structural)
-        json_member_bool(writer, "exclusiveMinimum", true);
+        json_write(writer, "%s: %g", is_exclusive ? "exclusiveMinimum" : "minimum", shape->min);
+    json_write(writer, "exclusiveMinimum?: %i", shape->is_above && schema->is_structural);
     if (is_bound(schema, shape->max))
-        json_member_double(writer, "maximum", shape->max);
+        json_write(writer, "maximum: %g", shape->max);
 }
 
 /* A value of one of @types; a structural schema has one type, or integer and string. */
@@ -72,10 +62,10 @@ static void write_types(SchemaWriter *schema, const char *const *types) {
     if (!schema->is_structural)
         write_strings(&schema->json, "type", types);
     else if (!schema->is_untyped)
-        json_member_bool(&schema->json, INT_OR_STRING, true);
+        json_write(&schema->json, INT_OR_STRING ": true");
 }
 
-/* A list of words would be about values of all types; a pattern is about strings. */
+/* In a value of several types an enum would restrict all of them; a pattern restricts strings. */
 static void write_words(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf pattern = BUF_INIT(PATTERN_MAX);
 
@@ -91,17 +81,6 @@ static void write_words(SchemaWriter *schema, const Shape *shape) {
     json_write_member(&schema->json, STR("pattern"), buf_str(&pattern));
 }
 
-static void write_true(SchemaWriter *schema) {
-    if (!schema->is_structural) {
-        json_member_bool(&schema->json, "const", true);
-        return;
-    }
-    write_text(&schema->json, "type", "boolean");
-    json_member_array(&schema->json, "enum");
-    json_write_bool(&schema->json, true);
-    json_write_end_array(&schema->json);
-}
-
 static void write_scalar(SchemaWriter *schema, const Shape *shape) {
     JsonWriter *writer = &schema->json;
     static const char *const any[] = {"string", "number", "boolean", NULL};
@@ -109,28 +88,24 @@ static void write_scalar(SchemaWriter *schema, const Shape *shape) {
 
     switch (shape->kind) {
     case SHAPE_STRING:
-        write_text(writer, "type", "string");
-        if (shape->pattern)
-            write_text(writer, "pattern", shape->pattern);
+        json_write(writer, "type: 'string', pattern?: %s", shape->pattern);
         return;
     case SHAPE_BOOL:
-        write_text(writer, "type", "boolean");
+        json_write(writer, "type: 'boolean'");
         return;
     case SHAPE_INT:
     case SHAPE_NUMBER:
         write_range(schema, shape);
         return;
     case SHAPE_TRUE:
-        write_true(schema);
+        json_write(writer, schema->is_structural ? "type: 'boolean', enum: [true]" : "const: true");
         return;
     case SHAPE_AMOUNT:
         write_types(schema, amount);
-        write_text(writer, "pattern", "^(" QUANTITY "|" SHARE ")$");
-        json_member_double(writer, "minimum", 0);
+        json_write(writer, "pattern: %s, minimum: 0", "^(" QUANTITY "|" SHARE ")$");
         return;
     case SHAPE_DURATION:
-        write_text(writer, "type", "string");
-        write_text(writer, "pattern", "^(0|" DURATION ")$");
+        json_write(writer, "type: 'string', pattern: %s", "^(0|" DURATION ")$");
         return;
     case SHAPE_WORD:
         write_words(schema, shape);
@@ -141,16 +116,14 @@ static void write_scalar(SchemaWriter *schema, const Shape *shape) {
     case SHAPE_EXPRESSION: /* true and 50 are expressions, too */
         write_types(schema, any);
         if (schema->is_structural)
-            json_member_double(writer, "minLength", 1);
+            json_write(writer, "minLength: 1");
         return;
     default: /* ANY */
         if (schema->is_structural && !schema->is_untyped)
-            json_member_bool(writer, ANY_FIELDS, true);
+            json_write(writer, ANY_FIELDS ": true");
         return;
     }
 }
-
-/* --- containers ------------------------------------------------------------------------ */
 
 /* @about may be NULL. Recursive: shapes nest. */
 static void write_schema(SchemaWriter *schema, const Shape *shape, const char *about);
@@ -158,14 +131,11 @@ static void write_body(SchemaWriter *schema, const Shape *shape);
 
 /* A limit of 0 means none. */
 static void write_limits(SchemaWriter *schema, const Shape *shape) {
-    JsonWriter *writer = &schema->json;
     bool is_list = shape->kind == SHAPE_LIST;
 
     write_type(schema, is_list ? "array" : "object");
-    if (shape->min > 0)
-        json_member_double(writer, is_list ? "minItems" : "minProperties", shape->min);
-    if (shape->max > 0)
-        json_member_double(writer, is_list ? "maxItems" : "maxProperties", shape->max);
+    json_write(&schema->json, "%s?: %g, %s?: %g", is_list ? "minItems" : "minProperties",
+        shape->min, is_list ? "maxItems" : "maxProperties", shape->max);
 }
 
 static void write_required(JsonWriter *writer, const Shape *shape) {
@@ -189,22 +159,8 @@ static const Field *find_field(const Shape *shape, const char *name) {
     return NULL;
 }
 
-/* A validation of the API server: @text in a list of CEL, and the message. */
-static void write_rule(JsonWriter *writer, const Buf *text, const char *about, const Buf *names) {
-    _cleanup_(buf_done) Buf rule = BUF_INIT(RULE_MAX), message = BUF_INIT(RULE_MAX);
-
-    buf_printf(&rule, "[%.*s", STR_FMT(buf_str(text)));
-    buf_printf(&message, "%s%.*s", about, STR_FMT(buf_str(names)));
-    json_member_array(writer, "x-kubernetes-validations");
-    json_write_object(writer);
-    json_write_member(writer, STR("rule"), buf_str(&rule));
-    json_write_member(writer, STR("message"), buf_str(&message));
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-/* The kinds, or some fields, of which exactly one is given. The first is what the API server calls
- * missing if none is there: an expression would do. */
+/* The kinds of rules, or the fields, of which exactly one must be given. The API server reports the
+ * first as missing if there is none, so an expression comes first. */
 typedef struct Choice {
     Str name;
     const Shape *shape;
@@ -222,15 +178,15 @@ static bool next_choice(const Shape *shape, size_t i, Choice *ret) {
     return true;
 }
 
-/* Whether expressions of the API server see a value: it must have a type. */
+/* Whether validation rules of the API server can read the value: only if it has a type. */
 static bool is_exposed(const Shape *shape) {
     if (shape->kind == SHAPE_LIST || shape->kind == SHAPE_MAP)
         return is_exposed(shape->of);
     return shape->kind != SHAPE_EITHER && shape->kind != SHAPE_ANY;
 }
 
-/* With a message that names the choices. Those that expressions do not see are left to oneOf, whose
- * message does not. */
+/* Writes oneOf, or in a structural schema a validation rule, whose message names the choices; both
+ * if the rule cannot read all of them. */
 static void write_choices(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf has = BUF_INIT(RULE_MAX), names = BUF_INIT(RULE_MAX);
     JsonWriter *writer = &schema->json;
@@ -246,17 +202,16 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
     are_all = n_exposed == n;
     if (!schema->is_structural || !are_all) {
         json_member_array(writer, "oneOf");
-        for (size_t i = 0; next_choice(shape, i, &choice); i++) {
-            json_write_object(writer);
-            json_member_texts(writer, "required", &choice.name, 1);
-            json_write_end_object(writer);
-        }
+        for (size_t i = 0; next_choice(shape, i, &choice); i++)
+            json_write(writer, "{required: [%.*s]}", STR_FMT(choice.name));
         json_write_end_array(writer);
     }
-    if (!schema->is_structural)
-        return;
-    buf_printf(&has, "].filter(given, given).size() %s 1", are_all ? "==" : "<=");
-    write_rule(writer, &has, are_all ? "needs exactly one of: " : "needs only one of: ", &names);
+    if (schema->is_structural)
+        json_write(writer,
+            "x-kubernetes-validations: [{rule: '[%.*s].filter(given, given).size() %s 1', "
+            "message: 'needs %s one of: %.*s'}]",
+            STR_FMT(buf_str(&has)), are_all ? "==" : "<=", are_all ? "exactly" : "only",
+            STR_FMT(buf_str(&names)));
 }
 
 static void write_properties(SchemaWriter *schema, const Shape *shape) {
@@ -282,7 +237,7 @@ static void write_object(SchemaWriter *schema, const Shape *shape) {
     write_limits(schema, shape);
     write_properties(schema, shape);
     if (!schema->is_structural)
-        json_member_bool(&schema->json, "additionalProperties", false);
+        json_write(&schema->json, "additionalProperties: false");
     write_required(&schema->json, shape);
     if (shape->kinds || shape->one_of)
         write_choices(schema, shape);
@@ -291,7 +246,7 @@ static void write_object(SchemaWriter *schema, const Shape *shape) {
 static void write_either(SchemaWriter *schema, const Shape *shape) {
     if (schema->is_structural) {
         if (!schema->is_untyped)
-            json_member_bool(&schema->json, ANY_FIELDS, true);
+            json_write(&schema->json, ANY_FIELDS ": true");
         schema->is_untyped = true;
         write_body(schema, shape->of);
         write_body(schema, shape->other);
@@ -313,10 +268,9 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
         /* Rules of a policy have names of their own; so the API server refuses a name that is used
          * twice, and changes by field managers are merged. */
         if (schema->is_structural && shape->kind == SHAPE_LIST && shape->of->n_fields > 0 &&
-            shape->of->fields[0].is_required && str_is(shape->of->fields[0].name, "name")) {
-            write_text(writer, "x-kubernetes-list-type", "map");
-            json_member_texts(writer, "x-kubernetes-list-map-keys", &shape->of->fields[0].name, 1);
-        }
+            shape->of->fields[0].is_required && str_is(shape->of->fields[0].name, "name"))
+            json_write(
+                writer, "x-kubernetes-list-type: 'map', x-kubernetes-list-map-keys: ['name']");
         json_write_key(
             writer, shape->kind == SHAPE_LIST ? STR("items") : STR("additionalProperties"));
         write_schema(schema, shape->of, NULL);
@@ -337,13 +291,11 @@ static void write_schema(SchemaWriter *schema, const Shape *shape, const char *a
     bool was_untyped = schema->is_untyped;
 
     schema->is_untyped = false;
-    json_write_object(writer);
     if (shape->kind == SHAPE_EXPRESSION)
         about = about ? about : "CEL";
-    if (about)
-        write_text(writer, "description", about);
+    json_write(writer, "{description?: %s", about);
     if (shape == &shape_selector && !schema->is_structural)
-        write_text(writer, "$ref", SELECTOR);
+        json_write(writer, "$ref: '" SELECTOR "'");
     else
         write_body(schema, shape);
     json_write_end_object(writer);
@@ -354,17 +306,11 @@ void policy_json_schema(Buf *out) {
     SchemaWriter schema = {.json = {.out = out, .indent = 1}};
     JsonWriter *writer = &schema.json;
 
-    json_write_object(writer);
-    write_text(writer, "$schema", DIALECT);
-    write_text(writer, "title", "berth PlacementPolicy");
+    json_write(writer, "{$schema: '" DIALECT "', title: 'berth PlacementPolicy'");
     write_body(&schema, &policy_shape);
-    json_member_object(writer, "$defs");
-    json_member_object(writer, "selector");
+    json_write(writer, "$defs: {selector: {");
     write_body(&schema, &shape_selector);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-    json_write_end_object(writer);
-    buf_append_char(out, '\n');
+    json_write(writer, "}}}\n");
 }
 
 void shape_structural_schema(const Shape *shape, const char *about, Buf *out) {

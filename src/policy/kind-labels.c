@@ -24,8 +24,6 @@
 
 #define LABELS "node.metadata.labels"
 
-/* --- nodeLabels, nodeAnnotations ------------------------------------------------- */
-
 /* The map of the node that a kind reads. */
 typedef struct LabelSource {
     const char *map;
@@ -35,20 +33,9 @@ typedef struct LabelSource {
 } LabelSource;
 
 static const LabelSource labels = {
-    .map = LABELS,
-    .word = "label",
-    .value = "a label's value",
-    .condition = "a label condition",
-    .check_key = reader_label_key,
-};
-
-static const LabelSource annotations = {
-    .map = "node.metadata.annotations",
-    .word = "annotation",
-    .value = "an annotation's value",
-    .condition = "an annotation condition",
-    .check_key = reader_annotation_key,
-};
+    LABELS, "label", "a label's value", "a label condition", reader_label_key};
+static const LabelSource annotations = {"node.metadata.annotations", "annotation",
+    "an annotation's value", "an annotation condition", reader_annotation_key};
 
 /* One condition, for the texts. */
 typedef struct LabelCondition {
@@ -67,19 +54,17 @@ typedef struct LabelReading {
 } LabelReading;
 
 static void add_condition(YamlReader *reader, LabelReading *reading, Requirement requirement) {
-    LabelCondition *condition = VEC_PUSH(&reading->conditions, reader->arena);
-
     requirement.key = reading->key;
-    if (condition)
-        *condition = (LabelCondition){.source = reading->source, .requirement = requirement};
+    (void)VEC_ADD(&reading->conditions, reader->arena,
+        (LabelCondition){.source = reading->source, .requirement = requirement});
 }
 
 static void add_equal(YamlReader *reader, const YamlNode *value, LabelReading *reading) {
-    Str *text = ARENA_NEW(reader->arena, Str);
+    Str text;
 
-    if (text && reader_label_value(reader, value, reading->source->value, text))
-        add_condition(
-            reader, reading, (Requirement){.op = SELECTOR_IN, .values = text, .n_values = 1});
+    if (reader_label_value(reader, value, reading->source->value, &text))
+        add_condition(reader, reading,
+            (Requirement){.op = SELECTOR_IN, .values = &value->text, .n_values = 1});
 }
 
 static void add_values(
@@ -96,12 +81,12 @@ static const Shape int_shape = {.kind = SHAPE_INT, .min = -0x1p63, .max = 0x1p63
 
 static const Field condition_fields[] = {
     {OPTIONAL("equal"), .shape = &shape_scalar, .about = "equal to", .read = skip_equal},
-    {OPTIONAL("in"), INTO(LabelReading, in, shape_scalars), .about = "one of"},
-    {OPTIONAL("notIn"), INTO(LabelReading, not_in, shape_scalars), .about = "none of, or absent"},
-    {OPTIONAL("exists"), INTO(LabelReading, exists, shape_bool), .about = "present"},
-    {OPTIONAL("absent"), INTO(LabelReading, is_absent, shape_bool), .about = "absent"},
-    {OPTIONAL("gt"), INTO(LabelReading, gt, int_shape), .about = "an integer greater than"},
-    {OPTIONAL("lt"), INTO(LabelReading, lt, int_shape), .about = "an integer less than"},
+    {OPTIONAL("in"), INTO(LabelReading, in, shape_scalars), "one of"},
+    {OPTIONAL("notIn"), INTO(LabelReading, not_in, shape_scalars), "none of, or absent"},
+    {OPTIONAL("exists"), INTO(LabelReading, exists, shape_bool), "present"},
+    {OPTIONAL("absent"), INTO(LabelReading, is_absent, shape_bool), "absent"},
+    {OPTIONAL("gt"), INTO(LabelReading, gt, int_shape), "an integer greater than"},
+    {OPTIONAL("lt"), INTO(LabelReading, lt, int_shape), "an integer less than"},
 };
 static const Shape object_shape = {SHAPE_OF(condition_fields), .min = 1};
 
@@ -140,7 +125,17 @@ static void read_conditions(YamlReader *reader, const YamlNode *value, LabelRead
     }
 }
 
-static void append_values(Buf *out, const Requirement *requirement) {
+static void append_required(Buf *out, const Requirement *requirement) {
+    static const char *const texts[] = {
+        [SELECTOR_IN] = ", must be ",
+        [SELECTOR_NOT_IN] = ", must not be ",
+        [SELECTOR_EXISTS] = ", must exist",
+        [SELECTOR_ABSENT] = ", must be absent",
+        [SELECTOR_GT] = ", must be over $1",
+        [SELECTOR_LT] = ", must be under $1",
+    };
+
+    cel_text(out, texts[requirement->op], TEXT_INT(requirement->bound));
     if (requirement->n_values > 1)
         buf_append(out, STR("one of "));
     for (size_t i = 0; i < requirement->n_values; i++)
@@ -148,55 +143,30 @@ static void append_values(Buf *out, const Requirement *requirement) {
             out, "$1\"$2\"", TEXT_RAW(i > 0 ? ", " : ""), TEXT_ESCAPED(requirement->values[i]));
 }
 
-static void append_required(Buf *out, const Requirement *requirement) {
-    switch (requirement->op) {
-    case SELECTOR_IN:
-        buf_append(out, STR(", must be "));
-        append_values(out, requirement);
-        return;
-    case SELECTOR_NOT_IN:
-        buf_append(out, STR(", must not be "));
-        append_values(out, requirement);
-        return;
-    case SELECTOR_EXISTS:
-        buf_append(out, STR(", must exist"));
-        return;
-    case SELECTOR_ABSENT:
-        buf_append(out, STR(", must be absent"));
-        return;
-    case SELECTOR_GT:
-        cel_text(out, ", must be over $1", TEXT_INT(requirement->bound));
-        return;
-    case SELECTOR_LT:
-        cel_text(out, ", must be under $1", TEXT_INT(requirement->bound));
-        return;
-    }
-}
-
 /* 'label pool is ' + ('pool' in MAP ? '"' + VALUE + '"' : 'absent') + ', must be "x"' */
-static void write_label_message(Buf *out, const LabelCondition *condition, const char *map) {
+static void write_message(Buf *out, const void *item) {
+    const LabelCondition *condition = item;
     Str key = condition->requirement.key;
 
     cel_text(out, "'$1 $2 is ' + ($3 in $4 ? '\"' + $4$5 + '\"' : 'absent') + '",
-        TEXT_RAW(condition->source->word), TEXT_ESCAPED(key), TEXT_QUOTED(key), TEXT_RAW(map),
-        TEXT_LABEL(key));
+        TEXT_RAW(condition->source->word), TEXT_ESCAPED(key), TEXT_QUOTED(key),
+        TEXT_RAW(condition->source->map), TEXT_LABEL(key));
     append_required(out, &condition->requirement);
     buf_append_char(out, '\'');
 }
 
-/* In a message of several conditions the map has a short name. */
-static void write_short_condition(Buf *out, const void *item) {
-    cel_text_requirement(out, &((const LabelCondition *)item)->requirement, "l");
-}
+static void write_condition(Buf *out, const void *item) {
+    const LabelCondition *condition = item;
 
-static void write_short_message(Buf *out, const void *item) {
-    write_label_message(out, item, "l");
+    cel_text_requirement(out, &condition->requirement, condition->source->map);
 }
 
 static void write_labels(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {write_short_condition, write_short_message};
+    static const TextPart part = {
+        sizeof(LabelCondition), write_condition, write_message, NULL, NULL};
     const LabelSource *source = kind == &kind_node_labels ? &labels : &annotations;
+    LabelSource named = *source;
     LabelReading reading = {.source = source};
 
     if (!reader_mapping(reader, value, kind->field.ptr))
@@ -209,18 +179,18 @@ static void write_labels(
             read_conditions(reader, value->pairs[i].value, &reading);
     }
     for (size_t i = 0; i < reading.conditions.n; i++) {
-        if (i > 0)
-            buf_append(&ret->expression, STR(" && "));
-        cel_text_requirement(
-            &ret->expression, &reading.conditions.items[i].requirement, source->map);
+        cel_text_separate(&ret->expression, 0, " && ");
+        write_condition(&ret->expression, &reading.conditions.items[i]);
     }
     if (reading.conditions.n == 1) {
-        write_label_message(&ret->message, &reading.conditions.items[0], source->map);
+        write_message(&ret->message, &reading.conditions.items[0]);
         return;
     }
+    named.map = "l"; /* in a message of several conditions the map has a short name */
+    for (size_t i = 0; i < reading.conditions.n; i++)
+        reading.conditions.items[i].source = &named;
     cel_text(&ret->message, "cel.bind(l, $1, ", TEXT_RAW(source->map));
-    cel_text_messages(&ret->message, &part, reading.conditions.items, reading.conditions.n,
-        sizeof(LabelCondition));
+    cel_text_messages(&ret->message, &part, reading.conditions.items, reading.conditions.n);
     buf_append_char(&ret->message, ')');
 }
 
@@ -239,17 +209,15 @@ const RuleKind kind_node_annotations = {STR("nodeAnnotations"),
     "the node's annotations meet these conditions: a value, several, or an object",
     &kind_label_conditions_shape, write_labels};
 
-/* --- dedicated --------------------------------------------------------------------- */
-
 typedef struct Dedicated {
     Str key, pod_key;
 } Dedicated;
 
 static const Field dedicated_fields[] = {
     {REQUIRED("key"), INTO(Dedicated, key, shape_label_key),
-        .about = "node label that names the node's pool"},
+        "node label that names the node's pool"},
     {OPTIONAL("podKey"), INTO(Dedicated, pod_key, shape_label_key),
-        .about = "pod label that names the pool the pod needs; default: the same key"},
+        "pod label that names the pool the pod needs; default: the same key"},
 };
 static const Shape dedicated_shape = {SHAPE_OF(dedicated_fields)};
 
@@ -274,8 +242,6 @@ static void write_dedicated(
 const RuleKind kind_dedicated = {STR("dedicated"),
     "nodes of a pool take only pods of that pool, which go to no other node", &dedicated_shape,
     write_dedicated};
-
-/* --- nodeLabelPreference, labelOrder ------------------------------------------------ */
 
 typedef struct LabelPoints {
     Str value;
@@ -330,16 +296,16 @@ static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
 static const Shape values_shape = {.kind = SHAPE_MAP, .of = &shape_points, .min = 1};
 
 static const Field preference_fields[] = {
-    {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), .about = "label key"},
+    {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), "label key"},
     {REQUIRED("values"), .shape = &values_shape,
         .about = "values of the label and the points for each", .read = read_points},
     {OPTIONAL("otherwise"), INTO(LabelPreference, otherwise, shape_points),
-        .about = "points for any other value, or none; default 0"},
+        "points for any other value, or none; default 0"},
 };
 static const Shape preference_shape = {SHAPE_OF(preference_fields)};
 
 static const Field order_fields[] = {
-    {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), .about = "label key"},
+    {REQUIRED("key"), INTO(LabelPreference, key, shape_label_key), "label key"},
     {REQUIRED("values"), .shape = &shape_scalars,
         .about = "values of the label, the best first; any other gets 0 points",
         .read = read_order},
@@ -374,8 +340,6 @@ const RuleKind kind_node_label_preference = {STR("nodeLabelPreference"),
 const RuleKind kind_label_order = {STR("labelOrder"),
     "label values that come first in a list get more points", &order_shape, write_preference};
 
-/* --- labelNumber ---------------------------------------------------------------------- */
-
 #define BOUND_MAX 1e15 /* as many digits as the pattern takes */
 
 /* At most 15 digits on either side: double() cannot fail on a match. */
@@ -391,15 +355,13 @@ typedef struct LabelNumber {
 static const Shape bound_shape = {.kind = SHAPE_NUMBER, .min = -BOUND_MAX, .max = BOUND_MAX};
 
 static const Field number_fields[] = {
-    {REQUIRED("key"), INTO(LabelNumber, key, shape_label_key), .about = "label key"},
+    {REQUIRED("key"), INTO(LabelNumber, key, shape_label_key), "label key"},
     {REQUIRED("prefer"), INTO(LabelNumber, prefer, kind_prefer_shape),
-        .about = "which nodes get more points"},
-    {REQUIRED("min"), INTO(LabelNumber, min, bound_shape),
-        .about = "lower numbers get the same points"},
-    {REQUIRED("max"), INTO(LabelNumber, max, bound_shape),
-        .about = "higher numbers get the same points"},
+        "which nodes get more points"},
+    {REQUIRED("min"), INTO(LabelNumber, min, bound_shape), "lower numbers get the same points"},
+    {REQUIRED("max"), INTO(LabelNumber, max, bound_shape), "higher numbers get the same points"},
     {OPTIONAL("otherwise"), INTO(LabelNumber, otherwise, shape_points),
-        .about = "points when the label is absent or not a number; default 0"},
+        "points when the label is absent or not a number; default 0"},
 };
 static const Shape number_shape = {SHAPE_OF(number_fields)};
 

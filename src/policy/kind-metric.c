@@ -41,15 +41,13 @@ static const Shape bound_shape = {
 #define FIELD_METRIC                                                                               \
     {                                                                                              \
         REQUIRED("metric"), INTO(MetricRule, metric, metric_name_shape),                           \
-            .about = "name of one of the policy's metrics"                                         \
+            "name of one of the policy's metrics"                                                  \
     }
-
-/* --- metricLimit ---------------------------------------------------------------- */
 
 static const Field limit_fields[] = {
     FIELD_METRIC,
-    {OPTIONAL("min"), INTO(MetricRule, low, bound_shape), .about = "minimum"},
-    {OPTIONAL("max"), INTO(MetricRule, high, bound_shape), .about = "maximum"},
+    {OPTIONAL("min"), INTO(MetricRule, low, bound_shape), "minimum"},
+    {OPTIONAL("max"), INTO(MetricRule, high, bound_shape), "maximum"},
 };
 static const Shape limit_shape = {SHAPE_OF(limit_fields)};
 
@@ -96,16 +94,12 @@ static void write_limit(
 const RuleKind kind_metric_limit = {
     STR("metricLimit"), "a metric of the node is within limits", &limit_shape, write_limit};
 
-/* --- metricScore ---------------------------------------------------------------- */
-
 static const Field score_fields[] = {
     FIELD_METRIC,
-    {REQUIRED("low"), INTO(MetricRule, low, bound_shape),
-        .about = "lower values get the same points"},
-    {REQUIRED("high"), INTO(MetricRule, high, bound_shape),
-        .about = "higher values get the same points"},
+    {REQUIRED("low"), INTO(MetricRule, low, bound_shape), "lower values get the same points"},
+    {REQUIRED("high"), INTO(MetricRule, high, bound_shape), "higher values get the same points"},
     {REQUIRED("prefer"), INTO(MetricRule, prefer, kind_prefer_shape),
-        .about = "which nodes get more points"},
+        "which nodes get more points"},
 };
 static const Shape score_shape = {SHAPE_OF(score_fields)};
 

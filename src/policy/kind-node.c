@@ -22,8 +22,6 @@ const RuleKind kind_node_ready = {
     .message = "node.ready ? 'node is cordoned' : 'condition Ready is not True'",
 };
 
-/* --- conditions ---------------------------------------------------------------- */
-
 /* A condition that the node does not have counts as Unknown, as Kubernetes sets one that was not
  * reported for a while. */
 static const Str statuses[] = {STR("True"), STR("False"), STR("Unknown")};
@@ -51,7 +49,8 @@ static void read_status(YamlReader *reader, const YamlNode *value, AllowedStatus
         "\"%.*s\" is not a condition's status", STR_FMT(text));
 }
 
-static void read_condition(YamlReader *reader, const YamlPair *pair, AllowedStatus *ret) {
+static void read_condition(YamlReader *reader, const YamlPair *pair, void *item) {
+    AllowedStatus *ret = item;
     const YamlNode *value = pair->value;
 
     ret->type = pair->key->text;
@@ -110,17 +109,10 @@ static void write_condition_message(Buf *out, const void *item) {
 
 static void write_conditions(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {write_condition, write_condition_message};
-    AllowedStatus *items;
+    static const TextPart part = {sizeof(AllowedStatus), write_condition, write_condition_message,
+        "condition", read_condition};
 
-    if (!reader_mapping(reader, value, kind->field.ptr))
-        return;
-    if (value->n == 0)
-        reader_error(reader, value, "nodeConditions must name at least one condition");
-    items = ARENA_ARRAY(reader->arena, AllowedStatus, value->n);
-    for (size_t i = 0; items && i < value->n; i++)
-        read_condition(reader, &value->pairs[i], &items[i]);
-    cel_text_all(ret, &part, items, items ? value->n : 0, sizeof(*items));
+    cel_text_entries(reader, kind, value, &part, ret);
 }
 
 static const Shape statuses_shape = {
@@ -130,8 +122,6 @@ static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &statuses_shape,
 const RuleKind kind_node_conditions = {STR("nodeConditions"),
     "the node's conditions have these statuses: one, or several of which one is enough",
     &conditions_shape, write_conditions};
-
-/* --- taints ---------------------------------------------------------------------- */
 
 #define TAINT "'taint ' + t.key + (t.value == '' ? '' : '=' + t.value) + "
 
@@ -163,8 +153,6 @@ const RuleKind kind_no_taints = {STR("noTaints"),
     "tolerates",
     &shape_label_keys, write_no_taints};
 
-/* --- age ------------------------------------------------------------------------- */
-
 #define CREATED "node.metadata.creationTimestamp"
 
 typedef struct AgeRange {
@@ -172,8 +160,8 @@ typedef struct AgeRange {
 } AgeRange;
 
 static const Field range_fields[] = {
-    {OPTIONAL("min"), INTO(AgeRange, min, shape_duration), .about = "minimum age"},
-    {OPTIONAL("max"), INTO(AgeRange, max, shape_duration), .about = "maximum age"},
+    {OPTIONAL("min"), INTO(AgeRange, min, shape_duration), "minimum age"},
+    {OPTIONAL("max"), INTO(AgeRange, max, shape_duration), "maximum age"},
 };
 static const Shape range_shape = {SHAPE_OF(range_fields), .min = 1};
 
@@ -223,12 +211,11 @@ static void read_full(YamlReader *reader, const YamlNode *value, void *into) {
         reader_error(reader, value, "full must be greater than 0");
 }
 
-static const char *const age_words[] = {"old", "young", NULL};
-static const Shape age_word_shape = {.kind = SHAPE_WORD, .words = age_words};
+static const Shape age_word_shape = {SHAPE_WORDS("old", "young")};
 
 static const Field preference_fields[] = {
     {REQUIRED("prefer"), INTO(AgePreference, prefer, age_word_shape),
-        .about = "which nodes get more points"},
+        "which nodes get more points"},
     {REQUIRED("full"), .shape = &shape_duration,
         .about = "the age with the most, or the fewest, points; older nodes get the same",
         .read = read_full},
@@ -252,8 +239,6 @@ static void write_age_preference(
 const RuleKind kind_node_age = {STR("nodeAge"),
     "older, or younger, nodes get more points, evenly up to the age `full`", &preference_shape,
     write_age_preference};
-
-/* --- images ------------------------------------------------------------------------ */
 
 /*
  * Names are compared as the node lists them. An image without a tag is :latest, and one without a

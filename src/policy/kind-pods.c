@@ -20,23 +20,20 @@
 #include "policy/kind.h"
 #include "policy/pod-rule.h"
 
-/* --- maxPods ------------------------------------------------------------------- */
-
-static const char *const per_words[] = {"node", "owner", NULL};
 static const Shape per_shape = {
-    .kind = SHAPE_WORD, .words = per_words, .hint = "use topologyKey for zones and other domains"};
+    SHAPE_WORDS("node", "owner"), .hint = "use topologyKey for zones and other domains"};
 static const Shape limit_shape = {.kind = SHAPE_INT, .min = 0, .max = POD_COUNT_MAX};
 
 #define FIELD_LIMIT                                                                                \
     {                                                                                              \
         REQUIRED("limit"), INTO(PodRule, limit, limit_shape),                                      \
-            .about = "maximum number of pods, this one included"                                   \
+            "maximum number of pods, this one included"                                            \
     }
 
 static const Field max_fields[] = {
     FIELD_LIMIT,
     {OPTIONAL("per"), INTO(PodRule, per, per_shape),
-        .about = "owner: only pods with the same controlling owner as the pod count"},
+        "owner: only pods with the same controlling owner as the pod count"},
     FIELD_SELECTOR,
     FIELD_LABEL_KEYS,
     FIELD_ALL_NAMESPACES,
@@ -81,12 +78,10 @@ static void write_max_pods(
 const RuleKind kind_max_pods = {STR("maxPods"),
     "limits the number of pods: a number for each node, or an object", &max_shape, write_max_pods};
 
-/* --- maxFreshPods ------------------------------------------------------------------ */
-
 static const Field fresh_fields[] = {
     FIELD_LIMIT,
     {REQUIRED("youngerThan"), INTO(PodRule, younger_than, shape_duration),
-        .about = "pods up to this age count"},
+        "pods up to this age count"},
     FIELD_SELECTOR,
     FIELD_ALL_NAMESPACES,
 };
@@ -121,8 +116,6 @@ static void write_max_fresh_pods(
 
 const RuleKind kind_max_fresh_pods = {STR("maxFreshPods"),
     "limits the number of young pods on the node", &fresh_shape, write_max_fresh_pods};
-
-/* --- podAffinity, podAntiAffinity ---------------------------------------------------- */
 
 static const Field affinity_fields[] = {
     FIELD_SELECTOR,
@@ -170,8 +163,6 @@ const RuleKind kind_pod_affinity = {STR("podAffinity"),
 const RuleKind kind_pod_anti_affinity = {STR("podAntiAffinity"),
     "no matching pod is on the node or in its domain", &affinity_shape, write_affinity};
 
-/* --- podSpread, podPack ---------------------------------------------------------------- */
-
 #define FIELDS_OF_SCORES                                                                           \
     FIELD_SELECTOR, FIELD_SAME_OWNER, FIELD_LABEL_KEYS, FIELD_OWN_NAMESPACE,                       \
         FIELD_TOPOLOGY_KEY("node label; nodes with the same value are counted together, those "    \
@@ -180,7 +171,7 @@ const RuleKind kind_pod_anti_affinity = {STR("podAntiAffinity"),
 static const Field spread_fields[] = {FIELDS_OF_SCORES};
 static const Field pack_fields[] = {
     {REQUIRED("full"), INTO(PodRule, full, pod_rule_count_shape),
-        .about = "number of pods that gives 100 points"},
+        "number of pods that gives 100 points"},
     FIELDS_OF_SCORES,
 };
 static const Shape spread_shape = {SHAPE_OF(spread_fields)};

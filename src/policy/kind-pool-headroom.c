@@ -37,18 +37,7 @@ typedef struct PoolRule {
     Buf pool;           /* for messages: "nodes with pool=ci keep" */
 } PoolRule;
 
-/* --- reading -------------------------------------------------------------------------- */
-
-static void read_priority(YamlReader *reader, const YamlNode *value, void *into) {
-    PoolRule *rule = into;
-
-    rule->has_priority =
-        reader_int(reader, value, "exceptPriorityAtLeast", INT32_MIN, INT32_MAX, &rule->priority);
-}
-
 static Amount *add_amount(YamlReader *reader, const YamlNode *name, PoolRule *rule) {
-    Amount *added = NULL;
-
     if (!reader_resource_name(reader, name))
         return NULL;
     for (size_t i = 0; i < rule->amounts.n; i++)
@@ -56,13 +45,11 @@ static Amount *add_amount(YamlReader *reader, const YamlNode *name, PoolRule *ru
             reader_error(reader, name, "\"%.*s\" is named twice", STR_FMT(name->text));
             return NULL;
         }
-    if (rule->amounts.n < RESOURCES_NAMED_MAX)
-        added = VEC_PUSH(&rule->amounts, reader->arena);
-    else
+    if (rule->amounts.n == RESOURCES_NAMED_MAX)
         reader_error(reader, name, "at most %u resources", RESOURCES_NAMED_MAX);
-    if (added)
-        *added = (Amount){.resource = name->text, .amount = 1};
-    return added;
+    else if (VEC_ADD(&rule->amounts, reader->arena, (Amount){.resource = name->text, .amount = 1}))
+        return &rule->amounts.items[rule->amounts.n - 1];
+    return NULL;
 }
 
 static void read_request(YamlReader *reader, const YamlPair *pair, PoolRule *rule) {
@@ -110,19 +97,19 @@ static const char *const choices[] = {"pods", "nodes", NULL};
 
 static const Field fields[] = {
     {OPTIONAL("nodeLabels"), INTO(PoolRule, labels, kind_label_conditions_shape),
-        .about = "the nodes of the pool, as of the filter nodeLabels; default: all nodes"},
+        "the nodes of the pool, as of the filter nodeLabels; default: all nodes"},
     {OPTIONAL("pods"), INTO(PoolRule, pods, pod_rule_count_shape),
-        .about = "room for this many more pods of these requests, each on one node"},
+        "room for this many more pods of these requests, each on one node"},
     {OPTIONAL("requests"), .shape = &amounts_shape, .read = read_requests,
         .about = "with pods: the requests of one of them"},
     {OPTIONAL("nodes"), INTO(PoolRule, nodes, pod_rule_count_shape),
-        .about = "as much free as this many average nodes of the pool have, in sum"},
+        "as much free as this many average nodes of the pool have, in sum"},
     {OPTIONAL("resources"), .shape = &names_shape, .read = read_resources,
         .about = "with nodes: the resources that count; default: cpu and memory"},
-    {OPTIONAL("exceptPriorityAtLeast"), .shape = &priority_shape, .read = read_priority,
-        .about = "pods of this priority or more may use the room"},
+    {OPTIONAL("exceptPriorityAtLeast"), INTO(PoolRule, priority, priority_shape),
+        "pods of this priority or more may use the room"},
     {OPTIONAL("exceptPriorityClass"), INTO(PoolRule, priority_class, shape_name),
-        .about = "pods of this priorityClassName may use the room"},
+        "pods of this priorityClassName may use the room"},
 };
 static const Shape shape = {SHAPE_OF(fields), .one_of = choices};
 
@@ -143,8 +130,6 @@ static void check_fields(YamlReader *reader, const YamlNode *value) {
     if (has_nodes && !has_pods && yaml_find(value, STR("requests")))
         reader_error(reader, value, "requests goes with pods, not with nodes");
 }
-
-/* --- the pool -------------------------------------------------------------------------- */
 
 /* "nodes with pool=ci, size=large keep"; conditions other than a value are not spelled out. */
 static void write_pool(PoolRule *rule) {
@@ -205,8 +190,6 @@ static void write_exceptions(Buf *out, const PoolRule *rule) {
     cel_text(out, "!($1) || ", TEXT_BUF(&rule->usable));
 }
 
-/* --- room for pods ---------------------------------------------------------------------- */
-
 /* How many pods fit on the node; with @is_after beside the pod. Each takes one of its pod slots. */
 static void write_slots(Buf *out, const PoolRule *rule, bool is_after) {
     const char *free = is_after ? "(node.free$1 - pod.requests$1) / $2, " : "node.free$1 / $2, ";
@@ -247,8 +230,6 @@ static void write_pods(const PoolRule *rule, RuleText *ret) {
     buf_append(&ret->message, STR(")) + ' would be left'"));
 }
 
-/* --- nodes' worth ------------------------------------------------------------------------ */
-
 /* One resource of the rule. */
 typedef struct Worth {
     const PoolRule *rule;
@@ -264,18 +245,12 @@ static void write_free_after(Buf *out, const Worth *worth) {
     write_sum_after(out, worth->rule, &now, &after);
 }
 
-static void write_allocatable(Buf *out, const Worth *worth) {
+/* The sum of @template, with the resource for $1. */
+static void write_sum_of(Buf *out, const Worth *worth, const char *template) {
     _cleanup_(buf_done) Buf of = BUF_INIT(KIND_TEXT_MAX);
 
-    cel_text(&of, "node.allocatable$1", TEXT_RESOURCE(worth->resource));
+    cel_text(&of, template, TEXT_RESOURCE(worth->resource));
     write_sum(out, worth->rule, &of);
-}
-
-static void write_n_nodes(Buf *out, const PoolRule *rule) {
-    _cleanup_(buf_done) Buf one = BUF_INIT(KIND_TEXT_MAX);
-
-    buf_append(&one, STR("1.0"));
-    write_sum(out, rule, &one);
 }
 
 /* free after >= nodes * allocatable / number of nodes. */
@@ -285,9 +260,9 @@ static void write_worth(Buf *out, const void *item) {
     buf_append_char(out, '(');
     write_free_after(out, worth);
     buf_append(out, STR(") * "));
-    write_n_nodes(out, worth->rule);
+    write_sum_of(out, worth, "1.0");
     cel_text(out, " >= $1 * ", TEXT_NUMBER((double)worth->rule->nodes));
-    write_allocatable(out, worth);
+    write_sum_of(out, worth, "node.allocatable$1");
 }
 
 static void write_worth_message(Buf *out, const void *item) {
@@ -299,38 +274,35 @@ static void write_worth_message(Buf *out, const void *item) {
     write_free_after(out, worth);
     cel_text(out, ")$1) + ' would remain free, ' + amount($2, math.ceil($3 * ", TEXT_RAW(scale),
         TEXT_QUOTED(worth->resource), TEXT_NUMBER((double)worth->rule->nodes));
-    write_allocatable(out, worth);
+    write_sum_of(out, worth, "node.allocatable$1");
     buf_append(out, STR(" / "));
-    write_n_nodes(out, worth->rule);
+    write_sum_of(out, worth, "1.0");
     cel_text(out, ")$1) + ' required'", TEXT_RAW(scale));
 }
 
 static void write_nodes(YamlReader *reader, const PoolRule *rule, RuleText *ret) {
-    static const TextPart part = {write_worth, write_worth_message};
+    static const TextPart part = {sizeof(Worth), write_worth, write_worth_message, NULL, NULL};
     static const Str usual[] = {STR("cpu"), STR("memory")};
     size_t n = rule->amounts.n > 0 ? rule->amounts.n : ELEMENTS_OF(usual);
     Worth *items = ARENA_ARRAY(reader->arena, Worth, n);
-    RuleText parts = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
+    _cleanup_(rule_text_done) RuleText parts = RULE_TEXT_INIT;
 
     for (size_t i = 0; items && i < n; i++)
         items[i] = (Worth){rule, rule->amounts.n > 0 ? rule->amounts.items[i].resource : usual[i]};
-    cel_text_all(&parts, &part, items, items ? n : 0, sizeof(*items));
+    cel_text_all(&parts, &part, items, items ? n : 0);
     write_exceptions(&ret->expression, rule);
     cel_text(&ret->expression, "$1", TEXT_BUF(&parts.expression));
     cel_text(&ret->message, "'$1 $2 node$3 worth free: ' + $4", TEXT_BUF(&rule->pool),
         TEXT_INT(rule->nodes), TEXT_RAW(rule->nodes == 1 ? "\\'s" : "s\\'"),
         TEXT_BUF(&parts.message));
-    buf_done(&parts.expression);
-    buf_done(&parts.message);
 }
-
-/* --------------------------------------------------------------------------------------- */
 
 static void write_pool_headroom(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     PoolRule rule = {.usable = BUF_INIT(KIND_TEXT_MAX), .pool = BUF_INIT(KIND_TEXT_MAX)};
 
     reader_fields(reader, value, kind->field.ptr, kind->shape, &rule);
+    rule.has_priority = yaml_find(value, STR("exceptPriorityAtLeast"));
     check_fields(reader, value);
     find_pool(reader, &rule);
     if (rule.nodes > 0)

@@ -16,8 +16,6 @@
 #include "policy/cel-text.h"
 #include "policy/kind.h"
 
-/* --- headroom ------------------------------------------------------------------- */
-
 /*
  * A percentage is of the node's allocatable amount. A node that does not offer a resource has 0 of
  * it free, not less, whatever its pods request.
@@ -61,7 +59,8 @@ static bool parse_percent(Str text, int64_t *ret) {
     return true;
 }
 
-static void read_reserve(YamlReader *reader, const YamlPair *pair, Reserve *reserve) {
+static void read_reserve(YamlReader *reader, const YamlPair *pair, void *item) {
+    Reserve *reserve = item;
     Str text;
 
     reserve->resource = pair->key->text;
@@ -129,17 +128,10 @@ static void write_reserve_message(Buf *out, const void *item) {
 
 static void write_headroom(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {write_reserve, write_reserve_message};
-    Reserve *items;
+    static const TextPart part = {
+        sizeof(Reserve), write_reserve, write_reserve_message, "resource", read_reserve};
 
-    if (!reader_mapping(reader, value, kind->field.ptr))
-        return;
-    if (value->n == 0)
-        reader_error(reader, value, "headroom must name at least one resource");
-    items = ARENA_ARRAY(reader->arena, Reserve, value->n);
-    for (size_t i = 0; items && i < value->n; i++)
-        read_reserve(reader, &value->pairs[i], &items[i]);
-    cel_text_all(ret, &part, items, items ? value->n : 0, sizeof(*items));
+    cel_text_entries(reader, kind, value, &part, ret);
 }
 
 static const Shape amount_shape = {.kind = SHAPE_AMOUNT};
@@ -147,8 +139,6 @@ static const Shape headroom_shape = {.kind = SHAPE_MAP, .of = &amount_shape, .mi
 
 const RuleKind kind_headroom = {STR("headroom"),
     "this much remains free on the node after the pod is placed", &headroom_shape, write_headroom};
-
-/* --- binPack, spread ---------------------------------------------------------------- */
 
 /*
  * A share is (requested + the pod's request) / allocatable. A resource that the node does not offer
@@ -217,9 +207,10 @@ static ResourceWeights read_resources(
 /* The template for each resource ($1) and its weight ($2) and number ($3), with @between. */
 static void write_each(
     Buf *out, const ResourceWeights *weights, const char *template, const char *between) {
+    size_t begin = out->len;
+
     for (size_t i = 0; i < weights->n; i++) {
-        if (i > 0)
-            buf_append(out, str_from_c(between));
+        cel_text_separate(out, begin, between);
         cel_text(out, template, TEXT_RESOURCE(weights->items[i].resource),
             TEXT_NUMBER(weights->items[i].weight), TEXT_INT((int64_t)i));
     }
@@ -251,8 +242,6 @@ const RuleKind kind_bin_pack = {STR("binPack"),
 
 const RuleKind kind_spread = {STR("spread"), "emptier nodes get more points, by weighted resources",
     &weights_shape, write_mean};
-
-/* --- balance ------------------------------------------------------------------------- */
 
 /* 100 less the standard deviation of the used shares s0, s1 …, as kube-scheduler's balanced
  * allocation; of two it is half their distance. n is the number of resources offered, k 1/n. */

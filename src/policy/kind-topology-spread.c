@@ -19,29 +19,28 @@
 
 typedef enum InclusionPolicy { HONOR, IGNORE } InclusionPolicy;
 
-static const char *const policy_words[] = {"Honor", "Ignore", NULL};
-static const Shape policy_shape = {.kind = SHAPE_WORD, .words = policy_words};
+static const Shape policy_shape = {SHAPE_WORDS("Honor", "Ignore")};
 
 static const Field fields[] = {
     {REQUIRED("topologyKey"), INTO(PodRule, topology_key, shape_label_key),
-        .about = "node label whose values are the domains"},
+        "node label whose values are the domains"},
     {REQUIRED("maxSkew"), INTO(PodRule, max_skew, pod_rule_count_shape),
-        .about = "how many more pods a domain may have than the emptiest one"},
+        "how many more pods a domain may have than the emptiest one"},
     {OPTIONAL("minDomains"), INTO(PodRule, min_domains, pod_rule_count_shape),
-        .about = "with fewer domains than this, the emptiest domain counts as empty"},
+        "with fewer domains than this, the emptiest domain counts as empty"},
     {OPTIONAL("nodeAffinityPolicy"), INTO(PodRule, affinity_policy, policy_shape),
-        .about = "Honor (default): only nodes count that match the pod's nodeSelector and required "
-                 "node affinity, and the nodeLabels and dedicated filters of this policy"},
+        "Honor (default): only nodes count that match the pod's nodeSelector and required "
+        "node affinity, and the nodeLabels and dedicated filters of this policy"},
     {OPTIONAL("nodeTaintsPolicy"), INTO(PodRule, taints_policy, policy_shape),
-        .about = "Honor: only nodes count whose taints the pod tolerates and the noTaints filters "
-                 "of this policy allow; default: Ignore, as in Kubernetes"},
+        "Honor: only nodes count whose taints the pod tolerates and the noTaints filters "
+        "of this policy allow; default: Ignore, as in Kubernetes"},
     {OPTIONAL("nodeLabels"), INTO(PodRule, node_labels, kind_label_conditions_shape),
-        .about = "only nodes with these labels count: for a pool that another policy requires"},
+        "only nodes with these labels count: for a pool that another policy requires"},
     FIELD_SELECTOR,
     FIELD_SAME_OWNER,
     {OPTIONAL("matchLabelKeys"), INTO(PodRule, label_keys, shape_label_keys),
-        .about = "pods with the same values of these labels as the pod; beside podSelector or "
-                 "sameOwner, keys that the pod lacks are ignored"},
+        "pods with the same values of these labels as the pod; beside podSelector or "
+        "sameOwner, keys that the pod lacks are ignored"},
     FIELD_OWN_NAMESPACE,
 };
 static const Shape shape = {SHAPE_OF(fields)};

@@ -53,13 +53,11 @@ void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
 
 void kind_write_condition(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out, size_t begin) {
-    RuleText text = {.expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX)};
+    _cleanup_(rule_text_done) RuleText text = RULE_TEXT_INIT;
 
     kind_write(reader, kind, value, &text);
     cel_text_separate(out, begin, " && ");
     cel_text(out, "$1", TEXT_BUF(&text.expression));
-    buf_done(&text.expression);
-    buf_done(&text.message);
 }
 
 void kind_write_conditions(
@@ -78,5 +76,4 @@ void kind_write_conditions(
     }
 }
 
-static const char *const prefer_words[] = {"low", "high", NULL};
-const Shape kind_prefer_shape = {.kind = SHAPE_WORD, .words = prefer_words};
+const Shape kind_prefer_shape = {SHAPE_WORDS("low", "high")};

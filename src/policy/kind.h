@@ -29,6 +29,13 @@ typedef struct RuleText {
     const YamlNode *rules; /* the list that the rule is in; NULL: none */
 } RuleText;
 
+#define RULE_TEXT_INIT                                                                             \
+    { .expression = BUF_INIT(KIND_TEXT_MAX), .message = BUF_INIT(KIND_TEXT_MAX) }
+static inline void rule_text_done(RuleText *text) {
+    buf_done(&text->expression);
+    buf_done(&text->message);
+}
+
 struct RuleKind {
     Str field;
     const char *summary; /* for users: what it requires of a node, or prefers */

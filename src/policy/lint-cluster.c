@@ -14,19 +14,11 @@ typedef struct ClusterLint {
     const NodeTable *table;
     const Pod *const *pods;
     size_t n_pods;
-    const Policy *policy;
 } ClusterLint;
-
-/* --- what the cluster has ------------------------------------------------------------------- */
 
 /* Whose labels a condition is about. */
 typedef enum Labelled { LABELS_OF_NODES, LABELS_OF_PODS } Labelled;
 static const char *const labelled_words[] = {"node", "pod"};
-
-static const Labels *labels_at(const ClusterLint *lint, Labelled whose, size_t i) {
-    return whose == LABELS_OF_NODES ? table_labels(lint->table, (uint32_t)i)
-                                    : &lint->pods[i]->labels;
-}
 
 /* The nearer of two to @word; @best may be empty. */
 static Str nearer(Str word, Str best, Str other) {
@@ -45,7 +37,8 @@ static bool has_label(
     Str meant = STR_NULL;
 
     for (size_t i = 0; i < n; i++) {
-        const Labels *labels = labels_at(lint, whose, i);
+        const Labels *labels = whose == LABELS_OF_NODES ? table_labels(lint->table, (uint32_t)i)
+                                                        : &lint->pods[i]->labels;
         const Str *found = labels_find(labels, key);
 
         if (found && (!value || str_eq(*found, *value)))
@@ -69,26 +62,20 @@ static bool has_namespace(const ClusterLint *lint, Str name, Str *ret_meant) {
     return false;
 }
 
-/* --- reports -------------------------------------------------------------------------------- */
-
 /* The first scalar in or below @node that reads @text and is not before @begin; NULL: none. A tree
  * is at most YAML_DEPTH_MAX deep. */
 static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *begin) {
     const YamlNode *found = NULL;
 
-    if (node->kind == YAML_SEQUENCE) {
-        for (size_t i = 0; !found && i < node->n; i++)
-            found = find_scalar(node->items[i], text, begin);
-        return found;
+    for (size_t i = 0; node->kind == YAML_SEQUENCE && !found && i < node->n; i++)
+        found = find_scalar(node->items[i], text, begin);
+    for (size_t i = 0; node->kind == YAML_MAPPING && !found && i < node->n; i++) {
+        found = find_scalar(node->pairs[i].key, text, begin);
+        if (!found)
+            found = find_scalar(node->pairs[i].value, text, begin);
     }
-    if (node->kind == YAML_MAPPING) {
-        for (size_t i = 0; !found && i < node->n; i++) {
-            found = find_scalar(node->pairs[i].key, text, begin);
-            if (!found)
-                found = find_scalar(node->pairs[i].value, text, begin);
-        }
+    if (!yaml_is_scalar(node))
         return found;
-    }
     return str_eq(node->text, text) &&
                    (node->place.line > begin->line ||
                        (node->place.line == begin->line && node->place.column >= begin->column))
@@ -110,13 +97,13 @@ static bool is_reported(const DiagList *diags, const Place *place, Str text) {
 /* At the scalar @name of the policy file, from @begin on. */
 static void warn_in_file(
     const ClusterLint *lint, const Place *begin, Str name, Str meant, Str text) {
-    const YamlNode *at = find_scalar(lint->policy->document, name, begin);
+    const YamlNode *at = find_scalar(lint->lint.policy->document, name, begin);
     DiagList *diags = lint->lint.reader->diags;
     Place place = at ? at->place : *begin;
 
     if (is_reported(diags, &place, text))
         return;
-    diag_add(diags, DIAG_WARNING, place, lint->policy->source, text,
+    diag_add(diags, DIAG_WARNING, place, lint->lint.policy->source, text,
         meant.len > 0 ? arena_printf(lint->lint.scratch, "did you mean \"%.*s\"?", STR_FMT(meant))
                       : STR("right only if such a name is yet to come"));
     if (meant.len > 0 && at && at->is_plain)
@@ -150,13 +137,6 @@ static void check_key(
                 labelled_words[whose], STR_FMT(key)));
 }
 
-/* --- conditions ------------------------------------------------------------------------------ */
-
-static bool is_text(const LintExpression *x, uint32_t i) {
-    return x->tree->nodes[i].kind == CEL_NODE_LITERAL &&
-           x->tree->nodes[i].literal.kind == CEL_STRING;
-}
-
 /* Whether node @i is a map of labels, and whose. */
 static bool is_labels(const LintExpression *x, uint32_t i, Labelled *ret) {
     const CelRecordType *record = NULL;
@@ -173,8 +153,8 @@ static bool is_label(
     const LintExpression *x, uint32_t i, Labelled *ret_whose, uint32_t *ret_key, Str *ret) {
     const CelNode *node = &x->tree->nodes[i];
 
-    if (lint_is_call(x->tree, i, "orValue") && is_text(x, i - 1) &&
-        cel_str(x->tree->nodes[i - 1].literal).len == 0) {
+    if (lint_is_call(x->tree, i, "orValue") && lint_string(x, i - 1).ptr &&
+        lint_string(x, i - 1).len == 0) {
         i = lint_child(x->tree, i, 0);
         node = &x->tree->nodes[i];
     }
@@ -185,10 +165,10 @@ static bool is_label(
         return true;
     }
     if ((!lint_is_call(x->tree, i, "_[_]") && !lint_is_call(x->tree, i, "_[?_]")) ||
-        !is_text(x, i - 1) || !is_labels(x, lint_child(x->tree, i, 0), ret_whose))
+        !lint_string(x, i - 1).ptr || !is_labels(x, lint_child(x->tree, i, 0), ret_whose))
         return false;
     *ret_key = i - 1;
-    *ret = cel_str(x->tree->nodes[i - 1].literal);
+    *ret = lint_string(x, i - 1);
     return true;
 }
 
@@ -213,11 +193,8 @@ static void check_values(
         return;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t at = is_list ? lint_child(x->tree, literal, k) : literal;
-        Str other, near;
+        Str other = lint_string(x, at), near;
 
-        if (!is_text(x, at))
-            return;
-        other = cel_str(x->tree->nodes[at].literal);
         if (other.len == 0 || has_label(lint, whose, key, &other, &near))
             return;
         if (first == UINT32_MAX) {
@@ -248,8 +225,8 @@ static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_
     right = lint_child(tree, i, 1);
     if ((lint_is_call(tree, i, "domain") || lint_is_call(tree, i, "domains") ||
             lint_is_call(tree, i, "nodesByLabel")) &&
-        is_text(x, right)) {
-        check_key(lint, x, right, LABELS_OF_NODES, cel_str(tree->nodes[right].literal));
+        lint_string(x, right).ptr) {
+        check_key(lint, x, right, LABELS_OF_NODES, lint_string(x, right));
         return;
     }
     if (is_negated(x, i))
@@ -257,8 +234,9 @@ static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_
     if (lint_is_call(tree, i, "_==_")) {
         check_values(lint, x, left, right);
         check_values(lint, x, right, left);
-    } else if (lint_is_call(tree, i, "@in") && is_labels(x, right, &whose) && is_text(x, left)) {
-        check_key(lint, x, left, whose, cel_str(tree->nodes[left].literal));
+    } else if (lint_is_call(tree, i, "@in") && is_labels(x, right, &whose) &&
+               lint_string(x, left).ptr) {
+        check_key(lint, x, left, whose, lint_string(x, left));
     } else if (lint_is_call(tree, i, "@in")) {
         check_values(lint, x, left, right);
     }
@@ -289,7 +267,7 @@ static void check_expression(void *context, const Policy *policy, const Expressi
 
     if (expression->type == EXPRESSION_STRING) /* a message says it again */
         return;
-    lint->policy = policy;
+    lint->lint.policy = policy;
     lint->lint.reader->source = policy->source;
     if (lint_open(&lint->lint, expression, LINT_FILTER, &x))
         for (uint32_t i = 0; i < x.tree->n_nodes; i++) {
@@ -298,8 +276,6 @@ static void check_expression(void *context, const Policy *policy, const Expressi
             check_resource(lint, &x, i);
         }
 }
-
-/* --- match ----------------------------------------------------------------------------------- */
 
 static bool is_met(const ClusterLint *lint, const Requirement *one) {
     for (size_t i = 0; i < lint->n_pods; i++)
@@ -329,8 +305,9 @@ static void check_requirement(const ClusterLint *lint, const Place *begin, const
 }
 
 static void check_match(const ClusterLint *lint) {
-    const Match *match = &lint->policy->match;
-    const YamlNode *at = yaml_find(yaml_find(lint->policy->document, STR("spec")), STR("match"));
+    const Match *match = &lint->lint.policy->match;
+    const YamlNode *at =
+        yaml_find(yaml_find(lint->lint.policy->document, STR("spec")), STR("match"));
     size_t n_before = lint->lint.reader->diags->n_warnings;
     bool is_any = false;
     Str meant;
@@ -347,7 +324,7 @@ static void check_match(const ClusterLint *lint) {
         if (!is_met(lint, &match->pod_selector.items[i]))
             check_requirement(lint, &at->place, &match->pod_selector.items[i]);
     for (size_t i = 0; i < lint->n_pods && !is_any; i++)
-        is_any = policy_selects(lint->policy, lint->pods[i]);
+        is_any = policy_selects(lint->lint.policy, lint->pods[i]);
     if (lint->lint.reader->diags->n_warnings == n_before && !is_any)
         reader_warning(lint->lint.reader, at, STR("right only if such pods are yet to come"),
             "no pod of the cluster meets all of it: the policy applies to none");
@@ -365,8 +342,8 @@ void lint_cluster(const Program *program, const NodeTable *table, const Pod *con
     if (!scratch)
         return;
     for (size_t i = 0; i < program->n_policies; i++) {
-        lint.policy = &program->policies[i];
-        reader.source = lint.policy->source;
+        lint.lint.policy = &program->policies[i];
+        reader.source = lint.lint.policy->source;
         check_match(&lint);
     }
     program_each_expression(program, check_expression, &lint);

@@ -58,6 +58,9 @@ bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpr
 /* The text of node @i as written. */
 Str lint_text(const LintExpression *x, uint32_t i);
 
+/* The string that node @i is a literal of; ptr is NULL: it is something else. */
+Str lint_string(const LintExpression *x, uint32_t i);
+
 /* Child @k of node @i. */
 uint32_t lint_child(const CelTree *tree, uint32_t i, uint32_t k);
 
@@ -68,7 +71,8 @@ bool lint_is_call(const CelTree *tree, uint32_t i, const char *name);
  * STR_NULL. UINT32_MAX: it is no look-up. */
 uint32_t lint_look_up(const LintExpression *x, uint32_t i, Str *ret_key);
 
-/* The name of the record's field that node @i selects; STR_NULL: none. */
+/* The name of the field that node @i selects from a record (@ret_record may be NULL); STR_NULL: it
+ * selects none. */
 Str lint_field(const LintExpression *x, uint32_t i, const CelRecordType **ret_record);
 
 /* What to do about a finding: a text, and a replacement if that is one. */

@@ -18,13 +18,10 @@ typedef struct LookUp {
     Str spelled; /* as it is written, for a computed one */
 } LookUp;
 
-/* --- guards ---------------------------------------------------------------------------- */
-
 static bool is_string(const LintExpression *x, uint32_t i, Str text) {
-    const CelNode *node = &x->tree->nodes[i];
+    Str string = lint_string(x, i);
 
-    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING &&
-           str_eq(cel_str(node->literal), text);
+    return string.ptr && str_eq(string, text);
 }
 
 /* Whether node @map is the map of a look-up, and node @key its key. */
@@ -124,8 +121,6 @@ static bool is_guarded(const LintExpression *x, const LookUp *look_up) {
     }
     return false;
 }
-
-/* --- missing entries -------------------------------------------------------------------- */
 
 /* The value of a name of cel.bind(); any other node is itself. */
 static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
@@ -256,8 +251,6 @@ static void check_key(const LintExpression *x, uint32_t i) {
         warn_of_key(x, map, &look_up);
 }
 
-/* --- metrics ------------------------------------------------------------------------------ */
-
 /* Whether node @i selects from `metrics` or `workload.metrics`, by any name. */
 static bool is_of_metrics(const LintExpression *x, uint32_t i) {
     const SchemaMetrics *metrics = &x->expression->scope->metrics;
@@ -311,8 +304,6 @@ static void check_metric(const LintExpression *x, uint32_t i) {
         "where %.*s is absent, on every node if its source is down, this is an error, %s",
         STR_FMT(text), consequence_of(x->role));
 }
-
-/* --- fields ------------------------------------------------------------------------------- */
 
 /* A field that may be absent. (The API server always sets creationTimestamp.) */
 static void check_field(const LintExpression *x, uint32_t i) {

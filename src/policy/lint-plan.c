@@ -24,8 +24,9 @@ static bool is_call(const CelGraphNode *node, const char *name) {
  * the first thing it runs, so the numbers that go into it are columns. (Texts may be part of
  * it; one that is made of counted pods is made of a number.) */
 static bool is_known(const CelGraphNode *node) {
-    return node->levels == 0 && (node->type->kind == CEL_T_BOOL || node->type->kind == CEL_T_INT ||
-                                    node->type->kind == CEL_T_DOUBLE);
+    CelTypeKind kind = node->type->kind;
+
+    return node->levels == 0 && (kind == CEL_T_BOOL || kind == CEL_T_INT || kind == CEL_T_DOUBLE);
 }
 
 /* Whether the machine, running @slow, goes over nodes of the whole cluster. */

@@ -55,12 +55,9 @@ static NumberRange of_value(CelValue value) {
     }
 }
 
-/* --- nodes -------------------------------------------------------------------------------- */
-
 /* Amounts: free can be below 0, all others cannot. */
 static NumberRange of_amount(const LintExpression *x, uint32_t map) {
-    const CelRecordType *record = NULL;
-    Str field = lint_field(x, map, &record);
+    Str field = lint_field(x, map, NULL);
 
     if (str_is(field, "requested") || str_is(field, "allocatable") || str_is(field, "requests"))
         return (NumberRange){0, INFINITY};
@@ -85,16 +82,15 @@ static NumberRange of_select(const LintExpression *x, uint32_t i) {
 /* node.requested.cpu / node.allocatable.cpu, node.free['x'] / node.allocatable['x']: a share, as
  * long as nothing is overcommitted. */
 static bool is_share(const LintExpression *x, uint32_t over, uint32_t under) {
-    const CelRecordType *record = NULL;
     Str over_key = STR_NULL, under_key = STR_NULL;
     uint32_t over_map = lint_look_up(x, over, &over_key);
     uint32_t under_map = lint_look_up(x, under, &under_key);
     Str what;
 
     if (over_map == UINT32_MAX || under_map == UINT32_MAX || !over_key.ptr ||
-        !str_eq(over_key, under_key) || !str_is(lint_field(x, under_map, &record), "allocatable"))
+        !str_eq(over_key, under_key) || !str_is(lint_field(x, under_map, NULL), "allocatable"))
         return false;
-    what = lint_field(x, over_map, &record);
+    what = lint_field(x, over_map, NULL);
     return (str_is(what, "requested") || str_is(what, "free")) &&
            str_eq(lint_text(x, over_map - 1), lint_text(x, under_map - 1));
 }
@@ -182,8 +178,6 @@ NumberRange lint_range(const LintExpression *x) {
 
     return ranges ? ranges[x->tree->n_nodes - 1] : anything;
 }
-
-/* --- scores --------------------------------------------------------------------------------- */
 
 static void check_outside(const LintExpression *x, uint32_t i, NumberRange range) {
     bool is_constant = range.min >= range.max;

@@ -61,14 +61,11 @@ static Str list_words(const LintExpression *x, const ApiWords *words) {
 
 static void check_word(
     const LintExpression *x, const ApiWords *words, uint32_t field, uint32_t literal) {
-    const CelNode *node = &x->tree->nodes[literal];
-    Str word, meant;
+    Str word = lint_string(x, literal);
+    Str meant = str_nearest(word, words->words, words->n);
 
-    if (node->kind != CEL_NODE_LITERAL || node->literal.kind != CEL_STRING)
-        return;
-    word = cel_str(node->literal);
-    meant = str_nearest(word, words->words, words->n);
-    if (str_is_one_of(word, words->words, words->n) || (!words->is_complete && str_is_empty(meant)))
+    if (!word.ptr || str_is_one_of(word, words->words, words->n) ||
+        (!words->is_complete && str_is_empty(meant)))
         return;
     lint_warn(x, literal,
         str_is_empty(meant)
@@ -97,16 +94,13 @@ static void check_comparison(const LintExpression *x, uint32_t i) {
         check_word(x, words, right, left);
 }
 
-/* --- resources ------------------------------------------------------------------------------ */
-
 bool lint_is_amounts(const LintExpression *x, uint32_t map) {
-    const CelRecordType *record = NULL;
-    Str field = lint_field(x, map, &record);
+    static const Str fields[] = {
+        STR("free"), STR("requested"), STR("allocatable"), STR("requests")};
 
     return x->notes[map].type->kind == CEL_T_MAP &&
            cel_type_param(x->notes[map].type, 1)->kind == CEL_T_DOUBLE &&
-           (str_is(field, "free") || str_is(field, "requested") || str_is(field, "allocatable") ||
-               str_is(field, "requests"));
+           str_is_one_of(lint_field(x, map, NULL), fields, ELEMENTS_OF(fields));
 }
 
 static LintHint suggest_resource(const LintExpression *x, uint32_t i, uint32_t map, Str key) {
@@ -144,8 +138,6 @@ void lint_words(const LintExpression *x) {
             check_resource(x, i);
     }
 }
-
-/* --- reasons -------------------------------------------------------------------------------- */
 
 /* kube-scheduler groups nodes by a filter's reason and shows it in events: it is a fixed text. */
 

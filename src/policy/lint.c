@@ -20,6 +20,14 @@ Str lint_text(const LintExpression *x, uint32_t i) {
     return str_skip(str_take(x->tree->source, node->to), node->from);
 }
 
+Str lint_string(const LintExpression *x, uint32_t i) {
+    const CelNode *node = &x->tree->nodes[i];
+
+    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING
+               ? cel_str(node->literal)
+               : STR_NULL;
+}
+
 uint32_t lint_child(const CelTree *tree, uint32_t i, uint32_t k) {
     uint32_t child = i - 1;
 
@@ -43,9 +51,7 @@ uint32_t lint_look_up(const LintExpression *x, uint32_t i, Str *ret_key) {
     }
     if (!lint_is_call(x->tree, i, "_[_]"))
         return UINT32_MAX;
-    if (x->tree->nodes[i - 1].kind == CEL_NODE_LITERAL &&
-        x->tree->nodes[i - 1].literal.kind == CEL_STRING)
-        *ret_key = cel_str(x->tree->nodes[i - 1].literal);
+    *ret_key = lint_string(x, i - 1);
     return lint_child(x->tree, i, 0);
 }
 
@@ -55,8 +61,9 @@ Str lint_field(const LintExpression *x, uint32_t i, const CelRecordType **ret_re
     if (x->tree->nodes[i].kind != CEL_NODE_SELECT || note->field == UINT32_MAX ||
         note->ref != CEL_REF_NONE || x->notes[i - 1].type->kind != CEL_T_RECORD)
         return STR_NULL;
-    *ret_record = x->notes[i - 1].type->record;
-    return (*ret_record)->fields[note->field].name;
+    if (ret_record)
+        *ret_record = x->notes[i - 1].type->record;
+    return x->notes[i - 1].type->record->fields[note->field].name;
 }
 
 void lint_report(
@@ -135,7 +142,7 @@ static bool note_params(Lint *lint, const Expression *expression) {
     return found;
 }
 
-/* Checks an expression that a person wrote. */
+/* Checks an expression that a user wrote. */
 static void check_expression(
     Lint *lint, const Expression *expression, LintRole role, LintHandling handling) {
     LintExpression x;
@@ -153,10 +160,16 @@ static void check_expression(
     lint_words(&x);
 }
 
-/* Constant, but not through a parameter, which is a switch. */
-static bool is_constant_bool(Lint *lint, const Expression *expression) {
-    return expression_is_given(expression) && !expression->is_built_in &&
-           expression->constant.kind == CEL_BOOL && !note_params(lint, expression);
+/* Warns of a condition that is constant, but not through a parameter, which is a switch. */
+static void check_constant(Lint *lint, const Expression *expression, Str hint_if_true,
+    Str text_if_true, Str hint_if_false, Str text_if_false) {
+    if (expression->is_built_in || expression->constant.kind != CEL_BOOL ||
+        note_params(lint, expression))
+        return;
+    if (expression->constant.boolean)
+        expression_warn(lint->reader, expression, hint_if_true, text_if_true);
+    else
+        expression_warn(lint->reader, expression, hint_if_false, text_if_false);
 }
 
 /* --- match ------------------------------------------------------------------------------------ */
@@ -209,15 +222,9 @@ static void check_match(Lint *lint) {
     if (!expression_is_given(&match->expression))
         return;
     check_expression(lint, &match->expression, LINT_MATCH, LINT_HANDLES_NOTHING);
-    if (!is_constant_bool(lint, &match->expression))
-        return;
-    if (match->expression.constant.boolean)
-        expression_warn(lint->reader, &match->expression, STR("leave it out"),
-            STR("this is true for every pod"));
-    else
-        expression_warn(lint->reader, &match->expression,
-            STR("mode: Observe tests a policy without effect"),
-            STR("this is never true: the policy never applies"));
+    check_constant(lint, &match->expression, STR("leave it out"), STR("this is true for every pod"),
+        STR("mode: Observe tests a policy without effect"),
+        STR("this is never true: the policy never applies"));
 }
 
 /* --- rules ------------------------------------------------------------------------------- */
@@ -234,17 +241,6 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
     if (given && !expression_is_given(missing))
         reader_warning(lint->reader, given, STR("leave it out; onError is for other errors"),
             "onMissing has no effect: the rule reads no metric");
-}
-
-/* A built-in filter of a metric fails where that is absent; other expressions are looked into
- * (lint-look-up.c). */
-static void check_metric_kind(
-    Lint *lint, const YamlNode *rule, const Filter *filter, LintHandling handling) {
-    if (filter->kind && expression_is_given(&filter->missing) && handling == LINT_HANDLES_NOTHING)
-        reader_warning(lint->reader, yaml_find(rule, filter->kind->field),
-            STR("onMissing: allow; or onMissing: reject, if this is intended"),
-            "where the metric is absent, on every node if its source is down, the node is "
-            "rejected");
 }
 
 /* maxPods: 0. The pod itself counts. */
@@ -273,7 +269,12 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     LintHandling handling = handling_of(rule);
 
     check_expression(lint, &filter->test, role, handling);
-    check_metric_kind(lint, rule, filter, handling);
+    if (filter->kind && expression_is_given(&filter->missing) && handling == LINT_HANDLES_NOTHING)
+        /* Fails where the metric is absent; other expressions are looked into (lint-look-up.c). */
+        reader_warning(lint->reader, yaml_find(rule, filter->kind->field),
+            STR("onMissing: allow; or onMissing: reject, if this is intended"),
+            "where the metric is absent, on every node if its source is down, the node is "
+            "rejected");
     check_on_missing(lint, rule, &filter->missing);
     if (filter->kind) {
         check_limit(lint, filter->kind, yaml_find(rule, filter->kind->field));
@@ -282,15 +283,10 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
     if (expression_is_given(&filter->message))
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
     lint_reason(lint, yaml_find(rule, STR("reason")));
-    if (!is_constant_bool(lint, &filter->test))
-        return;
-    if (filter->test.constant.boolean)
-        expression_warn(lint->reader, &filter->test, STR("leave the filter out"),
-            STR("this is always true: every node passes"));
-    else
-        expression_warn(lint->reader, &filter->test,
-            STR("a filter must be true for nodes that pass"),
-            STR("this is never true: every node is rejected"));
+    check_constant(lint, &filter->test, STR("leave the filter out"),
+        STR("this is always true: every node passes"),
+        STR("a filter must be true for nodes that pass"),
+        STR("this is never true: every node is rejected"));
 }
 
 static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
@@ -328,14 +324,10 @@ static void check_twin(
 static void check_twins(Lint *lint) {
     const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
     const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
-    Map tests = MAP_INIT;
-    /* The same value with another normalization is another rule. */
-    Map values[] = {
-        [NORMALIZE_NONE] = MAP_INIT,
-        [NORMALIZE_MIN_MAX] = MAP_INIT,
-        [NORMALIZE_RANK] = MAP_INIT,
-    };
+    Map tests = MAP_INIT_IN(lint->scratch);
+    Map values[] = {tests, tests, tests}; /* by Normalize: with another one it is another rule */
 
+    arena_reset(lint->scratch);
     for (size_t i = 0; i < lint->policy->n_filters; i++)
         check_twin(
             lint, filters, i, lint->policy->filters[i].test.text, &tests, STR("leave one out"));
@@ -343,9 +335,6 @@ static void check_twins(Lint *lint) {
         check_twin(lint, scores, i, lint->policy->scores[i].value.text,
             &values[lint->policy->scores[i].normalize],
             STR("leave one out, and add its weight to the other's"));
-    map_done(&tests);
-    for (size_t i = 0; i < ELEMENTS_OF(values); i++)
-        map_done(&values[i]);
 }
 
 static void check_rules(Lint *lint) {

@@ -47,7 +47,7 @@ Managed managed_filter(const Filter *filter) {
             .text = filter->slots         ? "published as slots: the limit holds in a burst"
                     : filter->counts_pods ? "published as a label: a burst can exceed the limit"
                                           : "published as a label"};
-    if (publish_fits_slots(filter))
+    if (filter->limit)
         result.instead = policy_slots(filter->policy) ? "publish: slots, in a policy of its own"
                                                       : "publish: slots";
     else if (publish_fits_label(filter))

@@ -1,4 +1,4 @@
-/* Reads metric values that a person wrote down, as measurements of a program's gauges. */
+/* Reads metric values that a user wrote down, as measurements of a program's gauges. */
 
 #include "policy/metric-values.h"
 
@@ -29,8 +29,6 @@ void metric_values_open(YamlReader *reader, const YamlNode *value, MetricValues 
     if (ret->workloads && !reader_mapping(reader, ret->workloads, "workloads"))
         ret->workloads = NULL;
 }
-
-/* --- which gauges ------------------------------------------------------------------------- */
 
 /* Those that policies call by one name. */
 typedef struct Gauges {
@@ -79,8 +77,6 @@ static bool find_gauges(
             reading->reader, name, "\"%.*s\" is not a metric of pods", STR_FMT(name->text));
     return false;
 }
-
-/* --- numbers ------------------------------------------------------------------------------ */
 
 /* False, with an error reported, if it is something else. .nan and .inf are numbers here. */
 static bool read_number(const ValuesReading *reading, const YamlNode *value, double *ret) {
@@ -149,14 +145,6 @@ static int read_metric(const ValuesReading *reading, const YamlPair *pair, bool 
     return r;
 }
 
-static int read_list(const ValuesReading *reading, const YamlNode *list, bool is_of_workloads) {
-    int r = 0;
-
-    for (size_t i = 0; list && r == 0 && i < list->n; i++)
-        r = read_metric(reading, &list->pairs[i], is_of_workloads);
-    return r;
-}
-
 int metric_values_read(YamlReader *reader, const MetricValues *values, const Program *program,
     const NodeTable *table, int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
     _cleanup_(measurements_unrefp) Measurements *measurements =
@@ -168,7 +156,7 @@ int metric_values_read(YamlReader *reader, const MetricValues *values, const Pro
         .uptime_nsec = uptime_nsec,
         .measurements = measurements};
     int64_t age = 0;
-    int r;
+    int r = 0;
 
     if (!measurements)
         return -ENOMEM;
@@ -176,9 +164,10 @@ int metric_values_read(YamlReader *reader, const MetricValues *values, const Pro
         reading.now_nsec -= age;
         reading.uptime_nsec -= age;
     }
-    r = read_list(&reading, values->metrics, /* is_of_workloads= */ false);
-    if (r == 0)
-        r = read_list(&reading, values->workloads, /* is_of_workloads= */ true);
+    for (size_t i = 0; values->metrics && r == 0 && i < values->metrics->n; i++)
+        r = read_metric(&reading, &values->metrics->pairs[i], /* is_of_workloads= */ false);
+    for (size_t i = 0; values->workloads && r == 0 && i < values->workloads->n; i++)
+        r = read_metric(&reading, &values->workloads->pairs[i], /* is_of_workloads= */ true);
     if (r < 0)
         return r;
     *ret = TAKE_PTR(measurements);

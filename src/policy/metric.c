@@ -19,8 +19,7 @@
 
 /* --- values that several fields have --------------------------------------------------------- */
 
-static const char *const resource_words[] = {"cpu", "memory", NULL};
-static const Shape resource_shape = {.kind = SHAPE_WORD, .words = resource_words, .is_text = true};
+static const Shape resource_shape = {SHAPE_WORDS("cpu", "memory"), .is_text = true};
 
 static bool is_text(Str text, const char *others) {
     for (size_t i = 0; i < text.len; i++)
@@ -38,8 +37,8 @@ static bool check_label(YamlReader *reader, const YamlNode *value) {
 
 static const Shape label_shape = {
     .kind = SHAPE_STRING, .pattern = "^[A-Za-z_][A-Za-z0-9_]*$", .check = check_label};
-static const char *const aggregate_words[] = {"sum", "max", "avg", NULL}; /* GaugeAggregate */
-static const Shape aggregate_shape = {.kind = SHAPE_WORD, .words = aggregate_words};
+/* GaugeAggregate */
+static const Shape aggregate_shape = {SHAPE_WORDS("sum", "max", "avg")};
 
 /* --- prometheus ------------------------------------------------------------------------------- */
 
@@ -76,15 +75,7 @@ static bool check_pattern(YamlReader *reader, const YamlNode *value) {
     return false;
 }
 
-static const char *const identity_words[] = {"name", "hostname", "ip", NULL};
-static const Shape identity_shape = {.kind = SHAPE_WORD, .words = identity_words};
-
-static void read_node_is(YamlReader *reader, const YamlNode *value, void *into) {
-    unsigned number;
-
-    if (reader_value(reader, value, "nodeIs", &identity_shape, &number))
-        ((Gauge *)into)->identity = (GaugeIdentity)(GAUGE_BY_NAME + number);
-}
+static const Shape identity_shape = {SHAPE_WORDS("name", "hostname", "ip"), .min = GAUGE_BY_NAME};
 
 static int compare_labels(const void *a, const void *b) {
     return str_cmp(((const Label *)a)->key, ((const Label *)b)->key);
@@ -121,15 +112,15 @@ static const Shape nodes_shape = {
 
 static const Field prometheus_fields[] = {
     {REQUIRED("query"), INTO(Gauge, query, query_shape),
-        .about = "PromQL that returns a number for each node, or with `pods` for each pod"},
+        "PromQL that returns a number for each node, or with `pods` for each pod"},
     {OPTIONAL("source"), INTO(Gauge, from, shape_name),
-        .about = "name of the server; default: that of `--prometheus`"},
+        "name of the server; default: that of `--prometheus`"},
     {OPTIONAL("nodeLabel"), INTO(Gauge, node_label, label_shape),
-        .about = "label of the series that names the node; default: detected"},
+        "label of the series that names the node; default: detected"},
     {OPTIONAL("nodePattern"), INTO(Gauge, node_pattern, pattern_shape),
-        .about = "regular expression (RE2): its group, or the whole match, names the node"},
-    {OPTIONAL("nodeIs"), .shape = &identity_shape,
-        .about = "how the label names the node; default: detected", .read = read_node_is},
+        "regular expression (RE2): its group, or the whole match, names the node"},
+    {OPTIONAL("nodeIs"), INTO(Gauge, identity, identity_shape),
+        "how the label names the node; default: detected"},
     {OPTIONAL("nodes"), .shape = &nodes_shape,
         .about = "label values and the names of the nodes they stand for", .read = read_nodes},
 };
@@ -161,9 +152,9 @@ static const Shape zone_shape = {
     .kind = SHAPE_STRING, .pattern = "^[A-Za-z0-9_+-][A-Za-z0-9_+/-]*$", .check = check_zone};
 static const Field annotation_fields[] = {
     {REQUIRED("key"), INTO(Gauge, annotation, annotation_key_shape),
-        .about = "annotation of the node: a number, a comma, a time"},
+        "annotation of the node: a number, a comma, a time"},
     {OPTIONAL("timeZone"), INTO(Gauge, zone, zone_shape),
-        .about = "its times are local times of this zone, whatever letter follows them"},
+        "its times are local times of this zone, whatever letter follows them"},
 };
 static const Shape annotation_shape = {SHAPE_OF(annotation_fields)};
 
@@ -180,17 +171,16 @@ static void read_namespaces(YamlReader *reader, const YamlNode *value, void *int
 
 static const Field pods_fields[] = {
     {OPTIONAL("aggregate"), INTO(Gauge, aggregate, aggregate_shape),
-        .about = "how the numbers of a node's pods are combined; default `sum`"},
-    {OPTIONAL("podSelector"), INTO(Gauge, selector, shape_selector),
-        .about = "only pods with these labels"},
+        "how the numbers of a node's pods are combined; default `sum`"},
+    {OPTIONAL("podSelector"), INTO(Gauge, selector, shape_selector), "only pods with these labels"},
     {OPTIONAL("namespaces"), .shape = &shape_namespaces, .about = "only pods of these namespaces",
         .read = read_namespaces},
     {OPTIONAL("workload"), INTO(Gauge, workload_aggregate, aggregate_shape),
-        .about = "how the numbers of a workload's pods are combined; default `avg`"},
+        "how the numbers of a workload's pods are combined; default `avg`"},
     {OPTIONAL("namespaceLabel"), INTO(Gauge, namespace_label, label_shape),
-        .about = "label of the series that names the namespace; default `namespace`"},
+        "label of the series that names the namespace; default `namespace`"},
     {OPTIONAL("podLabel"), INTO(Gauge, pod_label, label_shape),
-        .about = "label of the series that names the pod; default `pod`"},
+        "label of the series that names the pod; default `pod`"},
 };
 static const Shape pods_shape = {SHAPE_OF(pods_fields)};
 
@@ -238,24 +228,23 @@ static void complete_times(YamlReader *reader, const YamlNode *metric, Gauge *ga
  * inferred from the query (promql.h); else they must be given. ----------------------------------
  */
 
-static const char *const unit_words[] = {"amount", "fraction", "percent", NULL}; /* GaugeUnit */
-static const char *const none_words[] = {"none", NULL};
-static const Shape unit_shape = {.kind = SHAPE_WORD, .words = unit_words};
+/* GaugeUnit */
+static const Shape unit_shape = {SHAPE_WORDS("amount", "fraction", "percent")};
 static const Shape settle_shape = {.kind = SHAPE_DURATION, .max = METRIC_SETTLE_MAX};
-static const Shape none_shape = {.kind = SHAPE_WORD, .words = none_words};
+static const Shape none_shape = {SHAPE_WORDS("none")};
 
 static const Field placements_fields[] = {
     {OPTIONAL("resource"), INTO(Gauge, placements.resource, resource_shape),
-        .about = "resource of the pods that it measures; known for resourceMetrics and some "
-                 "queries"},
+        "resource of the pods that it measures; known for resourceMetrics and some "
+        "queries"},
     {OPTIONAL("unit"), INTO(Gauge, placements.unit, unit_shape),
-        .about = "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it"},
+        "cores or bytes; 0 to 1 of the node's allocatable; 0 to 100 of it"},
     {OPTIONAL("settle"), INTO(Gauge, placements.settle_nsec, settle_shape),
-        .about = "time until the value fully includes a new pod; default: the longest range of "
-                 "the query, from 1m to 10m"},
+        "time until the value fully includes a new pod; default: the longest range of "
+        "the query, from 1m to 10m"},
     {OPTIONAL("by"), INTO(Gauge, placements.by, shape_string),
-        .about = "a metric of pods: a pod counts with its workload's usage, if that is known; "
-                 "else with its requests"},
+        "a metric of pods: a pod counts with its workload's usage, if that is known; "
+        "else with its requests"},
 };
 static const Shape placements_object_shape = {SHAPE_OF(placements_fields)};
 static const Shape placements_shape = {
@@ -357,23 +346,23 @@ static const Shape max_age_shape = {
     .kind = SHAPE_DURATION, .min = NSEC_PER_SEC, .max = READER_DURATION_MAX};
 
 static const Field metric_fields[] = {
-    {REQUIRED("name"), INTO(Gauge, name, name_shape), .about = "metrics.NAME in expressions"},
+    {REQUIRED("name"), INTO(Gauge, name, name_shape), "metrics.NAME in expressions"},
     {OPTIONAL("prometheus"), .shape = &prometheus_shape,
         .about = "from Prometheus, or a server with its API; one of four sources"},
     {OPTIONAL("resourceMetrics"), INTO(Gauge, resource, resource_shape),
-        .about = "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it"},
+        "from metrics.k8s.io, in cores or bytes, as `kubectl top` shows it"},
     {OPTIONAL("annotation"), .shape = &annotation_shape,
         .about = "from an annotation of the node: `0.25,2026-01-02T03:04:05Z`"},
     {OPTIONAL("customMetrics"), INTO(Gauge, query, custom_shape),
-        .about = "from custom.metrics.k8s.io: the name of a metric of nodes"},
+        "from custom.metrics.k8s.io: the name of a metric of nodes"},
     {OPTIONAL("pods"), .shape = &pods_shape,
         .about = "the numbers are those of pods, combined for nodes and workloads",
         .read = read_pods},
     {OPTIONAL("interval"), INTO(Gauge, interval_nsec, interval_shape),
-        .about = "how often it is queried, from 1s to 1d; default `15s`"},
+        "how often it is queried, from 1s to 1d; default `15s`"},
     {OPTIONAL("maxAge"), INTO(Gauge, max_age_nsec, max_age_shape),
-        .about = "an older value counts as absent; default: three intervals, at most 5m; at least "
-                 "3m for resourceMetrics and customMetrics"},
+        "an older value counts as absent; default: three intervals, at most 5m; at least "
+        "3m for resourceMetrics and customMetrics"},
     {OPTIONAL("placements"), .shape = &placements_shape,
         .about = "how pods count that the value does not include yet; on for known load queries",
         .read = read_placements},
@@ -533,18 +522,11 @@ void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gau
 
 /* --- description ------------------------------------------------------------------------------ */
 
-static void describe_time(Buf *out, int64_t nsec) {
-    int64_t seconds = nsec / NSEC_PER_SEC;
-
-    if (seconds >= 60 && seconds % 60 == 0)
-        buf_printf(out, "%lldm", (long long)(seconds / 60));
-    else
-        buf_printf(out, "%llds", (long long)seconds);
-}
-
 void metric_describe_placements(const Gauge *gauge, Buf *out) {
     const GaugePlacements *placements = &gauge->placements;
     bool is_cpu = str_is(placements->resource, "cpu");
+    int64_t seconds = placements->settle_nsec / NSEC_PER_SEC;
+    bool is_minutes = seconds >= 60 && seconds % 60 == 0;
 
     if (!placements->is_counted)
         return;
@@ -557,6 +539,6 @@ void metric_describe_placements(const Gauge *gauge, Buf *out) {
         buf_append(out, STR(" (inferred from its query)"));
     if (!str_is_empty(placements->by))
         buf_printf(out, ", by %.*s of the pod's workload", STR_FMT(placements->by));
-    buf_append(out, STR(", settled in "));
-    describe_time(out, placements->settle_nsec);
+    buf_printf(out, ", settled in %lld%s", (long long)(is_minutes ? seconds / 60 : seconds),
+        is_minutes ? "m" : "s");
 }

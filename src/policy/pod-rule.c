@@ -7,8 +7,6 @@
 #define LABELS "node.metadata.labels"
 #define POD_LABELS "pod.metadata.labels"
 
-/* --- reading ------------------------------------------------------------------ */
-
 static bool check_namespace(YamlReader *reader, const YamlNode *name) {
     return str_is(name->text, "*") || reader_namespace(reader, name);
 }
@@ -34,8 +32,6 @@ PodRule pod_rule_read(
             "%s needs one of podSelector, sameOwner and matchLabelKeys", kind->field.ptr);
     return rule;
 }
-
-/* --- writing ------------------------------------------------------------------ */
 
 /* An owner is of the pod's own namespace, so its uid is enough. */
 void pod_rule_predicate(Buf *out, const PodRule *rule) {

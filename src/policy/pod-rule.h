@@ -46,30 +46,24 @@ extern const Shape pod_rule_count_shape; /* 1 to that */
 extern const Shape pod_rule_namespaces_shape;
 
 #define FIELD_SELECTOR                                                                             \
-    {                                                                                              \
-        OPTIONAL("podSelector"), INTO(PodRule, selector, shape_selector),                          \
-            .about = "pods with these labels"                                                      \
-    }
+    { OPTIONAL("podSelector"), INTO(PodRule, selector, shape_selector), "pods with these labels" }
 #define FIELD_SAME_OWNER                                                                           \
     {                                                                                              \
         OPTIONAL("sameOwner"), INTO(PodRule, is_same_owner, shape_true),                           \
-            .about = "pods with the same controlling owner as the pod"                             \
+            "pods with the same controlling owner as the pod"                                      \
     }
 #define FIELD_LABEL_KEYS                                                                           \
     {                                                                                              \
         OPTIONAL("matchLabelKeys"), INTO(PodRule, label_keys, shape_label_keys),                   \
-            .about = "pods with the same values of these labels as the pod"                        \
+            "pods with the same values of these labels as the pod"                                 \
     }
 #define FIELD_NAMESPACES(text)                                                                     \
-    {                                                                                              \
-        OPTIONAL("namespaces"), INTO(PodRule, namespaces, pod_rule_namespaces_shape),              \
-            .about = (text)                                                                        \
-    }
+    { OPTIONAL("namespaces"), INTO(PodRule, namespaces, pod_rule_namespaces_shape), (text) }
 #define FIELD_ALL_NAMESPACES FIELD_NAMESPACES("pods of these namespaces; default: all")
 #define FIELD_OWN_NAMESPACE                                                                        \
     FIELD_NAMESPACES("pods of these namespaces, \"*\" for all; default: the pod's own")
 #define FIELD_TOPOLOGY_KEY(text)                                                                   \
-    { OPTIONAL("topologyKey"), INTO(PodRule, topology_key, shape_label_key), .about = (text) }
+    { OPTIONAL("topologyKey"), INTO(PodRule, topology_key, shape_label_key), (text) }
 
 /* Reads a mapping. With @is_own_namespace other namespaces must be named explicitly, and so must a
  * selection of pods. */

@@ -2,14 +2,21 @@
 
 #include "policy/policy.h"
 
+#include <stdio.h>
+
+#include "base/map.h"
 #include "policy/cel-text.h"
-#include "policy/rules.h"
 
 #define NARROW_MAX 100000
 
+/* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
+ * together. */
+#define REASON_MAX 200u
+#define RULES_MAX 1000 /* PROGRAM_FILTERS_MAX, of all policies together */
+
 /* A policy while it is read. All mappings of the document store here. */
 typedef struct PolicyReading {
-    Policy policy; /* first: rules.c knows no more */
+    Policy policy;
     unsigned mode;
     int64_t narrow_to, wire_max;
     unsigned api_version, kind; /* read to be checked; not used */
@@ -55,9 +62,9 @@ static void read_namespace_selector(YamlReader *reader, const YamlNode *value, v
 
 static const Field match_fields[] = {
     {OPTIONAL("namespaces"), INTO(PolicyReading, policy.match.namespaces, shape_namespaces),
-        .about = "only pods of these namespaces"},
+        "only pods of these namespaces"},
     {OPTIONAL("podSelector"), INTO(PolicyReading, policy.match.pod_selector, shape_selector),
-        .about = "only pods with these labels"},
+        "only pods with these labels"},
     {OPTIONAL("namespaceSelector"), .shape = &shape_selector,
         .about = "only pods of namespaces with these labels; needs get, list and watch on "
                  "namespaces",
@@ -67,26 +74,288 @@ static const Field match_fields[] = {
 };
 static const Shape match_shape = {SHAPE_OF(match_fields)};
 
+/* --- filters and scores. A rule has common fields and exactly one more: `expression`, or the name
+ * of a built-in rule, which writes one. ------------------------------------------------------- */
+
+/* A rule as it is read: a filter or a score. */
+typedef struct Rule {
+    Filter filter;
+    Score score;
+    const YamlNode *message_text;
+    unsigned publish;      /* read to be checked; publish_read() uses it */
+    const YamlNode *rules; /* the list that it is in */
+    const RuleKind *kind;  /* NULL: an expression */
+    Expression expression, message, missing;
+} Rule;
+
+static bool is_one_line(Str text) {
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
+            return false;
+    return true;
+}
+
+static bool check_reason(YamlReader *reader, const YamlNode *value) {
+    Str reason = value->text;
+
+    return (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason)) ||
+           reader_error_hint(reader, value,
+               STR("kube-scheduler groups nodes by this text and shows it in events"),
+               "reason must be one line of 1 to %u bytes", REASON_MAX);
+}
+
+static const char *const fallback_words[] = {"reject", "allow", NULL};
+static const Shape fallback_shape = {.kind = SHAPE_WORD,
+    .words = fallback_words,
+    .hint = "reject (the default), or allow: as if the node had passed"};
+static const Shape missing_shape = {.kind = SHAPE_WORD,
+    .words = fallback_words,
+    .hint = "reject, or allow: as if the node had passed; default: as onError"};
+static const Shape reason_shape = {
+    .kind = SHAPE_STRING, .pattern = "^[^\\x00-\\x1f\\x7f]{1,200}$", .check = check_reason};
+static const Shape weight_shape = {.kind = SHAPE_NUMBER,
+    .min = 0,
+    .max = 1000000,
+    .is_above = true,
+    .hint = "leave the rule out instead"};
+static const Shape normalize_shape = {SHAPE_WORDS("none", "minMax", "rank"),
+    .hint = "minMax and rank compare the candidates of a request"};
+
+static const Field filter_fields[] = {
+    {REQUIRED("name"), INTO(Rule, filter.name, shape_name),
+        "name in metrics and explanations; used once in the policy"},
+    {OPTIONAL("reason"), INTO(Rule, filter.reason, reason_shape),
+        "text that kube-scheduler shows for rejected nodes (kubectl describe pod); the "
+        "same for all, "
+        "without numbers"},
+    {OPTIONAL("messageExpression"), INTO(Rule, message_text, shape_expression),
+        "CEL, a string: shown by berth explain for a rejected node, as a value and its limit"},
+    {OPTIONAL("unresolvable"), INTO(Rule, filter.is_unresolvable, shape_bool),
+        "preemption cannot help: kube-scheduler evicts no pods to make a rejected node "
+        "pass"},
+    {OPTIONAL("onError"), INTO(Rule, filter.on_error, fallback_shape),
+        "verdict when the expression fails on a node; default reject"},
+    {OPTIONAL("onMissing"), INTO(Rule, filter.on_missing, missing_shape),
+        "verdict when a metric that the rule reads is absent; default: as onError"},
+    {OPTIONAL("publish"), INTO(Rule, publish, publish_shape),
+        "shows it to kube-scheduler and autoscalers; slots: nodes offer the limit of maxPods "
+        "as an extended resource; label: nodes that it rejects have a label"},
+};
+
+static const Field score_fields[] = {
+    {REQUIRED("name"), INTO(Rule, score.name, shape_name),
+        "name in metrics and explanations; used once in the policy"},
+    {OPTIONAL("weight"), INTO(Rule, score.weight, weight_shape),
+        "weight among all scores that apply; default 1"},
+    {OPTIONAL("onError"), INTO(Rule, score.on_error, shape_points),
+        "score when the expression fails on a node; default 0"},
+    {OPTIONAL("onMissing"), INTO(Rule, score.on_missing, shape_points),
+        "score when a metric that the rule reads is absent; default: as onError"},
+    {OPTIONAL("normalize"), INTO(Rule, score.normalize, normalize_shape),
+        "how values become 0 to 100 over the candidates"},
+};
+
+static const Shape filter_shape = {SHAPE_OF(filter_fields), .kinds = filter_kinds,
+    .n_kinds = &n_filter_kinds, .or_field = "expression",
+    .or_about = "CEL: true for nodes that pass"};
+static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
+    .n_kinds = &n_score_kinds, .or_field = "expression",
+    .or_about = "CEL: a number from 0 to 100; more is better"};
+static const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
+static const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
+
+/* --- one rule ------------------------------------------------------------------ */
+
+static const RuleKind *find_kind(const Shape *shape, Str name) {
+    for (size_t i = 0; i < *shape->n_kinds; i++)
+        if (str_eq(shape->kinds[i]->field, name))
+            return shape->kinds[i];
+    return NULL;
+}
+
+/* The field that names the rule's kind (NULL: an expression). NULL when there is none. */
+static const YamlPair *find_choice(YamlReader *reader, const YamlNode *rule, const char *what,
+    const Shape *shape, const RuleKind **ret_kind) {
+    const YamlPair *first = NULL;
+
+    for (size_t i = 0; i < rule->n; i++) {
+        Str name = rule->pairs[i].key->text;
+        const RuleKind *kind = find_kind(shape, name);
+
+        if (!kind && !str_is(name, shape->or_field))
+            continue;
+        if (first) {
+            reader_error_hint(reader, rule->pairs[i].key, STR("write two rules"),
+                "%s has one kind, and \"%.*s\" is given already", what, STR_FMT(first->key->text));
+        } else {
+            first = &rule->pairs[i];
+            *ret_kind = kind;
+        }
+    }
+    return first;
+}
+
+static void report_no_kind(
+    YamlReader *reader, const YamlNode *rule, const char *what, const Shape *shape) {
+    char hint[1024] = "one of";
+    size_t used = strlen(hint);
+
+    for (size_t i = 0; i < *shape->n_kinds && used < sizeof(hint); i++)
+        used += (size_t)snprintf(
+            hint + used, sizeof(hint) - used, " %.*s,", STR_FMT(shape->kinds[i]->field));
+    if (used < sizeof(hint))
+        (void)snprintf(hint + used, sizeof(hint) - used, " %s", shape->or_field);
+    reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
+}
+
+/* The expressions of a built-in rule. */
+static bool read_built_in(
+    YamlReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
+    _cleanup_(rule_text_done) RuleText text = RULE_TEXT_INIT;
+    size_t n_errors = reader->diags->n_errors;
+
+    text.rules = rule->rules;
+    kind_write(reader, rule->kind, pair->value, &text);
+    if (reader->diags->n_errors > n_errors)
+        return false;
+    if (buf_error(&text.expression) || (!rule->message_text && buf_error(&text.message)))
+        return reader_error(reader, pair->value, "the rule is too large: write it as several");
+    return expression_write(
+               reader, scope, pair->value, buf_str(&text.expression), type, &rule->expression) &&
+           (rule->message_text || text.message.len == 0 ||
+               expression_write(reader, scope, pair->value, buf_str(&text.message),
+                   EXPRESSION_STRING, &rule->message));
+}
+
+/* !has(metrics.a) || !has(metrics.b), for those whose bits are in @named. */
+static void write_absent(Buf *out, const char *record, const CelField *fields, uint64_t named) {
+    for (size_t i = 0; i < SCHEMA_METRICS_MAX; i++)
+        if (named >> i & 1)
+            buf_printf(out, "%s!has(%s.%.*s)", out->len > 0 ? " || " : "", record,
+                STR_FMT(fields[i].name));
+}
+
+/* Whether a metric that the rule reads is absent: then onMissing decides, not onError. It must be
+ * known as early as the rule itself: metrics that are named but never read (params.x ? … : …) do
+ * not count. */
+static bool write_missing(YamlReader *reader, Scope *scope, const YamlNode *at, Rule *rule) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
+    const Expression *expression = &rule->expression;
+    uint8_t of_node = SCHEMA_BIT(SCHEMA_NODE);
+
+    if (expression->groups & of_node)
+        write_absent(&text, "metrics", scope->metrics.fields, expression->metrics);
+    if (expression->groups & ~of_node)
+        write_absent(&text, "workload.metrics", scope->metrics.workload_fields,
+            expression->workload_metrics);
+    if (text.len == 0 && !buf_error(&text))
+        return true;
+    if (buf_error(&text))
+        return reader_error(reader, at, "the rule reads too many metrics: write it as several");
+    return expression_write(reader, scope, at, buf_str(&text), EXPRESSION_BOOL, &rule->missing);
+}
+
+/* False after an error, which has been reported. */
+static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, const char *what,
+    const Shape *shape, Rule *ret) {
+    ExpressionType type = shape == &filter_shape ? EXPRESSION_BOOL : EXPRESSION_NUMBER;
+    const YamlPair *pair;
+    bool is_right = true;
+
+    reader_fields(reader, value, what, shape, ret);
+    if (value->kind != YAML_MAPPING)
+        return false;
+    pair = find_choice(reader, value, what, shape, &ret->kind);
+    if (!pair && !reader_has_unknown(value, shape))
+        report_no_kind(reader, value, what, shape);
+    if (!pair)
+        return false;
+    if (ret->message_text)
+        is_right = expression_read(reader, scope, ret->message_text, "messageExpression",
+            EXPRESSION_STRING, &ret->message);
+    if (ret->kind)
+        is_right &= read_built_in(reader, scope, pair, type, ret);
+    else
+        is_right &=
+            expression_read(reader, scope, pair->value, "expression", type, &ret->expression);
+    return is_right && write_missing(reader, scope, pair->value, ret);
+}
+
+/* --- the lists -------------------------------------------------------------------- */
+
+static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Policy *policy) {
+    const YamlNode *value = rules->items[i];
+    Rule rule = {.filter = {.missing_root = UINT32_MAX, .part = UINT32_MAX}, .rules = rules};
+    Filter *filter = &policy->filters[policy->n_filters];
+
+    if (!read_rule(reader, policy->scope, value, "a filter", &filter_shape, &rule))
+        return;
+    *filter = rule.filter;
+    filter->kind = rule.kind;
+    filter->test = rule.expression;
+    filter->missing = rule.missing;
+    filter->message = rule.message;
+    if (!yaml_find(value, STR("onMissing")))
+        filter->on_missing = filter->on_error;
+    if (str_is_empty(filter->reason))
+        filter->reason =
+            arena_printf(reader->arena, "rejected by placement rule %.*s", STR_FMT(filter->name));
+    publish_read(reader, value, policy, filter);
+    policy->n_filters++;
+}
+
+static void read_score(YamlReader *reader, const YamlNode *value, Policy *policy) {
+    Rule rule = {.score = {.weight = 1, .missing_root = UINT32_MAX}};
+    Score *score = &policy->scores[policy->n_scores];
+
+    if (!read_rule(reader, policy->scope, value, "a score", &score_shape, &rule))
+        return;
+    *score = rule.score;
+    score->kind = rule.kind;
+    score->value = rule.expression;
+    score->missing = rule.missing;
+    if (!yaml_find(value, STR("onMissing")))
+        score->on_missing = score->on_error;
+    policy->n_scores++;
+}
+
+static void read_filters(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = &((PolicyReading *)into)->policy;
+
+    if (!reader_sequence(reader, value, "filters"))
+        return;
+    policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
+    for (size_t i = 0; policy->filters && i < value->n; i++)
+        read_filter(reader, value, i, policy);
+}
+
+static void read_scores(YamlReader *reader, const YamlNode *value, void *into) {
+    Policy *policy = &((PolicyReading *)into)->policy;
+
+    if (!reader_sequence(reader, value, "scores"))
+        return;
+    policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
+    for (size_t i = 0; policy->scores && i < value->n; i++)
+        read_score(reader, value->items[i], policy);
+}
+
 /* --- bind ------------------------------------------------------------------------ */
 
-/* `key: value`, or `key: {expression: …}`. */
 /* The mapping of an annotation with an expression, as it is read. */
 typedef struct AnnotationFields {
     const YamlNode *expression;
     BindOnError on_error;
 } AnnotationFields;
 
-static const char *const on_error_words[] = {"skip", "fail", NULL};
-static const Shape on_error_shape = {.kind = SHAPE_WORD,
-    .words = on_error_words,
+static const Shape on_error_shape = {SHAPE_WORDS("skip", "fail"),
     .hint = "skip (the default): bind without the annotation; or fail: do not bind"};
 
 static const Field annotation_fields[] = {
     {REQUIRED("expression"), INTO(AnnotationFields, expression, shape_expression),
-        .about = "string: the value; may read pod, node and decision"},
+        "string: the value; may read pod, node and decision"},
     {OPTIONAL("onError"), INTO(AnnotationFields, on_error, on_error_shape),
-        .about = "when the expression fails: bind without the annotation, or do not bind; default "
-                 "skip"},
+        "when the expression fails: bind without the annotation, or do not bind; default "
+        "skip"},
 };
 static const Shape annotation_mapping = {SHAPE_OF(annotation_fields)};
 static const Shape annotation_shape = {
@@ -138,8 +407,7 @@ static const Shape bind_shape = {SHAPE_OF(bind_fields)};
 static const Shape narrow_to_shape = {.kind = SHAPE_INT, .min = 1, .max = NARROW_MAX};
 static const Field narrow_fields[] = {
     {REQUIRED("to"), INTO(PolicyReading, narrow_to, narrow_to_shape),
-        .about = "number of nodes that filter returns: the best by the scores",
-        .what = "narrow.to"},
+        "number of nodes that filter returns: the best by the scores", .what = "narrow.to"},
 };
 static const Shape narrow_shape = {SHAPE_OF(narrow_fields)};
 
@@ -147,22 +415,19 @@ static const Shape wire_max_shape = {
     .kind = SHAPE_INT, .min = WIRE_MAX_DEFAULT, .max = WIRE_MAX_LIMIT};
 static const Field wire_fields[] = {
     {REQUIRED("maxScore"), INTO(PolicyReading, wire_max, wire_max_shape),
-        .about = "score sent to kube-scheduler for the best node; over 10 it outweighs "
-                 "kube-scheduler's own scores",
+        "score sent to kube-scheduler for the best node; over 10 it outweighs "
+        "kube-scheduler's own scores",
         .what = "wire.maxScore"},
 };
 static const Shape wire_shape = {SHAPE_OF(wire_fields)};
 
 enum { MODE_ENFORCE, MODE_OBSERVE };
-static const char *const mode_words[] = {
-    [MODE_ENFORCE] = "Enforce", [MODE_OBSERVE] = "Observe", NULL};
-static const Shape mode_shape = {.kind = SHAPE_WORD,
-    .words = mode_words,
+static const Shape mode_shape = {SHAPE_WORDS("Enforce", "Observe"),
     .hint = "Enforce (the default), or Observe: count verdicts, do not act on them"};
 
 static const Field spec_fields[] = {
     {OPTIONAL("mode"), INTO(PolicyReading, mode, mode_shape),
-        .about = "Observe: evaluated and counted, but without effect"},
+        "Observe: evaluated and counted, but without effect"},
     {OPTIONAL("match"), .shape = &match_shape, .about = "pods that the policy applies to"},
     {OPTIONAL("params"), .shape = &scope_params_shape,
         .about = "constants: params.NAME in expressions"}, /* before all others: scope_new() */
@@ -173,15 +438,15 @@ static const Field spec_fields[] = {
     {OPTIONAL("filters"), .shape = &filters_shape,
         .about = "which nodes a pod may be placed on: those that pass all filters; each has a name "
                  "and one rule: a built-in one, or an expression",
-        .read = filters_read},
+        .read = read_filters},
     {OPTIONAL("scores"), .shape = &scores_shape,
         .about = "which of these nodes are preferred: each score gives 0 to 100 and counts by its "
                  "weight",
-        .read = scores_read},
+        .read = read_scores},
     {OPTIONAL("narrow"), .shape = &narrow_shape,
         .about = "limits the number of nodes that filter returns"},
     {OPTIONAL("onTimeout"), INTO(PolicyReading, policy.on_timeout, fallback_shape),
-        .about = "verdict for nodes that were not evaluated before the deadline"},
+        "verdict for nodes that were not evaluated before the deadline"},
     {OPTIONAL("wire"), .shape = &wire_shape, .about = "how scores are sent to kube-scheduler"},
     {OPTIONAL("bind"), .shape = &bind_shape,
         .about = "what berth does in addition when it binds a pod"},
@@ -219,17 +484,15 @@ static void ignore(YamlReader *reader, const YamlNode *value, void *into) {
 
 static const Field metadata_fields[] = {
     {REQUIRED("name"), INTO(PolicyReading, policy.name, shape_name),
-        .about = "name in metrics, explanations and messages"},
+        "name in metrics, explanations and messages"},
     {OPTIONAL("labels"), .shape = &labels_shape},
     {OPTIONAL("annotations"), .shape = &labels_shape},
     {OPTIONAL("namespace"), .shape = &shape_string, .read = ignore},
 };
 static const Shape metadata_shape = {SHAPE_OF(metadata_fields)};
 
-static const char *const api_versions[] = {POLICY_API_VERSION, NULL};
-static const char *const document_kinds[] = {POLICY_KIND, NULL};
-static const Shape api_version_shape = {.kind = SHAPE_WORD, .words = api_versions};
-static const Shape document_kind_shape = {.kind = SHAPE_WORD, .words = document_kinds};
+static const Shape api_version_shape = {SHAPE_WORDS(POLICY_API_VERSION)};
+static const Shape document_kind_shape = {SHAPE_WORDS(POLICY_KIND)};
 
 static const Field document_fields[] = {
     {REQUIRED("apiVersion"), INTO(PolicyReading, api_version, api_version_shape)},
@@ -239,6 +502,32 @@ static const Field document_fields[] = {
 };
 const Shape policy_shape = {SHAPE_OF(document_fields)};
 
+/* @names has the line of each. */
+static void check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
+    for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
+        const YamlNode *name = yaml_find(rules->items[i], STR("name"));
+        uint32_t line = name ? map_find(names, name->text) : MAP_NONE;
+
+        if (!name || !rule_name_is_valid(name->text))
+            continue;
+        if (line == MAP_NONE)
+            (void)!map_add(names, name->text, (uint32_t)name->place.line);
+        else
+            reader_error_hint(reader, name,
+                arena_printf(reader->arena, "the other is at line %u", line),
+                "the policy has a rule named \"%.*s\" already", STR_FMT(name->text));
+    }
+}
+
+/* Reports rules of one policy that have the same name. */
+static void check_rule_names(YamlReader *reader, const YamlNode *document) {
+    const YamlNode *spec = yaml_find(document, STR("spec"));
+    Map names = MAP_INIT_IN(reader->arena);
+
+    check_names(reader, yaml_find(spec, STR("filters")), &names);
+    check_names(reader, yaml_find(spec, STR("scores")), &names);
+}
+
 void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret) {
     PolicyReading reading = {.policy = {.place = document->place},
@@ -247,9 +536,11 @@ void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
         .common = common};
     const YamlNode *name = yaml_find(yaml_find(document, STR("metadata")), STR("name"));
 
+    if (rule_name_is_valid(yaml_text(name))) /* rules need it, wherever it is written */
+        reading.policy.name = name->text;
     reading.policy.match.namespace_root = reading.policy.match.root = UINT32_MAX;
     reader_fields(reader, document, "a policy", &policy_shape, &reading);
-    publish_name(reader, document, &reading.policy);
+    check_rule_names(reader, document);
     *ret = reading.policy;
     if (name)
         ret->place = name->place;

@@ -10,7 +10,6 @@
 
 #include "base/vec.h"
 #include "policy/lint.h"
-#include "policy/rules.h"
 
 typedef VEC(Policy) Policies;
 
@@ -40,61 +39,49 @@ static void check_policy_name(ProgramCompiler *compiler, Str source, const Polic
     }
 }
 
-static int compile_document(
+static void compile_document(
     ProgramCompiler *compiler, YamlReader *reader, const YamlNode *document) {
     size_t n_errors = compiler->diags->n_errors;
     Policy policy = {0};
-    Policy *added;
-    int r;
 
     policy_read(reader, compiler->program->schema, &compiler->common, document, &policy);
-    r = rule_names_check(reader, document);
-    if (r < 0)
-        return r;
+    policy.source = reader->source;
+    policy.document = document;
     check_policy_name(compiler, reader->source, &policy);
     if (compiler->diags->n_errors == n_errors && !arena_has_failed(reader->arena))
         lint_policy(reader, document, &policy);
-    added = VEC_PUSH(&compiler->policies, reader->arena);
-    if (!added)
-        return -ENOMEM;
-    *added = policy;
+    (void)VEC_ADD(&compiler->policies, reader->arena, policy);
     compiler->n_filters += policy.n_filters;
     compiler->n_scores += policy.n_scores;
-    added->source = reader->source;
-    added->document = document;
-    return 0;
 }
 
 static int compile_source(ProgramCompiler *compiler, const PolicySource *source) {
     Arena *arena = compiler->program->arena;
-    PolicySource kept = {
-        .file = arena_copy(arena, source->file), .text = arena_copy(arena, source->text)};
-    YamlReader reader = {.arena = arena, .diags = compiler->diags, .source = kept.text};
+    Str file = arena_copy(arena, source->file), text = arena_copy(arena, source->text);
+    YamlReader reader = {.arena = arena, .diags = compiler->diags, .source = text};
     YamlStream stream = {0};
     size_t n_before = compiler->diags->diags.n;
-    int r = 0;
 
-    if (!kept.file.ptr || !kept.text.ptr)
+    if (arena_has_failed(arena))
         return -ENOMEM;
     if (source->tree) {
         stream = *source->tree;
         reader.source = stream.source;
     } else {
-        r = yaml_parse(kept.file, kept.text, arena, compiler->diags, &stream);
-        if (r == -EINVAL)
-            return 0; /* reported; other files are still worth reading */
+        int r = yaml_parse(file, text, arena, compiler->diags, &stream);
+
         if (r < 0)
-            return r;
+            return r == -EINVAL ? 0 : r; /* reported; other files are still worth reading */
     }
     /* A file that was cut short while it was written must not pass for one without rules: the
      * policy that is in force would go. */
     if (stream.n_documents == 0)
-        diag_add(compiler->diags, DIAG_ERROR, (Place){.file = kept.file}, STR_NULL,
+        diag_add(compiler->diags, DIAG_ERROR, (Place){.file = file}, STR_NULL,
             STR("contains no policy"), STR("remove the file if this is intended"));
-    for (size_t i = 0; r == 0 && i < stream.n_documents; i++)
-        r = compile_document(compiler, &reader, stream.documents[i]);
+    for (size_t i = 0; i < stream.n_documents; i++)
+        compile_document(compiler, &reader, stream.documents[i]);
     diag_list_sort(compiler->diags, n_before);
-    return r;
+    return 0;
 }
 
 static void check_limits(const ProgramCompiler *compiler) {
@@ -188,35 +175,28 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     return CEL_NO_NODE;
 }
 
-/* Adds @expression, if it is given, to the graph, and with @roots to these. */
-static int lower(Program *program, Expression *expression, Roots *roots, uint32_t *ret_root) {
-    int r;
-
-    if (!expression_is_given(expression))
-        return 0;
+/* Adds @expression, if it is given, to the graph, and with @roots to these. Does nothing after an
+ * error. */
+static void lower(
+    Program *program, Expression *expression, Roots *roots, uint32_t *ret_root, int *r) {
+    if (*r < 0 || !expression_is_given(expression))
+        return;
     program->groups |= expression->groups;
-    r = expression_lower(expression, program->graph);
-    if (r == 0 && roots)
+    *r = expression_lower(expression, program->graph);
+    if (*r == 0 && roots)
         *ret_root = add_root(roots, expression->node);
-    return r;
 }
 
-static int lower_filter(Program *program, Filter *filter, Roots *roots) {
-    int r = lower(program, &filter->test, roots, &filter->root);
+static void lower_filter(Program *program, Filter *filter, Roots *roots, int *r) {
     uint32_t part;
 
-    if (r < 0)
-        return r;
+    lower(program, &filter->test, roots, &filter->root, r);
+    if (*r < 0)
+        return;
     part = find_part(program->graph, filter->test.node);
     if (filter->test.groups != SCHEMA_BIT(SCHEMA_NODE) && part != CEL_NO_NODE)
         filter->part = add_root(roots, part);
-    return lower(program, &filter->missing, roots, &filter->missing_root);
-}
-
-static int lower_score(Program *program, Score *score, Roots *roots) {
-    int r = lower(program, &score->value, roots, &score->root);
-
-    return r == 0 ? lower(program, &score->missing, roots, &score->missing_root) : r;
+    lower(program, &filter->missing, roots, &filter->missing_root, r);
 }
 
 /* The scalar machine computes annotations, without a root. In the graph they show what they
@@ -225,16 +205,18 @@ static int lower_policy(Program *program, Policy *policy, Roots *roots) {
     Match *match = &policy->match;
     int r = scope_lower(policy->scope, program->graph);
 
-    if (r == 0)
-        r = lower(program, &match->namespace_test, roots, &match->namespace_root);
-    if (r == 0)
-        r = lower(program, &match->expression, roots, &match->root);
-    for (size_t i = 0; r == 0 && i < policy->n_filters; i++)
-        r = lower_filter(program, &policy->filters[i], roots);
-    for (size_t i = 0; r == 0 && i < policy->n_scores; i++)
-        r = lower_score(program, &policy->scores[i], roots);
-    for (size_t i = 0; r == 0 && i < policy->n_bind_annotations; i++)
-        r = lower(program, &policy->bind_annotations[i].expression, NULL, NULL);
+    lower(program, &match->namespace_test, roots, &match->namespace_root, &r);
+    lower(program, &match->expression, roots, &match->root, &r);
+    for (size_t i = 0; i < policy->n_filters; i++)
+        lower_filter(program, &policy->filters[i], roots, &r);
+    for (size_t i = 0; i < policy->n_scores; i++) {
+        Score *score = &policy->scores[i];
+
+        lower(program, &score->value, roots, &score->root, &r);
+        lower(program, &score->missing, roots, &score->missing_root, &r);
+    }
+    for (size_t i = 0; i < policy->n_bind_annotations; i++)
+        lower(program, &policy->bind_annotations[i].expression, NULL, NULL, &r);
     return r;
 }
 
@@ -335,7 +317,7 @@ static int collect_parts(const ProgramCompiler *compiler) {
         .node_details = compiler->common.needs.parts.details,
         .pods = schema_kept_pods(&compiler->common.needs),
     };
-    return of_filters.has_failed || of_scores.has_failed ? -ENOMEM : 0;
+    return 0;
 }
 
 static void note_related(void *context, const Policy *policy, const Expression *expression) {
@@ -362,51 +344,41 @@ static int assemble(ProgramCompiler *compiler) {
     return r;
 }
 
-static void take_longer(const Expression *expression, const Expression **longest) {
-    if (expression->text.len > (*longest ? (*longest)->text.len : 0))
-        *longest = expression;
+static void visit_given(
+    ProgramVisit *visit, void *context, const Policy *policy, const Expression *expression) {
+    if (expression_is_given(expression))
+        visit(context, policy, expression);
 }
 
-/* The first expression to look at when memory is used up; NULL: there is none. */
-static const Expression *find_longest(const Policies *policies) {
-    const Expression *longest = NULL;
+static void each_expression(const Policy *policies, size_t n, ProgramVisit *visit, void *context) {
+    for (size_t i = 0; i < n; i++) {
+        const Policy *policy = &policies[i];
+        uint32_t n_variables = policy->scope ? policy->scope->variables_type.n_fields : 0;
 
-    for (size_t i = 0; i < policies->n; i++) {
-        const Policy *policy = &policies->items[i];
-
-        take_longer(&policy->match.expression, &longest);
-        for (size_t j = 0; j < policy->n_filters; j++)
-            take_longer(&policy->filters[j].test, &longest);
+        visit_given(visit, context, policy, &policy->match.namespace_test);
+        visit_given(visit, context, policy, &policy->match.expression);
+        for (size_t j = 0; j < n_variables; j++)
+            visit_given(visit, context, policy, &policy->scope->variables[j].expression);
+        for (size_t j = 0; j < policy->n_filters; j++) {
+            visit_given(visit, context, policy, &policy->filters[j].test);
+            visit_given(visit, context, policy, &policy->filters[j].message);
+        }
         for (size_t j = 0; j < policy->n_scores; j++)
-            take_longer(&policy->scores[j].value, &longest);
+            visit_given(visit, context, policy, &policy->scores[j].value);
         for (size_t j = 0; j < policy->n_bind_annotations; j++)
-            take_longer(&policy->bind_annotations[j].expression, &longest);
+            visit_given(visit, context, policy, &policy->bind_annotations[j].expression);
     }
-    return longest;
 }
 
-/* Roots that no plan can begin with; lowering should have refused them. */
-static void check_root(const ProgramCompiler *compiler, const Expression *expression, Str name) {
-    const CelType *type = expression_is_given(expression) && expression->node != CEL_NO_NODE
-                              ? cel_graph_node(compiler->program->graph, expression->node)->type
-                              : &cel_bool_type;
-
-    if (type->kind != CEL_T_BOOL && type->kind != CEL_T_INT && type->kind != CEL_T_DOUBLE)
-        diag_addf(compiler->diags, DIAG_ERROR, expression->place, STR_NULL,
-            "the type of \"%.*s\" is not certain: write bool(…) or double(…) around it",
-            STR_FMT(name));
+void program_each_expression(const Program *program, ProgramVisit *visit, void *context) {
+    each_expression(program->policies, program->n_policies, visit, context);
 }
 
-static void report_roots(const ProgramCompiler *compiler) {
-    for (size_t i = 0; i < compiler->policies.n; i++) {
-        const Policy *policy = &compiler->policies.items[i];
+static void note_longest(void *context, const Policy *policy, const Expression *expression) {
+    const Expression **longest = context;
 
-        check_root(compiler, &policy->match.expression, STR("match.expression"));
-        for (size_t j = 0; j < policy->n_filters; j++)
-            check_root(compiler, &policy->filters[j].test, policy->filters[j].name);
-        for (size_t j = 0; j < policy->n_scores; j++)
-            check_root(compiler, &policy->scores[j].value, policy->scores[j].name);
-    }
+    if (!*longest || expression->text.len > (*longest)->text.len)
+        *longest = expression;
 }
 
 int program_compile(const PolicySource *sources, size_t n_sources, DiagList *diags, Program **ret) {
@@ -431,11 +403,10 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
         check_limits(&compiler);
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
         r = assemble(&compiler);
-    if (r == -EINVAL)
-        report_roots(&compiler);
     if (r == -E2BIG || arena_limit_reached(program->arena) > 0) {
-        const Expression *longest = find_longest(&compiler.policies);
+        const Expression *longest = NULL; /* the first one to look at */
 
+        each_expression(compiler.policies.items, compiler.policies.n, note_longest, &longest);
         diag_addf(diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
             "the policies are too large: they need more than %zu MiB of memory%s",
             (r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET) >> 20,
@@ -448,31 +419,6 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
         return r;
     *ret = TAKE_PTR(program);
     return 0;
-}
-
-static void visit_given(
-    ProgramVisit *visit, void *context, const Policy *policy, const Expression *expression) {
-    if (expression_is_given(expression))
-        visit(context, policy, expression);
-}
-
-void program_each_expression(const Program *program, ProgramVisit *visit, void *context) {
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        visit_given(visit, context, policy, &policy->match.namespace_test);
-        visit_given(visit, context, policy, &policy->match.expression);
-        for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++)
-            visit_given(visit, context, policy, &policy->scope->variables[j].expression);
-        for (size_t j = 0; j < policy->n_filters; j++) {
-            visit_given(visit, context, policy, &policy->filters[j].test);
-            visit_given(visit, context, policy, &policy->filters[j].message);
-        }
-        for (size_t j = 0; j < policy->n_scores; j++)
-            visit_given(visit, context, policy, &policy->scores[j].value);
-        for (size_t j = 0; j < policy->n_bind_annotations; j++)
-            visit_given(visit, context, policy, &policy->bind_annotations[j].expression);
-    }
 }
 
 size_t program_count_published(const Program *program, size_t *ret_n_labels) {

@@ -1,11 +1,11 @@
 /*
- * A query is evaluated as if its series had known values, of two nodes. The result tells what the
- * query returns: three quarters is a share of what is used, 75 a percentage, the amount that is
- * used an amount; a quarter is what is free, and no load.
+ * Finds out what a PromQL query returns, by evaluating it over known values of two nodes. A result
+ * of 0.75 is the used share, 75 a percentage, the used amount an amount; 0.25 is the free share,
+ * which is no load.
  *
- * Only series, functions and labels of the tables below are known, and each only where
- * it keeps the meaning: a mean over cores does, the busiest core does not. Anything else ends the
- * evaluation without a result.
+ * Only the series, functions and labels of the tables below are known, and each only where it keeps
+ * the meaning: a mean over cores does, the busiest core does not. Anything else ends the evaluation
+ * without a result.
  */
 
 #include "policy/promql.h"
@@ -34,10 +34,10 @@ typedef struct PromqlSeries {
     const char *name;
     uint8_t resource;         /* 0: a join, whose value is 1 */
     double at[PROMQL_PROBES]; /* per core: of each */
-    bool is_counter;          /* must be used as a rate */
-    bool is_idle;             /* one for each core and mode: with mode="idle", as a mean */
     uint8_t first, then; /* Aggregates that keep its meaning: of the series, of what they gave */
     int64_t range_nsec;  /* recorded rules: over which they average */
+    bool is_counter;     /* must be used as a rate */
+    bool is_idle;        /* one for each core and mode: with mode="idle", as a mean */
 } PromqlSeries;
 
 typedef enum PromqlFunctionKind {
@@ -58,46 +58,31 @@ typedef struct PromqlMatcher {
     Str label, op, value;
 } PromqlMatcher;
 
-/* Shares and amounts of the two probe nodes, and series that only add labels. */
-#define CPU_SHARE(title, range)                                                                    \
-    {                                                                                              \
-        .name = (title), .resource = PROMQL_OF_CPU, .at = {0.75, 0.3}, .first = AGG_ANY,           \
-        .then = AGG_ANY, .range_nsec = (range)                                                     \
-    }
-#define MEMORY(title, a, b)                                                                        \
-    {                                                                                              \
-        .name = (title), .resource = PROMQL_OF_MEMORY, .at = {a, b}, .first = AGG_ANY,             \
-        .then = AGG_ANY                                                                            \
-    }
-#define OF_PODS(title, its_resource, a, b, ...)                                                    \
-    {                                                                                              \
-        .name = (title), .resource = (its_resource), .at = {a, b}, .first = AGG_SUM,               \
-        .then = AGG_SUM, __VA_ARGS__                                                               \
-    }
-#define JOIN(title)                                                                                \
-    { .name = (title), .at = {1, 1}, .first = AGG_ANY, .then = AGG_ANY }
 #define RECORDED_CPU "node_namespace_pod_container:container_cpu_usage_seconds_total:"
 
+/* Shares and amounts of the two probe nodes, and series that only add labels. */
 static const PromqlSeries known_series[] = {
-    {"node_cpu_seconds_total", PROMQL_OF_CPU, {0.25, 0.7}, .is_counter = true, .is_idle = true,
-        .first = AGG_AVG, .then = AGG_AVG | AGG_MAX | AGG_MIN},
-    CPU_SHARE("instance:node_cpu_utilisation:rate5m", 5 * MINUTE),
-    CPU_SHARE("instance:node_cpu_utilisation:rate1m", MINUTE),
-    CPU_SHARE("instance:node_cpu:ratio", 5 * MINUTE),
-    OF_PODS("container_cpu_usage_seconds_total", PROMQL_OF_CPU, 6, 3, .is_counter = true),
-    OF_PODS(RECORDED_CPU "sum_irate", PROMQL_OF_CPU, 6, 3, .range_nsec = 0),
-    OF_PODS(RECORDED_CPU "sum_rate", PROMQL_OF_CPU, 6, 3, .range_nsec = 5 * MINUTE),
-    OF_PODS(RECORDED_CPU "sum_rate5m", PROMQL_OF_CPU, 6, 3, .range_nsec = 5 * MINUTE),
-    MEMORY("node_memory_MemAvailable_bytes", 6, 7),
-    MEMORY("node_memory_MemTotal_bytes", 16, 8),
-    MEMORY("instance:node_memory_utilisation:ratio", 0.625, 0.125),
-    OF_PODS("container_memory_working_set_bytes", PROMQL_OF_MEMORY, 10, 1, .range_nsec = 0),
-    OF_PODS("node_namespace_pod_container:container_memory_working_set_bytes", PROMQL_OF_MEMORY, 10,
-        1, .range_nsec = 0),
-    JOIN("kube_pod_info"),
-    JOIN("kube_node_info"),
-    JOIN("node_uname_info"),
-    JOIN("node_namespace_pod:kube_pod_info:"),
+    {"node_cpu_seconds_total", PROMQL_OF_CPU, {0.25, 0.7}, AGG_AVG, AGG_AVG | AGG_MAX | AGG_MIN,
+        .is_counter = true, .is_idle = true},
+    {"instance:node_cpu_utilisation:rate5m", PROMQL_OF_CPU, {0.75, 0.3}, AGG_ANY, AGG_ANY,
+        5 * MINUTE},
+    {"instance:node_cpu_utilisation:rate1m", PROMQL_OF_CPU, {0.75, 0.3}, AGG_ANY, AGG_ANY, MINUTE},
+    {"instance:node_cpu:ratio", PROMQL_OF_CPU, {0.75, 0.3}, AGG_ANY, AGG_ANY, 5 * MINUTE},
+    {"container_cpu_usage_seconds_total", PROMQL_OF_CPU, {6, 3}, AGG_SUM, AGG_SUM,
+        .is_counter = true},
+    {RECORDED_CPU "sum_irate", PROMQL_OF_CPU, {6, 3}, AGG_SUM, AGG_SUM},
+    {RECORDED_CPU "sum_rate", PROMQL_OF_CPU, {6, 3}, AGG_SUM, AGG_SUM, 5 * MINUTE},
+    {RECORDED_CPU "sum_rate5m", PROMQL_OF_CPU, {6, 3}, AGG_SUM, AGG_SUM, 5 * MINUTE},
+    {"node_memory_MemAvailable_bytes", PROMQL_OF_MEMORY, {6, 7}, AGG_ANY, AGG_ANY},
+    {"node_memory_MemTotal_bytes", PROMQL_OF_MEMORY, {16, 8}, AGG_ANY, AGG_ANY},
+    {"instance:node_memory_utilisation:ratio", PROMQL_OF_MEMORY, {0.625, 0.125}, AGG_ANY, AGG_ANY},
+    {"container_memory_working_set_bytes", PROMQL_OF_MEMORY, {10, 1}, AGG_SUM, AGG_SUM},
+    {"node_namespace_pod_container:container_memory_working_set_bytes", PROMQL_OF_MEMORY, {10, 1},
+        AGG_SUM, AGG_SUM},
+    {"kube_pod_info", 0, {1, 1}, AGG_ANY, AGG_ANY},
+    {"kube_node_info", 0, {1, 1}, AGG_ANY, AGG_ANY},
+    {"node_uname_info", 0, {1, 1}, AGG_ANY, AGG_ANY},
+    {"node_namespace_pod:kube_pod_info:", 0, {1, 1}, AGG_ANY, AGG_ANY},
 };
 
 static const PromqlFunction functions[] = {

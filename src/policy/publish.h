@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Published filters: kube-scheduler and autoscalers, which do not ask berth, see them at the nodes.
+ * Published filters: kube-scheduler and autoscalers, which do not call berth, find them at nodes.
  *
  *     filters:                                          # of the policy workspaces
  *       - {name: limit, maxPods: 4, publish: slots}
@@ -13,7 +13,7 @@
  * label: nodes that the filter rejects have the label closed.berth.dev/workspaces, and the policy's
  * pods require a node without it.
  *
- * `berth config --admission` writes what lets pods do so.
+ * `berth config --admission` writes policies that change new pods accordingly.
  */
 
 #include "model/pod.h"
@@ -27,11 +27,6 @@
 typedef struct Policy Policy;
 typedef struct Filter Filter;
 
-typedef enum Publish {
-    PUBLISH_SLOTS,
-    PUBLISH_LABEL,
-} Publish;
-
 /* maxPods with one number for each node. */
 typedef struct SlotRule {
     Str resource;       /* SLOTS_PREFIX and the policy's name; empty: not published */
@@ -40,25 +35,20 @@ typedef struct SlotRule {
     StrList namespaces; /* their namespaces; empty: all */
 } SlotRule;
 
-/* What `publish` may be: a Publish. */
+/* The values of `publish`. */
 extern const Shape publish_shape;
 
-/* Sets the limit of @filter, which was read from @rule, and what is published of it. Reports what
- * cannot be. */
-void publish_read(YamlReader *reader, const YamlNode *rule, Filter *filter);
+/* Sets the limit of @filter, which was read from @rule, and how it is published, or reports why it
+ * cannot be. The policy has its name, and the filters before this one. */
+void publish_read(YamlReader *reader, const YamlNode *rule, Policy *policy, Filter *filter);
 
-/* Names the resource and the label, after all of @policy has been read, and reports what is wrong
- * with them. */
-void publish_name(YamlReader *reader, const YamlNode *document, Policy *policy);
-
-bool slot_rule_counts(const SlotRule *rule, const Pod *pod); /* whether @pod is one of them */
+bool slot_rule_counts(const SlotRule *rule, const Pod *pod); /* whether @pod counts */
 
 /* How many slots @pod takes that kube-scheduler does not know of: 1 if it counts and does not
  * request the resource. */
 int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod);
 
-/* Whether @filter of a valid policy could be published so. */
-bool publish_fits_slots(const Filter *filter);
+/* Whether @filter of a valid policy could be published as a label. */
 bool publish_fits_label(const Filter *filter);
 
 /* The slots that @policy publishes. NULL: none. */

@@ -24,20 +24,17 @@ typedef struct Names {
     size_t n;
 } Names;
 
-static void add_name(Names *names, Str name) {
-    assert(names->n < NAMES_MAX); /* our own tables */
-    names->items[names->n++] = name;
-}
-
 static Names names_of(const Shape *shape) {
-    Names names = {0};
+    size_t n_kinds = shape->kinds ? *shape->n_kinds : 0;
+    Names names = {.n = shape->n_fields + n_kinds + (shape->or_field != NULL)};
 
+    assert(names.n <= NAMES_MAX); /* our own tables */
     for (size_t i = 0; i < shape->n_fields; i++)
-        add_name(&names, shape->fields[i].name);
-    for (size_t i = 0; shape->kinds && i < *shape->n_kinds; i++)
-        add_name(&names, shape->kinds[i]->field);
+        names.items[i] = shape->fields[i].name;
+    for (size_t i = 0; i < n_kinds; i++)
+        names.items[shape->n_fields + i] = shape->kinds[i]->field;
     if (shape->or_field)
-        add_name(&names, str_from_c(shape->or_field));
+        names.items[names.n - 1] = str_from_c(shape->or_field);
     return names;
 }
 
@@ -104,23 +101,17 @@ bool reader_has_unknown(const YamlNode *mapping, const Shape *shape) {
 /* --- values ---------------------------------------------------------------- */
 
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret) {
-    switch (value->kind) {
-    case YAML_STRING:
-    case YAML_INT:
-    case YAML_FLOAT:
-    case YAML_BOOL:
-        *ret = value->text;
-        return true;
-    default:
+    if (!yaml_is_scalar(value) || value->kind == YAML_NULL)
         return reader_wrong_kind(reader, value, what, "a string", STR_NULL);
-    }
+    *ret = value->text;
+    return true;
 }
 
 /* "WHAT must be a, b or c, not FOUND". */
 static void report_word(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, size_t n) {
     Str words[WORDS_MAX], meant;
-    char list[256], hint[256];
+    char list[256];
     size_t used = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -133,8 +124,9 @@ static void report_word(
         assert(used < sizeof(list)); /* our own tables */
     }
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
-    (void)snprintf(hint, sizeof(hint), "did you mean \"%.*s\"?", STR_FMT(meant));
-    reader_error_hint(reader, value, str_from_c(str_is_empty(meant) ? shape->hint : hint),
+    reader_error_hint(reader, value,
+        str_is_empty(meant) ? str_from_c(shape->hint)
+                            : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
         "%s must be %s, not \"%.*s\"", what, list, STR_FMT(value->text));
 }
 
@@ -152,7 +144,7 @@ static bool read_word(
         if (shape->is_text)
             *(Str *)ret = word;
         else
-            *(unsigned *)ret = n;
+            *(unsigned *)ret = n + (unsigned)shape->min;
         return true;
     }
     report_word(reader, value, what, shape, n);
@@ -181,14 +173,17 @@ static bool read_true(YamlReader *reader, const YamlNode *value, const char *wha
 }
 
 static bool read_text(
-    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, Str *ret) {
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret) {
     Str text;
 
     if (!(shape->kind == SHAPE_STRING ? reader_string(reader, value, what, &text)
                                       : reader_label_value(reader, value, what, &text)) ||
         (shape->check && !shape->check(reader, value)))
         return false;
-    *ret = text;
+    if (shape->is_c)
+        *(const char **)ret = text.ptr; /* texts of a tree have a NUL behind them */
+    else
+        *(Str *)ret = text;
     return true;
 }
 
@@ -351,6 +346,7 @@ static const Str resource_prefixes[] = {STR("hugepages-"), STR("attachable-volum
 static const struct {
     Str word, meant;
 } resource_words[] = {
+    {STR("cpu"), STR("cpu")}, /* in other cases */
     {STR("cores"), STR("cpu")},
     {STR("vcpu"), STR("cpu")},
     {STR("mem"), STR("memory")},
@@ -376,9 +372,6 @@ Str resource_name_meant(Str name) {
     for (size_t i = 0; i < ELEMENTS_OF(resource_words); i++)
         if (str_eq_nocase(name, resource_words[i].word))
             return resource_words[i].meant;
-    for (size_t i = 0; i < ELEMENTS_OF(resource_names); i++)
-        if (str_eq_nocase(name, resource_names[i]))
-            return resource_names[i];
     return name.len >= MEANT_MIN ? str_nearest(name, resource_names, ELEMENTS_OF(resource_names))
                                  : STR_NULL;
 }
@@ -434,16 +427,15 @@ static void read_match_labels(YamlReader *reader, const YamlNode *value, void *i
         return;
     for (size_t i = 0; i < value->n; i++) {
         const YamlPair *pair = &value->pairs[i];
-        Str *values = ARENA_ARRAY(reader->arena, Str, 1);
-        Requirement *requirement;
+        Str text;
 
-        if (!values || !reader_label_key(reader, pair->key) ||
-            !reader_label_value(reader, pair->value, "a label's value", &values[0]))
-            continue;
-        requirement = VEC_PUSH((Requirements *)into, reader->arena);
-        if (requirement)
-            *requirement = (Requirement){
-                .key = pair->key->text, .op = SELECTOR_IN, .values = values, .n_values = 1};
+        if (reader_label_key(reader, pair->key) &&
+            reader_label_value(reader, pair->value, "a label's value", &text))
+            (void)VEC_ADD((Requirements *)into, reader->arena,
+                (Requirement){.key = pair->key->text,
+                    .op = SELECTOR_IN,
+                    .values = &pair->value->text,
+                    .n_values = 1});
     }
 }
 
@@ -455,14 +447,13 @@ typedef struct LabelExpression {
 } LabelExpression;
 
 /* SelectorOp begins with these four. */
-static const char *const operator_words[] = {"In", "NotIn", "Exists", "DoesNotExist", NULL};
-static const Shape operator_shape = {.kind = SHAPE_WORD, .words = operator_words};
+static const Shape operator_shape = {SHAPE_WORDS("In", "NotIn", "Exists", "DoesNotExist")};
 
 static const Field expression_fields[] = {
-    {REQUIRED("key"), INTO(LabelExpression, key, shape_label_key), .about = "label key"},
+    {REQUIRED("key"), INTO(LabelExpression, key, shape_label_key), "label key"},
     {REQUIRED("operator"), INTO(LabelExpression, op, operator_shape),
-        .about = "how the label's value is compared with `values`"},
-    {OPTIONAL("values"), INTO(LabelExpression, values, shape_scalars), .about = "for In and NotIn"},
+        "how the label's value is compared with `values`"},
+    {OPTIONAL("values"), INTO(LabelExpression, values, shape_scalars), "for In and NotIn"},
 };
 static const Shape expression_shape = {SHAPE_OF(expression_fields)};
 
@@ -481,16 +472,15 @@ static void read_match_expressions(YamlReader *reader, const YamlNode *value, vo
         return;
     for (size_t i = 0; i < value->n; i++) {
         LabelExpression expression = {.op = UINT32_MAX};
-        Requirement *requirement = VEC_PUSH((Requirements *)into, reader->arena);
 
         reader_fields(
             reader, value->items[i], "a matchExpressions entry", &expression_shape, &expression);
         check_values(reader, value->items[i], expression.op);
-        if (requirement && expression.op != UINT32_MAX)
-            *requirement = (Requirement){.key = expression.key,
+        (void)VEC_ADD((Requirements *)into, reader->arena,
+            (Requirement){.key = expression.key,
                 .op = (SelectorOp)expression.op,
                 .values = expression.values.items,
-                .n_values = expression.values.n};
+                .n_values = expression.values.n});
     }
 }
 

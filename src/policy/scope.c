@@ -2,8 +2,6 @@
 
 #include "policy/scope.h"
 
-#include <errno.h>
-
 #include "base/ascii.h"
 #include "cel/run.h"
 #include "policy/metric.h"
@@ -22,8 +20,6 @@ static CelValue get_value(const CelRecord *record, uint32_t field, CelRun *run) 
     return ((const Values *)(const void *)record)->items[field];
 }
 
-/* --- names ----------------------------------------------------------------------------- */
-
 bool scope_name_is_valid(Str name) {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
@@ -35,14 +31,12 @@ bool scope_name_is_valid(Str name) {
     return name.len > 0 && name.len <= 63;
 }
 
-static bool check_name(YamlReader *reader, const YamlNode *at, Str name) {
-    return scope_name_is_valid(name) ||
-           reader_error_hint(reader, at,
+static bool check_name(YamlReader *reader, const YamlNode *name) {
+    return scope_name_is_valid(name->text) ||
+           reader_error_hint(reader, name,
                STR("a letter, then letters, digits and '_', at most 63 characters"),
-               "\"%.*s\" cannot be a name in expressions", STR_FMT(name));
+               "\"%.*s\" cannot be a name in expressions", STR_FMT(name->text));
 }
-
-/* --- params ------------------------------------------------------------------------------ */
 
 static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
     switch (value->kind) {
@@ -144,7 +138,7 @@ static CelValue read_param(
                                         : read_map(reader, value, depth, ret_type);
 }
 
-static int read_params(YamlReader *reader, const YamlNode *params, Scope *scope) {
+static void read_params(YamlReader *reader, const YamlNode *params, Scope *scope) {
     size_t n = params && reader_mapping(reader, params, "params") ? params->n : 0;
     CelField *fields = ARENA_ARRAY(reader->arena, CelField, n);
     Values *values = arena_zalloc(reader->arena, 1, sizeof(*values) + n * sizeof(CelValue));
@@ -155,65 +149,53 @@ static int read_params(YamlReader *reader, const YamlNode *params, Scope *scope)
         reader_error(reader, params, "at most %u parameters", SCOPE_PARAMS_MAX);
         n = 0;
     }
-    if (!fields || !values)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; fields && values && i < n; i++) {
         Str name = params->pairs[i].key->text;
         const CelType *found = NULL;
         CelValue value = read_param(reader, params->pairs[i].value, 0, &found);
 
-        if (value.kind == CEL_ABSENT || !check_name(reader, params->pairs[i].key, name))
+        if (value.kind == CEL_ABSENT || !check_name(reader, params->pairs[i].key))
             continue;
         fields[type->n_fields] = (CelField){.name = name, .type = found, .always = true};
         values->items[type->n_fields++] = value;
     }
+    if (!values)
+        return;
     values->head.type = type;
-    return cel_env_add_constant(
+    (void)!cel_env_add_constant(
         scope->env, STR("params"), cel_record_of(reader->arena, type), cel_record(&values->head));
 }
 
-/* --- metrics ------------------------------------------------------------------------------ */
-
-/* The number of a gauge like @gauge, which may be another policy's. GAUGE_NONE: out of memory. */
+/* The number of a gauge like @gauge, which may be another policy's. */
 static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena) {
-    Gauge *added;
-
     for (size_t i = 0; i < common->gauges.n; i++)
         if (gauge_equal(&common->gauges.items[i], gauge))
             return (uint32_t)i;
-    if (common->gauges.n == SCOPE_GAUGES_MAX) {
-        common->has_too_many = true;
+    common->has_too_many |= common->gauges.n == SCOPE_GAUGES_MAX;
+    if (common->has_too_many || !VEC_ADD(&common->gauges, arena, *gauge))
         return 0;
-    }
-    added = VEC_PUSH(&common->gauges, arena);
-    if (!added)
-        return GAUGE_NONE;
-    *added = *gauge;
     return (uint32_t)(common->gauges.n - 1);
 }
 
 /* From now on expressions can name it. */
-static bool add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
+static void add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
     uint32_t number = number_of(common, gauge, reader->arena);
     CelField field = {.name = gauge->name, .type = &cel_double_type};
 
-    if (number == GAUGE_NONE)
-        return false;
     metrics->fields[metrics->type.n_fields] = field;
     metrics->gauges[metrics->type.n_fields++] = number;
     if (!gauge->is_of_pods)
-        return true;
+        return;
     metrics->workload_fields[metrics->workload_type.n_fields] = field;
     metrics->of_pods[metrics->workload_type.n_fields++] = number;
-    return true;
 }
 
 static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *gauges, size_t n) {
     const YamlNode *at = yaml_find(metric, STR("name"));
     const Gauge *gauge = &gauges[n];
 
-    if (str_is_empty(gauge->name) || !at || !check_name(reader, at, gauge->name))
+    if (str_is_empty(gauge->name) || !at || !check_name(reader, at))
         return false;
     for (size_t i = 0; i < n; i++)
         if (str_eq(gauges[i].name, gauge->name))
@@ -236,58 +218,42 @@ static size_t read_gauges(YamlReader *reader, const YamlNode *metrics, Gauge *re
 }
 
 /* Metrics that others count by come first, so that their numbers are known. */
-static bool add_metrics(
+static void add_metrics(
     YamlReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
-    bool is_added = true;
-
     for (int counts = 0; counts <= 1; counts++)
-        for (size_t i = 0; is_added && i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             if (!str_is_empty(gauges[i].placements.by) != counts)
                 continue;
             for (uint32_t k = 0; counts && k < scope->metrics.type.n_fields; k++)
                 if (str_eq(scope->metrics.fields[k].name, gauges[i].placements.by))
                     gauges[i].placements.by_gauge = scope->metrics.gauges[k];
-            is_added = add_metric(reader, scope, common, &gauges[i]);
+            add_metric(reader, scope, common, &gauges[i]);
         }
-    return is_added;
 }
 
-static int read_metrics(
+static void read_metrics(
     YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
     size_t n = metrics && reader_sequence(reader, metrics, "metrics") ? metrics->n : 0;
     Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n);
 
-    if (n > SCOPE_METRICS_MAX) {
+    if (n > SCOPE_METRICS_MAX)
         reader_error(reader, metrics, "at most %u metrics", SCOPE_METRICS_MAX);
-        n = 0;
-    }
-    if (!gauges)
-        return -ENOMEM;
-    if (n > 0)
-        n = read_gauges(reader, metrics, gauges);
-    if (!add_metrics(reader, scope, common, gauges, n))
-        return -ENOMEM;
-    return schema_add_metrics(scope->env, &scope->metrics, reader->arena);
+    else if (gauges && n > 0)
+        add_metrics(reader, scope, common, gauges, read_gauges(reader, metrics, gauges));
+    schema_add_metrics(scope->env, &scope->metrics, reader->arena);
 }
-
-/* --- variables ------------------------------------------------------------------------------ */
 
 typedef struct VariableText {
     Str name;
     const YamlNode *expression;
 } VariableText;
 
-static bool check_variable_name(YamlReader *reader, const YamlNode *value) {
-    return check_name(reader, value, value->text);
-}
-
-static const Shape variable_name_shape = {.kind = SHAPE_STRING, .check = check_variable_name};
+static const Shape variable_name_shape = {.kind = SHAPE_STRING, .check = check_name};
 
 static const Field variable_fields[] = {
     {REQUIRED("name"), INTO(VariableText, name, variable_name_shape),
-        .about = "variables.NAME in the expressions that follow"},
-    {REQUIRED("expression"), INTO(VariableText, expression, shape_expression),
-        .about = "the expression"},
+        "variables.NAME in the expressions that follow"},
+    {REQUIRED("expression"), INTO(VariableText, expression, shape_expression), "the expression"},
 };
 
 static const Shape variable_shape = {SHAPE_OF(variable_fields)};
@@ -318,26 +284,22 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
     type->n_fields++; /* from now on expressions can name it */
 }
 
-static int read_variables(YamlReader *reader, const YamlNode *variables, Scope *scope) {
+static void read_variables(YamlReader *reader, const YamlNode *variables, Scope *scope) {
     CelRecordType *type = &scope->variables_type;
     size_t n = variables && reader_sequence(reader, variables, "variables") ? variables->n : 0;
-    int r;
 
     *type = (CelRecordType){.name = STR("variables"), .fields = scope->variable_fields};
-    r = cel_env_add_variable(scope->env, STR("variables"), cel_record_of(reader->arena, type),
-        /* never read itself: its expression replaces it */ 1,
-        SCHEMA_NOW, /* never read itself: what it stands for takes its place */
-        &scope->variables_slot);
+    /* Size and group count for nothing: its expressions replace it. */
+    if (cel_env_add_variable(scope->env, STR("variables"), cel_record_of(reader->arena, type),
+            /* max_size= */ 1, SCHEMA_NOW, &scope->variables_slot) < 0)
+        return;
     if (n > SCOPE_VARIABLES_MAX) {
         reader_error(reader, variables, "at most %u variables", SCOPE_VARIABLES_MAX);
         n = 0;
     }
-    for (size_t i = 0; r == 0 && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         read_variable(reader, variables->items[i], scope);
-    return r;
 }
-
-/* --- all ---------------------------------------------------------------------------------- */
 
 const Shape scope_params_shape = {.kind = SHAPE_MAP, .of = &shape_any, .max = SCOPE_PARAMS_MAX};
 const Shape scope_metrics_shape = {
@@ -352,18 +314,18 @@ Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     if (!scope)
         return NULL;
     scope->env = cel_env_extend(schema->env, reader->arena);
-    scope->nodes = ARENA_ARRAY(reader->arena, uint32_t, SCOPE_VARIABLES_MAX);
     if (!scope->env)
         return NULL;
     cel_env_skip_slots(scope->env, common->next_slot);
     scope->metrics.schema = schema;
     scope->needs = &common->needs;
-    if (!scope->nodes || read_params(reader, params, scope) < 0 ||
-        read_metrics(reader, metrics, scope, common) < 0 ||
-        read_variables(reader, variables, scope) < 0)
-        return NULL;
+    read_params(reader, params, scope);
+    if (!arena_has_failed(reader->arena)) /* else what is missing would be reported, too */
+        read_metrics(reader, metrics, scope, common);
+    if (!arena_has_failed(reader->arena))
+        read_variables(reader, variables, scope);
     common->next_slot = cel_env_n_slots(scope->env);
-    return scope;
+    return arena_has_failed(reader->arena) ? NULL : scope;
 }
 
 int scope_lower(Scope *scope, CelGraph *graph) {

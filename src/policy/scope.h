@@ -40,7 +40,7 @@ struct Scope {
     uint32_t variables_slot;
     CelRecordType params_type;
     SchemaMetrics metrics;
-    uint32_t *nodes;    /* by variable: its node in the program's graph; scope_lower() */
+    uint32_t nodes[SCOPE_VARIABLES_MAX]; /* of variables in the program's graph; scope_lower() */
     SchemaNeeds *needs; /* of all expressions of the program; while it is compiled */
 };
 

@@ -13,7 +13,7 @@
 /* In brackets: the type that reader_value() stores. */
 typedef enum ShapeKind {
     SHAPE_ANY,        /* any value (const YamlNode *) */
-    SHAPE_STRING,     /* like @pattern, if that is given (Str) */
+    SHAPE_STRING,     /* like @pattern, if that is given (Str; with @is_c const char *) */
     SHAPE_BOOL,       /* (bool) */
     SHAPE_TRUE,       /* `true`; false is an error (bool) */
     SHAPE_INT,        /* min..max (int64_t) */
@@ -22,7 +22,8 @@ typedef enum ShapeKind {
     SHAPE_AMOUNT,     /* a quantity, not below 0, or a share: 500m, 1.5Gi, 10% (not stored) */
     SHAPE_DURATION,   /* 90s, 5m, 2h30m; @min to @max nanoseconds, if @max is given (int64_t) */
     SHAPE_EXPRESSION, /* CEL (const YamlNode *) */
-    SHAPE_WORD,       /* one of @words (unsigned or an enum: its number; with @is_text Str) */
+    SHAPE_WORD,       /* one of @words (unsigned or an enum: its number, from @min on; with @is_text
+                         Str) */
     SHAPE_LIST,       /* of @of, at least @min, at most @max; 0: no limit (scalars: StrList) */
     SHAPE_MAP,        /* any key to @of; the same limits (with @is_kept const YamlNode *) */
     SHAPE_OBJECT,     /* @fields; at least @min of them (a struct; shape_selector: Selector) */
@@ -44,6 +45,7 @@ struct Shape {
     bool is_above;
     const char *const *words; /* ends with NULL */
     bool is_text;             /* WORD: the word itself is stored */
+    bool is_c;                /* STRING: it is stored as a C string */
     bool is_kept;             /* MAP: it is stored, for another reader */
     const char *pattern;      /* a regular expression for the JSON Schema */
     const char *hint;         /* for words and strings that are not accepted; may be NULL */
@@ -63,19 +65,25 @@ struct Field {
     Str name;
     bool is_required;
     const Shape *shape;
-    const char *about; /* one line for users */
     size_t offset;     /* of the member that reader_value() stores to */
+    const char *about; /* one line for users */
     const char *what;  /* the name in messages, if it is not @name */
     /* Reads the value instead of reader_value(). May be NULL. */
     void (*read)(YamlReader *reader, const YamlNode *value, void *into);
 };
 
-/* Parts of a row: {REQUIRED("key"), INTO(Dedicated, key, shape_label_key), .about = "…"}. */
+/* Parts of a row: {REQUIRED("key"), INTO(Dedicated, key, shape_label_key), "…"}. */
 #define REQUIRED(title) .name = STR(title), .is_required = true
 #define OPTIONAL(title) .name = STR(title)
 #define INTO(type, member, its_shape) .shape = &(its_shape), .offset = offsetof(type, member)
 
 #define SHAPE_OF(table) .kind = SHAPE_OBJECT, .fields = (table), .n_fields = ELEMENTS_OF(table)
+
+/* SHAPE_WORDS("a", "b"): one of them. */
+#define SHAPE_WORDS(...)                                                                           \
+    .kind = SHAPE_WORD, .words = (const char *const[]) {                                           \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 extern const Shape shape_any, shape_string, shape_bool, shape_true, shape_scalar;
 extern const Shape shape_duration, shape_expression;

@@ -9,8 +9,6 @@
 #define OBJECT_TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define FIELDS_MAX 32u
 
-/* --- fields ---------------------------------------------------------------------------------- */
-
 typedef enum ShortKind {
     SHORT_TEXT,
     SHORT_TEXTS,  /* any key to a scalar: amounts */
@@ -138,11 +136,9 @@ static bool check_field(YamlReader *reader, const ShortField *field, const YamlN
     case SHORT_INT:
         return reader_int(reader, value, what, INT32_MIN, INT32_MAX, &number);
     case SHORT_READY:
-        if (value->kind == YAML_STRING && str_is(value->text, "absent"))
-            return true;
-        return reader_bool(reader, value, what, &is_true);
     case SHORT_BOOL:
-        return reader_bool(reader, value, what, &is_true);
+        return (field->kind == SHORT_READY && str_is(yaml_text(value), "absent")) ||
+               reader_bool(reader, value, what, &is_true);
     case SHORT_TIME:
         return (value->kind == YAML_STRING && time_parse(value->text, &number)) ||
                reader_wrong_kind(reader, value, what, "a time like 2026-01-31T20:00:00Z", STR_NULL);
@@ -177,8 +173,6 @@ static bool check_fields(YamlReader *reader, const YamlNode *object, const char 
     return is_right;
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
-
 static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
     _cleanup_(buf_done) Buf json = BUF_INIT(OBJECT_TEXT_MAX);
 
@@ -210,25 +204,17 @@ static void write_section(JsonWriter *writer, const char *section, const YamlNod
     }
 }
 
-/* --- nodes ----------------------------------------------------------------------------------- */
-
-static void write_condition(JsonWriter *writer, Str type, Str status) {
-    json_write_object(writer);
-    json_write_member(writer, STR("type"), type);
-    json_write_member(writer, STR("status"), status);
-    json_write_end_object(writer);
-}
-
 static void write_conditions(JsonWriter *writer, const YamlNode *node) {
     const YamlNode *ready = yaml_find(node, STR("ready"));
     const YamlNode *others = yaml_find(node, STR("conditions"));
 
     json_member_array(writer, "conditions");
     if (!ready || ready->kind == YAML_BOOL)
-        write_condition(
-            writer, STR("Ready"), !ready || ready->boolean ? STR("True") : STR("False"));
+        json_write(
+            writer, "{type: 'Ready', status: %s}", !ready || ready->boolean ? "True" : "False");
     for (size_t i = 0; others && i < others->n; i++)
-        write_condition(writer, others->pairs[i].key->text, others->pairs[i].value->text);
+        json_write(writer, "{type: %.*s, status: %.*s}", STR_FMT(others->pairs[i].key->text),
+            STR_FMT(others->pairs[i].value->text));
     json_write_end_array(writer);
 }
 
@@ -246,8 +232,7 @@ static void write_images(JsonWriter *writer, const YamlNode *images) {
         json_member_array(writer, "names");
         for (size_t n = 0; n < (is_list ? image->n : 1); n++)
             json_write_string(writer, is_list ? image->items[n]->text : image->text);
-        json_write_end_array(writer);
-        json_write_end_object(writer);
+        json_write(writer, "]}");
     }
     json_write_end_array(writer);
 }
@@ -260,19 +245,15 @@ bool short_node_json(YamlReader *reader, const YamlPair *node, Buf *out) {
         return false;
     json_write_object(&writer);
     write_section(&writer, "metadata", node->value, node_fields, n);
-    json_write_member(&writer, STR("name"), node->key->text);
-    json_write_end_object(&writer);
+    json_write(&writer, "name: %.*s}", STR_FMT(node->key->text));
     write_section(&writer, "spec", node->value, node_fields, n);
     json_write_end_object(&writer);
     write_section(&writer, "status", node->value, node_fields, n);
     write_conditions(&writer, node->value);
     write_images(&writer, yaml_find(node->value, STR("images")));
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}}");
     return true;
 }
-
-/* --- pods ------------------------------------------------------------------------------------ */
 
 /* A container for each image, or one without an image; the first has all requests. */
 static void write_containers(JsonWriter *writer, const YamlNode *pod) {
@@ -280,63 +261,41 @@ static void write_containers(JsonWriter *writer, const YamlNode *pod) {
 
     json_member_array(writer, "containers");
     for (size_t i = 0; i < (images ? images->n : 1); i++) {
-        json_write_object(writer);
+        json_write(writer, "{");
         if (images)
             json_write_member(writer, STR("image"), images->items[i]->text);
-        json_member_object(writer, "resources");
+        json_write(writer, "resources: {");
         write_tree(writer, STR("requests"), i == 0 ? yaml_find(pod, STR("requests")) : NULL);
         write_tree(writer, STR("limits"), i == 0 ? yaml_find(pod, STR("limits")) : NULL);
-        json_write_end_object(writer);
-        json_write_end_object(writer);
+        json_write(writer, "}}");
     }
     json_write_end_array(writer);
 }
 
 /* Required node affinity. */
 static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
-    static const char *const path[] = {
-        "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"};
-
     if (!terms)
         return;
-    for (size_t i = 0; i < ELEMENTS_OF(path); i++)
-        json_member_object(writer, path[i]);
+    json_write(
+        writer, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {");
     write_tree(writer, STR("nodeSelectorTerms"), terms);
-    for (size_t i = 0; i < ELEMENTS_OF(path); i++)
-        json_write_end_object(writer);
+    json_write(writer, "}}}");
 }
 
 /* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
 static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
-    if (!owner)
-        return;
-    json_member_array(writer, "ownerReferences");
-    json_write_object(writer);
-    json_write_member(writer, STR("uid"), owner->text);
-    json_write_member(writer, STR("name"), owner->text);
-    json_write_member(writer, STR("kind"), kind ? kind->text : STR("ReplicaSet"));
-    json_member_bool(writer, "controller", true);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
-}
-
-/* When it was bound. */
-static void write_scheduled(JsonWriter *writer, const YamlNode *time) {
-    if (!time)
-        return;
-    json_member_array(writer, "conditions");
-    json_write_object(writer);
-    json_write_member(writer, STR("type"), STR("PodScheduled"));
-    json_write_member(writer, STR("status"), STR("True"));
-    json_write_member(writer, STR("lastTransitionTime"), time->text);
-    json_write_end_object(writer);
-    json_write_end_array(writer);
+    if (owner)
+        json_write(writer,
+            "ownerReferences: [{uid: %.*s, name: %.*s, kind: %.*s, controller: true}]",
+            STR_FMT(owner->text), STR_FMT(owner->text),
+            STR_FMT(kind ? kind->text : STR("ReplicaSet")));
 }
 
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     static const size_t n = ELEMENTS_OF(pod_fields);
     const YamlNode *more =
         yaml_find(pod, STR("spec")); /* further fields of the spec, as they are */
+    const YamlNode *bound_at = yaml_find(pod, STR("scheduled"));
     JsonWriter writer = JSON_WRITER(out);
 
     if (!check_fields(reader, pod, "a pod", pod_fields, n))
@@ -352,8 +311,10 @@ bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     write_containers(&writer, pod);
     json_write_end_object(&writer);
     write_section(&writer, "status", pod, pod_fields, n);
-    write_scheduled(&writer, yaml_find(pod, STR("scheduled")));
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    if (bound_at)
+        json_write(&writer,
+            "conditions: [{type: 'PodScheduled', status: 'True', lastTransitionTime: %.*s}]",
+            STR_FMT(bound_at->text));
+    json_write(&writer, "}}");
     return true;
 }

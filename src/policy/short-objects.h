@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * ShortObjects: nodes and pods that a person wrote down for a test, as Kubernetes' JSON.
+ * ShortObjects: nodes and pods that a user wrote down for a test, as Kubernetes' JSON.
  *
  *     nodes:
  *       a: {labels: {pool: x}, annotations: {}, allocatable: {cpu: 4, memory: 8Gi}, created: TIME}

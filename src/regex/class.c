@@ -30,18 +30,11 @@ static int compare_ranges(const void *a, const void *b) {
     return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-static bool is_in_order(const RegexClass *class) {
-    for (size_t i = 1; i < class->ranges.n; i++)
-        if (class->ranges.items[i].lo <= class->ranges.items[i - 1].hi + 1)
-            return false;
-    return true;
-}
-
 void regex_class_sort(RegexClass *class) {
     RegexRange *items = class->ranges.items;
     size_t n = 0;
 
-    if (class->ranges.n < 2 || is_in_order(class))
+    if (class->ranges.n < 2)
         return;
     qsort(items, class->ranges.n, sizeof(items[0]), compare_ranges);
     for (size_t i = 1; i < class->ranges.n; i++) {

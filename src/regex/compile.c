@@ -1,5 +1,5 @@
-/* From the tree to instructions, in order: a counted repetition is its node compiled several times.
- * Places that wait for an address are chained through the field that will hold it. The walk keeps
+/* Compiles the tree to instructions, in order: a counted repetition is its node compiled several
+ * times. Jumps without an address yet are chained through the field that will hold it. The walk has
  * its own stack, in the arena. */
 
 #include <errno.h>
@@ -28,26 +28,23 @@ typedef struct Emitter {
     uint32_t *set_of; /* by node: its set + 1, when it has one already */
     VEC(Visit) visits;
     RegexInstruction spare; /* written to after an error */
-    int error;              /* 0, REGEX_MALFORMED or -ENOMEM; the first one stays */
+    bool is_too_large;
 } Emitter;
 
 static uint16_t here(const Emitter *e) {
     return (uint16_t)e->code.n;
 }
 
-static void fail(Emitter *e, int error) {
-    if (e->error == 0)
-        e->error = error;
+/* The emitted code must not be used. */
+static bool has_failed(const Emitter *e) {
+    return e->is_too_large || arena_has_failed(e->scratch) || arena_has_failed(e->arena);
 }
 
 /* Appends an instruction; after it, in order, comes the next one. Never NULL. */
 static RegexInstruction *emit(Emitter *e, RegexOp op, uint32_t arg) {
     RegexInstruction *instruction = e->code.n < e->max ? VEC_PUSH(&e->code, e->scratch) : &e->spare;
 
-    if (instruction == &e->spare)
-        fail(e, REGEX_MALFORMED);
-    else if (!instruction)
-        fail(e, -ENOMEM);
+    e->is_too_large |= instruction == &e->spare;
     if (!instruction)
         instruction = &e->spare;
     *instruction = (RegexInstruction){.op = (uint8_t)op, .arg = arg, .next = here(e)};
@@ -96,8 +93,7 @@ static uint32_t find_set(Emitter *e, uint32_t number) {
     if (e->set_of[number] == 0) {
         RegexSet set = {.ranges = node->ranges, .n = node->n_ranges};
 
-        if (!VEC_ADD(&e->sets, e->scratch, set))
-            fail(e, -ENOMEM);
+        (void)VEC_ADD(&e->sets, e->scratch, set);
         e->set_of[number] = (uint32_t)e->sets.n;
     }
     return e->set_of[number] - 1;
@@ -121,8 +117,7 @@ static void push_visit(Emitter *e, uint32_t node) {
         .split = UNKNOWN,
     };
 
-    if (!VEC_ADD(&e->visits, e->scratch, visit))
-        fail(e, -ENOMEM);
+    (void)VEC_ADD(&e->visits, e->scratch, visit);
 }
 
 /* Each of these continues with a node whose last child is done (or that is new), and returns the
@@ -229,13 +224,12 @@ static uint32_t continue_visit(Emitter *e, Visit *visit) {
 
 static void emit_tree(Emitter *e) {
     push_visit(e, e->tree->root);
-    for (size_t step = 0; e->error == 0 && e->visits.n > 0; step++) {
+    for (size_t step = 0; !has_failed(e) && e->visits.n > 0; step++) {
         Visit *visit = &e->visits.items[e->visits.n - 1];
         uint32_t child = continue_visit(e, visit);
 
-        if (step >= STEPS_MAX)
-            fail(e, REGEX_MALFORMED);
-        if (e->error != 0)
+        e->is_too_large |= step >= STEPS_MAX;
+        if (has_failed(e))
             return;
         if (child != REGEX_NONE) {
             push_visit(e, child);
@@ -281,11 +275,7 @@ static void finish_code(Emitter *e, Regex *ret) {
         ret->n_instructions = drop_jumps(e->code.items, e->code.n, map);
         code = ARENA_RAW(e->arena, RegexInstruction, ret->n_instructions);
     }
-    if (!code) {
-        fail(e, -ENOMEM);
-        return;
-    }
-    for (size_t i = 0; i < e->code.n; i++) {
+    for (size_t i = 0; code && i < e->code.n; i++) {
         if (e->code.items[i].op == REGEX_OP_JUMP)
             continue;
         code[n] = e->code.items[i];
@@ -295,7 +285,7 @@ static void finish_code(Emitter *e, Regex *ret) {
         n++;
     }
     ret->instructions = code;
-    ret->start = map[start];
+    ret->start = map ? map[start] : 0;
 }
 
 static void mark_ascii(RegexSet *set) {
@@ -317,18 +307,12 @@ static void finish_sets(Emitter *e, Regex *ret) {
         while (first < set->n && set->ranges[first].hi < 128)
             first++;
         ranges = ARENA_RAW(e->arena, RegexRange, set->n - first);
-        if (!ranges) {
-            sets = NULL;
-            break;
-        }
-        if (set->n > first)
+        if (ranges && set->n > first)
             memcpy(ranges, set->ranges + first, (set->n - first) * sizeof(*ranges));
         sets[i] = *set;
         sets[i].ranges = ranges;
         sets[i].n = set->n - first;
     }
-    if (!sets)
-        fail(e, -ENOMEM);
     ret->sets = sets;
 }
 
@@ -347,8 +331,6 @@ static void find_prefix(Emitter *e, Regex *regex) {
     }
     regex->is_literal = n > 0 && at->op == REGEX_OP_MATCH;
     regex->prefix = arena_copy(e->arena, str_of(bytes, n));
-    if (!regex->prefix.ptr)
-        fail(e, -ENOMEM);
 }
 
 int regex_emit(
@@ -364,12 +346,14 @@ int regex_emit(
     if (!e.set_of)
         return -ENOMEM;
     emit_tree(&e);
-    if (e.error == 0)
+    if (e.is_too_large)
+        return REGEX_MALFORMED;
+    if (!has_failed(&e)) {
         finish_code(&e, ret);
-    if (e.error == 0)
         finish_sets(&e, ret);
-    if (e.error == 0)
+    }
+    if (!has_failed(&e) && ret->instructions)
         find_prefix(&e, ret);
     ret->n_groups = tree->n_groups;
-    return e.error;
+    return has_failed(&e) ? -ENOMEM : 0;
 }

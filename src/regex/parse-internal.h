@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Patterns, parsed: the tree, and what the files of the parser (parse.c, leaf.c) share.
+ * Patterns, parsed: the tree between parse.c and compile.c.
  *
  * Nodes lie in one array and refer to each other by number; a list of children is chained through
  * @next. A leaf is a class of code points, even a single letter: case folding, negation and
@@ -64,47 +64,3 @@ typedef struct RegexTree {
 
 /* The tree is in @arena. 0, REGEX_MALFORMED or -ENOMEM. */
 int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error) MUST_CHECK;
-
-typedef struct RegexParser {
-    Str pattern;
-    size_t at; /* the next byte */
-    uint8_t flags;
-    Arena *arena;
-    RegexTree *tree;
-    RegexError *error;
-    int failed;      /* 0, REGEX_MALFORMED or -ENOMEM */
-    size_t n_ranges; /* of all classes so far */
-} RegexParser;
-
-/* flags */
-#define REGEX_FOLD 1u       /* i */
-#define REGEX_MULTI_LINE 2u /* m */
-#define REGEX_DOT_ALL 4u    /* s */
-#define REGEX_LAZY 8u       /* U: what * and *? mean is swapped */
-
-/* What fails sets parser->failed, and returns false, or REGEX_NONE for a node. */
-
-/* Reports the error in the pattern from byte @from to @to. Returns false. */
-bool regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to);
-
-/* The next byte; false at the end. */
-static inline bool regex_parser_sees(const RegexParser *parser, char c) {
-    return parser->at < parser->pattern.len && parser->pattern.ptr[parser->at] == c;
-}
-
-/* The rest of the pattern. */
-static inline Str regex_parser_rest(const RegexParser *parser) {
-    return str_of(parser->pattern.ptr + parser->at, parser->pattern.len - parser->at);
-}
-
-/* Takes one code point. */
-bool regex_parser_take(RegexParser *parser, uint32_t *ret) MUST_CHECK;
-
-/* The number of a new node. */
-uint32_t regex_parser_add(RegexParser *parser, RegexNode node) MUST_CHECK;
-
-/* The leaves: the number of the new node. */
-uint32_t regex_leaf_char(RegexParser *parser, uint32_t c) MUST_CHECK;
-uint32_t regex_leaf_dot(RegexParser *parser) MUST_CHECK;
-uint32_t regex_leaf_bracket(RegexParser *parser) MUST_CHECK; /* at the [ */
-uint32_t regex_leaf_escape(RegexParser *parser) MUST_CHECK;  /* at the \, no assertion */

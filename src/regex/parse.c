@@ -1,12 +1,13 @@
-/* From a pattern to its tree, in one loop. Every open parenthesis is a frame: the sequence being
- * collected and the alternatives before it; depth is a longer stack of frames, not recursion. What
- * is refused, and in which words, follows Go's regexp, as Kubernetes uses it. */
+/* Parses a pattern to its tree, in one loop. Every open parenthesis is a frame on a stack, without
+ * recursion: the sequence being collected and the alternatives before it. Errors and their words
+ * are those of Go's regexp, which Kubernetes uses. */
+
+#include "regex/parse-internal.h"
 
 #include <errno.h>
 
 #include "base/ascii.h"
 #include "base/utf8.h"
-#include "regex/parse-internal.h"
 
 /* An open group, or the whole pattern. */
 typedef struct Frame {
@@ -18,29 +19,57 @@ typedef struct Frame {
 } Frame;
 
 typedef struct Parse {
-    RegexParser parser;
+    Str pattern;
+    size_t at; /* the next byte */
+    uint8_t flags;
+    Arena *arena;
+    RegexTree *tree;
+    RegexError *error;
+    bool is_malformed; /* and reported */
+    size_t n_ranges;   /* of all classes so far */
     VEC(Frame) frames;
     size_t repeat_from; /* where the repetition just before begins; SIZE_MAX: none */
 } Parse;
 
-bool regex_parser_refuse(RegexParser *parser, const char *text, size_t from, size_t to) {
-    *parser->error = (RegexError){
+/* Parse.flags */
+#define FOLD 1u       /* i */
+#define MULTI_LINE 2u /* m */
+#define DOT_ALL 4u    /* s */
+#define LAZY 8u       /* U: what * and *? mean is swapped */
+
+/* Whatever fails returns false, or REGEX_NONE for a node: it was reported, or the arena is full. */
+
+/* The next byte; false at the end. */
+static bool sees(const Parse *p, char c) {
+    return p->at < p->pattern.len && p->pattern.ptr[p->at] == c;
+}
+
+/* The rest of the pattern. */
+static Str rest_of(const Parse *p) {
+    return str_of(p->pattern.ptr + p->at, p->pattern.len - p->at);
+}
+
+/* Reports the error in the pattern from byte @from to @to. Returns false. */
+static bool refuse(Parse *p, const char *text, size_t from, size_t to) {
+    *p->error = (RegexError){
         .text = str_from_c(text),
-        .part = str_of(parser->pattern.ptr + from, to - from),
+        .part = str_of(p->pattern.ptr + from, to - from),
         .offset = from,
     };
-    parser->failed = REGEX_MALFORMED;
+    p->is_malformed = true;
     return false;
 }
 
-bool regex_parser_take(RegexParser *parser, uint32_t *ret) {
-    size_t n = utf8_decode(regex_parser_rest(parser), ret);
+/* Takes one code point. */
+static bool take(Parse *p, uint32_t *ret) {
+    size_t n = utf8_decode(rest_of(p), ret);
 
-    parser->at += n;
-    return n > 0 || regex_parser_refuse(parser, "invalid UTF-8", parser->at, parser->pattern.len);
+    p->at += n;
+    return n > 0 || refuse(p, "invalid UTF-8", p->at, p->pattern.len);
 }
 
-uint32_t regex_parser_add(RegexParser *parser, RegexNode node) {
+/* The number of a new node. */
+static uint32_t add_node(Parse *p, RegexNode node) {
     bool is_leaf = node.kind == REGEX_NODE_EMPTY || node.kind == REGEX_NODE_CLASS ||
                    node.kind == REGEX_NODE_ASSERT;
 
@@ -49,17 +78,338 @@ uint32_t regex_parser_add(RegexParser *parser, RegexNode node) {
         node.child = REGEX_NONE;
         node.height = node.copies = 1;
     }
-    if (parser->tree->nodes.n >= REGEX_NODES_MAX)
-        (void)regex_parser_refuse(parser, "expression too large", 0, parser->pattern.len);
-    else if (VEC_ADD(&parser->tree->nodes, parser->arena, node))
-        return (uint32_t)(parser->tree->nodes.n - 1);
-    else
-        parser->failed = -ENOMEM;
+    if (p->tree->nodes.n >= REGEX_NODES_MAX)
+        (void)refuse(p, "expression too large", 0, p->pattern.len);
+    else if (VEC_ADD(&p->tree->nodes, p->arena, node))
+        return (uint32_t)(p->tree->nodes.n - 1);
     return REGEX_NONE;
 }
 
+/* The leaves of a pattern: characters, escapes and brackets, as classes of code points. Under (?i)
+ * a class is folded before it is negated: [^k] then leaves out K and the Kelvin sign too. */
+
+typedef struct NamedClass {
+    const char *name;
+    size_t n;
+    RegexRange ranges[4];
+} NamedClass;
+
+/* ASCII only, all of them. */
+static const NamedClass posix_classes[] = {
+    {"alnum", 3, {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
+    {"alpha", 2, {{'A', 'Z'}, {'a', 'z'}}},
+    {"ascii", 1, {{0, 0x7F}}},
+    {"blank", 2, {{'\t', '\t'}, {' ', ' '}}},
+    {"cntrl", 2, {{0, 0x1F}, {0x7F, 0x7F}}},
+    {"digit", 1, {{'0', '9'}}},
+    {"graph", 1, {{'!', '~'}}},
+    {"lower", 1, {{'a', 'z'}}},
+    {"print", 1, {{' ', '~'}}},
+    {"punct", 4, {{'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'}}},
+    {"space", 2, {{'\t', '\r'}, {' ', ' '}}},
+    {"upper", 1, {{'A', 'Z'}}},
+    {"word", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+    {"xdigit", 3, {{'0', '9'}, {'A', 'F'}, {'a', 'f'}}},
+};
+
+/* \d \s \w; the capital letter is the complement. \v is not part of \s (RE2). */
+static const NamedClass perl_classes[] = {
+    {"d", 1, {{'0', '9'}}},
+    {"s", 3, {{'\t', '\n'}, {'\f', '\r'}, {' ', ' '}}},
+    {"w", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
+};
+
+/* A node of a finished class. */
+static uint32_t make_leaf(Parse *p, RegexClass *class) {
+    RegexNode node = {.kind = REGEX_NODE_CLASS};
+
+    regex_class_sort(class);
+    p->n_ranges += class->ranges.n;
+    if (class->failed || p->n_ranges > REGEX_RANGES_MAX)
+        (void)refuse(p, "expression too large", 0, p->pattern.len);
+    if (p->is_malformed)
+        return REGEX_NONE;
+    node.ranges = class->ranges.items;
+    node.n_ranges = (uint32_t) class->ranges.n;
+    return add_node(p, node);
+}
+
+static uint32_t leaf_char(Parse *p, uint32_t c) {
+    RegexClass class = {.arena = p->arena};
+
+    regex_class_add(&class, c, c);
+    if (p->flags & FOLD)
+        regex_class_fold(&class);
+    return make_leaf(p, &class);
+}
+
+static uint32_t leaf_dot(Parse *p) {
+    RegexClass class = {.arena = p->arena};
+
+    if (p->flags & DOT_ALL) {
+        regex_class_add(&class, 0, REGEX_CODE_POINT_MAX);
+    } else {
+        regex_class_add(&class, 0, '\n' - 1);
+        regex_class_add(&class, '\n' + 1, REGEX_CODE_POINT_MAX);
+    }
+    return make_leaf(p, &class);
+}
+
+/* Adds @part, which is used up, or all that is not in it. */
+static void add_part(Parse *p, RegexClass *class, RegexClass *part, bool is_negated) {
+    if (p->flags & FOLD)
+        regex_class_fold(part);
+    if (is_negated)
+        regex_class_negate(part);
+    regex_class_add_all(class, part->ranges.items, part->ranges.n);
+    class->failed |= part->failed;
+}
+
+static void add_named(Parse *p, RegexClass *class, const NamedClass *named, bool is_negated) {
+    RegexClass part = {.arena = p->arena};
+
+    regex_class_add_all(&part, named->ranges, named->n);
+    add_part(p, class, &part, is_negated);
+}
+
+/* \d and its like. Whether there was one; then it is taken. */
+static bool take_perl_class(Parse *p, RegexClass *class) {
+    Str rest = rest_of(p);
+
+    if (rest.len < 2 || rest.ptr[0] != '\\')
+        return false;
+    for (size_t i = 0; i < ELEMENTS_OF(perl_classes); i++) {
+        char name = perl_classes[i].name[0];
+        char capital = (char)(name - 'a' + 'A');
+
+        if (rest.ptr[1] != name && rest.ptr[1] != capital)
+            continue;
+        add_named(p, class, &perl_classes[i], rest.ptr[1] == capital);
+        p->at += 2;
+        return true;
+    }
+    return false;
+}
+
+/* \pN, \p{Name}, \P{Name}, \p{^Name}, at the \. */
+static bool take_unicode_class(Parse *p, RegexClass *class) {
+    RegexClass part = {.arena = p->arena};
+    size_t from = p->at, length;
+    bool is_negated = p->pattern.ptr[from + 1] == 'P';
+    Str name = STR_NULL;
+    uint32_t c;
+
+    p->at += 2;
+    if (sees(p, '{')) {
+        length = str_find(rest_of(p), '}');
+        if (length == SIZE_MAX)
+            return refuse(p, "invalid character class range", from, p->pattern.len);
+        name = str_of(p->pattern.ptr + p->at + 1, length - 1);
+        p->at += length + 1;
+    } else if (p->at < p->pattern.len) {
+        if (!take(p, &c))
+            return false;
+        name = str_of(p->pattern.ptr + from + 2, p->at - from - 2);
+    }
+    if (name.len > 0 && name.ptr[0] == '^') {
+        is_negated = !is_negated;
+        name = str_skip(name, 1);
+    }
+    if (!regex_unicode_add(&part, name))
+        return refuse(p, "invalid character class range", from, p->at);
+    add_part(p, class, &part, is_negated);
+    return true;
+}
+
+static bool sees_unicode_class(const Parse *p) {
+    Str rest = rest_of(p);
+
+    return rest.len > 1 && rest.ptr[0] == '\\' && (rest.ptr[1] == 'p' || rest.ptr[1] == 'P');
+}
+
+static int hex_digit(uint32_t c) {
+    return c < 0x80 ? ascii_hex_value((char)c) : -1;
+}
+
+/* The digits of \x{…} after its {. False: not a number, or too large. */
+static bool take_hex_braces(Parse *p, uint32_t *ret) {
+    uint32_t value = 0, n = 0, c = 0;
+
+    while (p->at < p->pattern.len && take(p, &c)) {
+        if (c == '}') {
+            *ret = value;
+            return n > 0;
+        }
+        if (hex_digit(c) < 0)
+            return false;
+        value = value * 16 + (uint32_t)hex_digit(c);
+        if (value > REGEX_CODE_POINT_MAX)
+            return false;
+        n++;
+    }
+    return false;
+}
+
+/* After \x: two digits, or any number of them in braces. */
+static bool take_hex(Parse *p, uint32_t *ret) {
+    uint32_t first, second;
+
+    if (p->at == p->pattern.len || !take(p, &first))
+        return false;
+    if (first == '{')
+        return take_hex_braces(p, ret);
+    if (p->at == p->pattern.len || !take(p, &second))
+        return false;
+    if (hex_digit(first) < 0 || hex_digit(second) < 0)
+        return false;
+    *ret = (uint32_t)(hex_digit(first) * 16 + hex_digit(second));
+    return true;
+}
+
+/* The rest of up to three octal digits, of which @first was the first. A single one that is
+ * not 0 would be a back-reference: refused. */
+static bool take_octal(Parse *p, uint32_t first, uint32_t *ret) {
+    uint32_t value = first - '0';
+    int n = 1;
+
+    for (; n < 3 && p->at < p->pattern.len; n++) {
+        char c = p->pattern.ptr[p->at];
+
+        if (c < '0' || c > '7')
+            break;
+        value = value * 8 + (uint32_t)(c - '0');
+        p->at++;
+    }
+    *ret = value;
+    return n > 1 || first == '0';
+}
+
+/* The meaning of the character after a \; @ret may need more of the pattern. */
+static bool take_escaped(Parse *p, uint32_t c, uint32_t *ret) {
+    static const char letters[] = "afnrtv", meanings[] = "\a\f\n\r\t\v";
+    const char *letter = c > 0 && c < 0x80 ? strchr(letters, (int)c) : NULL;
+
+    if (letter) {
+        *ret = (uint32_t)meanings[letter - letters];
+        return true;
+    }
+    if (c >= '0' && c <= '7')
+        return take_octal(p, c, ret);
+    if (c == 'x')
+        return take_hex(p, ret);
+    *ret = c;
+    return c < 0x80 && !ascii_is_alnum((char)c); /* \. is a dot; \q is refused */
+}
+
+/* A single character written with a \. */
+static bool take_escape(Parse *p, uint32_t *ret) {
+    size_t from = p->at++;
+    uint32_t c = 0;
+
+    if (p->at == p->pattern.len)
+        return refuse(p, "trailing backslash at end of expression", p->at, p->at);
+    if (take(p, &c) && take_escaped(p, c, ret))
+        return true;
+    /* Unless it was not UTF-8, which was reported. */
+    return !p->is_malformed && refuse(p, "invalid escape sequence", from, p->at);
+}
+
+static uint32_t leaf_escape(Parse *p) {
+    RegexClass class = {.arena = p->arena};
+    uint32_t c = 0;
+
+    if (sees_unicode_class(p))
+        return take_unicode_class(p, &class) ? make_leaf(p, &class) : REGEX_NONE;
+    if (take_perl_class(p, &class))
+        return make_leaf(p, &class);
+    return take_escape(p, &c) ? leaf_char(p, c) : REGEX_NONE;
+}
+
+/* [:name:] or [:^name:] in a bracket. Whether there was one; then it is taken, or refused. */
+static bool take_posix_class(Parse *p, RegexClass *class) {
+    Str rest = rest_of(p), name;
+    size_t length;
+    const char *end;
+    bool is_negated;
+
+    if (rest.len < 3 || rest.ptr[0] != '[' || rest.ptr[1] != ':')
+        return false;
+    end = memmem(rest.ptr + 2, rest.len - 2, ":]", 2);
+    if (!end)
+        return false;
+    length = (size_t)(end - rest.ptr);
+    name = str_of(rest.ptr + 2, length - 2);
+    is_negated = name.len > 0 && name.ptr[0] == '^';
+    name = str_skip(name, is_negated);
+    p->at += length + 2;
+    for (size_t i = 0; i < ELEMENTS_OF(posix_classes); i++) {
+        if (!str_is(name, posix_classes[i].name))
+            continue;
+        add_named(p, class, &posix_classes[i], is_negated);
+        return true;
+    }
+    (void)refuse(p, "invalid character class range", p->at - length - 2, p->at);
+    return true;
+}
+
+/* One end of a range in the bracket that begins at @bracket. */
+static bool take_class_char(Parse *p, size_t bracket, uint32_t *ret) {
+    if (p->at == p->pattern.len)
+        return refuse(p, "missing closing ]", bracket, p->pattern.len);
+    if (sees(p, '\\'))
+        return take_escape(p, ret);
+    return take(p, ret);
+}
+
+/* a or a-z. A - before the ] is a character. */
+static bool take_range(Parse *p, RegexClass *class, size_t bracket) {
+    size_t from = p->at;
+    uint32_t lo = 0, hi;
+    Str rest;
+
+    if (!take_class_char(p, bracket, &lo))
+        return false;
+    hi = lo;
+    rest = rest_of(p);
+    if (rest.len >= 2 && rest.ptr[0] == '-' && rest.ptr[1] != ']') {
+        p->at++;
+        if (!take_class_char(p, bracket, &hi))
+            return false;
+        if (hi < lo)
+            return refuse(p, "invalid character class range", from, p->at);
+    }
+    regex_class_add(class, lo, hi);
+    return true;
+}
+
+static bool take_bracket_item(Parse *p, RegexClass *class, size_t bracket) {
+    if (take_posix_class(p, class))
+        return !p->is_malformed;
+    if (sees_unicode_class(p))
+        return take_unicode_class(p, class);
+    return take_perl_class(p, class) || take_range(p, class, bracket);
+}
+
+static uint32_t leaf_bracket(Parse *p) {
+    RegexClass class = {.arena = p->arena};
+    size_t bracket = p->at++;
+    bool is_negated = sees(p, '^');
+
+    p->at += is_negated;
+    do { /* a ] that comes first is a character */
+        if (!take_bracket_item(p, &class, bracket))
+            return REGEX_NONE;
+    } while (!sees(p, ']'));
+    p->at++;
+    if (p->flags & FOLD)
+        regex_class_fold(&class);
+    if (is_negated)
+        regex_class_negate(&class);
+    return make_leaf(p, &class);
+}
+
 static RegexNode *node_at(Parse *p, uint32_t number) {
-    return &p->parser.tree->nodes.items[number];
+    return &p->tree->nodes.items[number];
 }
 
 static Frame *top(Parse *p) {
@@ -67,7 +417,7 @@ static Frame *top(Parse *p) {
 }
 
 static bool refuse_depth(Parse *p) {
-    return regex_parser_refuse(&p->parser, "expression nests too deeply", 0, p->parser.pattern.len);
+    return refuse(p, "expression nests too deeply", 0, p->pattern.len);
 }
 
 static bool open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
@@ -83,9 +433,7 @@ static bool open_frame(Parse *p, uint32_t group, uint8_t flags, size_t from) {
 
     if (p->frames.n >= REGEX_NODES_MAX)
         return refuse_depth(p);
-    if (!VEC_ADD(&p->frames, p->parser.arena, frame))
-        p->parser.failed = -ENOMEM;
-    return p->parser.failed == 0;
+    return VEC_ADD(&p->frames, p->arena, frame);
 }
 
 /* Adds @node to a chain of siblings. */
@@ -129,7 +477,7 @@ static uint32_t make_parent(Parse *p, RegexNodeKind kind, uint32_t first) {
     }
     if (kind == REGEX_NODE_GROUP)
         node.group = top(p)->group;
-    return regex_parser_add(&p->parser, node);
+    return add_node(p, node);
 }
 
 /* The sequence collected so far is one alternative. */
@@ -137,7 +485,7 @@ static bool end_choice(Parse *p) {
     static const RegexNode empty = {.kind = REGEX_NODE_EMPTY, .is_nullable = true};
     Frame *frame = top(p);
     uint32_t sequence = frame->first == REGEX_NONE
-                            ? regex_parser_add(&p->parser, empty)
+                            ? add_node(p, empty)
                             : make_parent(p, REGEX_NODE_SEQUENCE, frame->first);
 
     if (sequence == REGEX_NONE)
@@ -155,25 +503,24 @@ static uint32_t close_frame(Parse *p) {
         node = make_parent(p, REGEX_NODE_CHOICE, top(p)->first_choice);
     if (top(p)->group > 0)
         node = make_parent(p, REGEX_NODE_GROUP, node);
-    p->parser.flags = top(p)->flags;
+    p->flags = top(p)->flags;
     p->frames.n--;
     return node;
 }
 
 static bool parse_close(Parse *p) {
-    RegexParser *parser = &p->parser;
 
     if (p->frames.n == 1) {
-        (void)regex_parser_refuse(parser, "unexpected )", parser->at, parser->pattern.len);
-        parser->error->part = parser->pattern; /* as Go shows it */
+        (void)refuse(p, "unexpected )", p->at, p->pattern.len);
+        p->error->part = p->pattern; /* as Go shows it */
         return false;
     }
-    parser->at++;
+    p->at++;
     return append(p, close_frame(p));
 }
 
 static bool open_group(Parse *p, size_t from) {
-    return open_frame(p, ++p->parser.tree->n_groups, p->parser.flags, from);
+    return open_frame(p, ++p->tree->n_groups, p->flags, from);
 }
 
 static bool is_group_name(Str name) {
@@ -189,38 +536,32 @@ static bool is_group_name(Str name) {
 /* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. Groups are not
  * read by name: the name is only checked. */
 static bool parse_named_group(Parse *p, size_t skip) {
-    RegexParser *parser = &p->parser;
-    size_t from = parser->at, length = str_find(regex_parser_rest(parser), '>');
+    size_t from = p->at, length = str_find(rest_of(p), '>');
     Str name;
 
     if (length == SIZE_MAX)
-        return regex_parser_refuse(parser, "invalid named capture", from, parser->pattern.len);
-    name = str_of(parser->pattern.ptr + from + skip, length - skip);
+        return refuse(p, "invalid named capture", from, p->pattern.len);
+    name = str_of(p->pattern.ptr + from + skip, length - skip);
     if (!is_group_name(name))
-        return regex_parser_refuse(parser, "invalid named capture", from, from + length + 1);
-    parser->at = from + length + 1;
+        return refuse(p, "invalid named capture", from, from + length + 1);
+    p->at = from + length + 1;
     return open_group(p, from);
 }
 
 static uint8_t flag_of(uint32_t c) {
-    return c == 'i'   ? REGEX_FOLD
-           : c == 'm' ? REGEX_MULTI_LINE
-           : c == 's' ? REGEX_DOT_ALL
-           : c == 'U' ? REGEX_LAZY
-                      : 0;
+    return c == 'i' ? FOLD : c == 'm' ? MULTI_LINE : c == 's' ? DOT_ALL : c == 'U' ? LAZY : 0;
 }
 
 /* (?flags) and (?flags:, at the ( ; the flags may be none, and some after a - taken away. */
 static bool parse_flags(Parse *p) {
-    RegexParser *parser = &p->parser;
-    size_t from = parser->at;
-    uint8_t flags = parser->flags;
+    size_t from = p->at;
+    uint8_t flags = p->flags;
     bool minus = false, saw_flag = false;
     uint32_t c;
 
-    parser->at += 2;
-    while (parser->at < parser->pattern.len) {
-        if (!regex_parser_take(parser, &c))
+    p->at += 2;
+    while (p->at < p->pattern.len) {
+        if (!take(p, &c))
             return false;
         if (flag_of(c)) {
             flags = (uint8_t)(minus ? flags & ~flag_of(c) : flags | flag_of(c));
@@ -229,20 +570,19 @@ static bool parse_flags(Parse *p) {
             minus = true;
             saw_flag = false;
         } else if ((c == ':' || c == ')') && (!minus || saw_flag)) {
-            uint8_t before = parser->flags;
+            uint8_t before = p->flags;
 
-            parser->flags = flags;
+            p->flags = flags;
             return c != ':' || open_frame(p, 0, before, from);
         } else {
             break;
         }
     }
-    return regex_parser_refuse(parser, "invalid or unsupported Perl syntax", from, parser->at);
+    return refuse(p, "invalid or unsupported Perl syntax", from, p->at);
 }
 
 static bool parse_open(Parse *p) {
-    RegexParser *parser = &p->parser;
-    Str rest = regex_parser_rest(parser);
+    Str rest = rest_of(p);
 
     if (rest.len > 4 && memcmp(rest.ptr, "(?P<", 4) == 0)
         return parse_named_group(p, 4);
@@ -250,8 +590,8 @@ static bool parse_open(Parse *p) {
         return parse_named_group(p, 3);
     if (rest.len > 1 && rest.ptr[1] == '?')
         return parse_flags(p);
-    parser->at++;
-    return open_group(p, parser->at - 1);
+    p->at++;
+    return open_group(p, p->at - 1);
 }
 
 /* A decimal number without leading zeros. False: none. A number that is too large is capped at one
@@ -289,17 +629,16 @@ static size_t read_counts(Str text, uint32_t *ret_min, uint32_t *ret_max) {
 /* The last of the sequence is repeated: its node moves away and its place becomes the
  * repetition. */
 static bool wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t from) {
-    RegexParser *parser = &p->parser;
     uint32_t place = top(p)->last;
     uint32_t times = max == REGEX_UNBOUNDED ? min : max;
     RegexNode moved = *node_at(p, place);
     uint32_t copies = max == 0 ? 1 : moved.copies * (times > 0 ? times : 1);
-    uint32_t child = regex_parser_add(parser, moved);
+    uint32_t child = add_node(p, moved);
 
     if (child == REGEX_NONE)
         return false;
     if (copies > REGEX_REPEAT_MAX)
-        return regex_parser_refuse(parser, "invalid repeat count", from, parser->at);
+        return refuse(p, "invalid repeat count", from, p->at);
     if (moved.height >= REGEX_HEIGHT_MAX)
         return refuse_depth(p);
     *node_at(p, place) = (RegexNode){
@@ -318,23 +657,20 @@ static bool wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t
 
 /* The repetition of @length bytes here, and the ? that may follow. */
 static bool parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
-    RegexParser *parser = &p->parser;
-    size_t from = parser->at;
-    bool is_lazy = parser->flags & REGEX_LAZY;
+    size_t from = p->at;
+    bool is_lazy = p->flags & LAZY;
 
-    parser->at += length;
+    p->at += length;
     if (min > REGEX_REPEAT_MAX || (max != REGEX_UNBOUNDED && (max > REGEX_REPEAT_MAX || min > max)))
-        return regex_parser_refuse(parser, "invalid repeat count", from, parser->at);
-    if (regex_parser_sees(parser, '?')) {
+        return refuse(p, "invalid repeat count", from, p->at);
+    if (sees(p, '?')) {
         is_lazy = !is_lazy;
-        parser->at++;
+        p->at++;
     }
     if (p->repeat_from != SIZE_MAX)
-        return regex_parser_refuse(
-            parser, "invalid nested repetition operator", p->repeat_from, parser->at);
+        return refuse(p, "invalid nested repetition operator", p->repeat_from, p->at);
     if (top(p)->last == REGEX_NONE)
-        return regex_parser_refuse(
-            parser, "missing argument to repetition operator", from, parser->at);
+        return refuse(p, "missing argument to repetition operator", from, p->at);
     p->repeat_from = from;
     return wrap_last(p, min, max, is_lazy, from);
 }
@@ -342,32 +678,31 @@ static bool parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
 static bool add_assert(Parse *p, RegexAssert assert, size_t length) {
     RegexNode new = {.kind = REGEX_NODE_ASSERT, .assert = (uint8_t)assert, .is_nullable = true};
 
-    p->parser.at += length;
-    return append(p, regex_parser_add(&p->parser, new));
+    p->at += length;
+    return append(p, add_node(p, new));
 }
 
 /* \Q…\E: literal text. Without an \E it goes to the end. */
 static bool parse_quoted(Parse *p) {
-    RegexParser *parser = &p->parser;
     const char *close;
     size_t end;
 
-    parser->at += 2;
-    close = memmem(parser->pattern.ptr + parser->at, parser->pattern.len - parser->at, "\\E", 2);
-    end = close ? (size_t)(close - parser->pattern.ptr) : parser->pattern.len;
-    while (parser->at < end) {
+    p->at += 2;
+    close = memmem(p->pattern.ptr + p->at, p->pattern.len - p->at, "\\E", 2);
+    end = close ? (size_t)(close - p->pattern.ptr) : p->pattern.len;
+    while (p->at < end) {
         uint32_t c;
 
-        if (!regex_parser_take(parser, &c) || !append(p, regex_leaf_char(parser, c)))
+        if (!take(p, &c) || !append(p, leaf_char(p, c)))
             return false;
     }
     if (close)
-        parser->at = end + 2;
+        p->at = end + 2;
     return true;
 }
 
 static bool parse_backslash(Parse *p) {
-    Str rest = regex_parser_rest(&p->parser);
+    Str rest = rest_of(p);
 
     switch (rest.len > 1 ? rest.ptr[1] : '\0') {
     case 'A':
@@ -381,34 +716,22 @@ static bool parse_backslash(Parse *p) {
     case 'Q':
         return parse_quoted(p);
     default:
-        return append(p, regex_leaf_escape(&p->parser));
+        return append(p, leaf_escape(p));
     }
-}
-
-static bool parse_leaf(Parse *p) {
-    RegexParser *parser = &p->parser;
-    uint32_t c;
-
-    if (regex_parser_sees(parser, '['))
-        return append(p, regex_leaf_bracket(parser));
-    if (regex_parser_sees(parser, '.')) {
-        parser->at++;
-        return append(p, regex_leaf_dot(parser));
-    }
-    return regex_parser_take(parser, &c) && append(p, regex_leaf_char(parser, c));
 }
 
 /* One element of the pattern that is not a repetition. */
 static bool parse_element(Parse *p) {
-    bool is_multi_line = p->parser.flags & REGEX_MULTI_LINE;
+    bool is_multi_line = p->flags & MULTI_LINE;
+    uint32_t c;
 
-    switch (p->parser.pattern.ptr[p->parser.at]) {
+    switch (p->pattern.ptr[p->at]) {
     case '(':
         return parse_open(p);
     case ')':
         return parse_close(p);
     case '|':
-        p->parser.at++;
+        p->at++;
         return end_choice(p);
     case '^':
         return add_assert(p, is_multi_line ? REGEX_BEGIN_LINE : REGEX_BEGIN_TEXT, 1);
@@ -416,8 +739,13 @@ static bool parse_element(Parse *p) {
         return add_assert(p, is_multi_line ? REGEX_END_LINE : REGEX_END_TEXT, 1);
     case '\\':
         return parse_backslash(p);
+    case '[':
+        return append(p, leaf_bracket(p));
+    case '.':
+        p->at++;
+        return append(p, leaf_dot(p));
     default:
-        return parse_leaf(p);
+        return take(p, &c) && append(p, leaf_char(p, c));
     }
 }
 
@@ -426,7 +754,7 @@ static bool parse_one(Parse *p) {
     size_t length;
     bool is_parsed;
 
-    switch (p->parser.pattern.ptr[p->parser.at]) {
+    switch (p->pattern.ptr[p->at]) {
     case '*':
         return parse_repeat(p, 0, REGEX_UNBOUNDED, 1);
     case '+':
@@ -434,7 +762,7 @@ static bool parse_one(Parse *p) {
     case '?':
         return parse_repeat(p, 0, 1, 1);
     case '{':
-        length = read_counts(regex_parser_rest(&p->parser), &min, &max);
+        length = read_counts(rest_of(p), &min, &max);
         if (length > 0)
             return parse_repeat(p, min, max, length);
         break;
@@ -448,21 +776,23 @@ static bool parse_one(Parse *p) {
 
 int regex_parse(Str pattern, Arena *arena, RegexTree *ret, RegexError *ret_error) {
     Parse p = {
-        .parser = {.pattern = pattern, .arena = arena, .tree = ret, .error = ret_error},
+        .pattern = pattern,
+        .arena = arena,
+        .tree = ret,
+        .error = ret_error,
         .repeat_from = SIZE_MAX,
     };
+    bool is_parsed;
 
     *ret = (RegexTree){0};
-    if (!open_frame(&p, 0, 0, 0))
-        return p.parser.failed;
-    while (p.parser.at < pattern.len)
-        if (!parse_one(&p))
-            return p.parser.failed;
-    if (p.frames.n > 1) {
-        (void)regex_parser_refuse(&p.parser, "missing closing )", top(&p)->from, pattern.len);
+    is_parsed = open_frame(&p, 0, 0, 0);
+    while (is_parsed && p.at < pattern.len)
+        is_parsed = parse_one(&p);
+    if (is_parsed && p.frames.n > 1) {
+        (void)refuse(&p, "missing closing )", top(&p)->from, pattern.len);
         ret_error->part = pattern; /* as Go shows it */
-        return p.parser.failed;
+    } else if (is_parsed) {
+        ret->root = close_frame(&p);
     }
-    ret->root = close_frame(&p);
-    return p.parser.failed;
+    return arena_has_failed(arena) ? -ENOMEM : p.is_malformed ? REGEX_MALFORMED : 0;
 }

@@ -9,36 +9,28 @@
 #define SCRATCH_MAX ((size_t)16 * 1024 * 1024) /* for trees and classes while compiling */
 #define MEMORY_MAX ((size_t)64 * 1024 * 1024)  /* of a simulation: it grows with slots × program */
 
-static int compile(Str pattern, size_t max_instructions, Arena *arena, Arena *scratch, Regex *regex,
-    RegexError *ret_error) {
-    RegexTree tree;
-    int r = regex_parse(pattern, scratch, &tree, ret_error);
-
-    if (r != 0)
-        return r;
-    r = regex_emit(&tree, max_instructions, arena, scratch, regex);
-    if (r == REGEX_MALFORMED)
-        *ret_error = (RegexError){.text = STR("expression too large"), .part = pattern};
-    return r;
-}
-
 const Regex *regex_compile(
     Str pattern, size_t max_instructions, Arena *arena, RegexError *ret_error) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_MAX);
     Regex *regex = ARENA_NEW(arena, Regex);
-    int r = -ENOMEM;
+    RegexTree tree;
+    bool is_too_large;
+    int r = scratch && regex ? regex_parse(pattern, scratch, &tree, ret_error) : -ENOMEM;
 
-    if (scratch && regex)
-        r = compile(pattern, max_instructions, arena, scratch, regex, ret_error);
-    if (r < 0) {
-        bool is_limit =
-            arena_limit_reached(arena) > 0 || (scratch && arena_limit_reached(scratch) > 0);
-
-        *ret_error = (RegexError){.text = is_limit ? STR("expression too large")
-                                                   : STR("out of memory for the expression"),
-            .part = pattern};
-    }
-    return r == 0 ? regex : NULL;
+    if (r == REGEX_MALFORMED)
+        return NULL;
+    if (r == 0)
+        r = regex_emit(&tree, max_instructions, arena, scratch, regex);
+    if (r == 0)
+        return regex;
+    is_too_large = r == REGEX_MALFORMED || arena_limit_reached(arena) > 0 ||
+                   (scratch && arena_limit_reached(scratch) > 0);
+    *ret_error = (RegexError){
+        .text =
+            is_too_large ? STR("expression too large") : STR("out of memory for the expression"),
+        .part = pattern,
+    };
+    return NULL;
 }
 
 size_t regex_n_groups(const Regex *regex) {
@@ -119,11 +111,10 @@ typedef struct Simulation {
     uint64_t n_steps;
 } Simulation;
 
-static bool make_threads(Threads *threads, size_t n, size_t n_slots, Arena *arena) {
+static void make_threads(Threads *threads, size_t n, size_t n_slots, Arena *arena) {
     threads->dense = ARENA_RAW(arena, uint16_t, n);
     threads->sparse = ARENA_ARRAY(arena, uint16_t, n); /* read before it is written: see has() */
     threads->slots = ARENA_RAW(arena, size_t, n * n_slots);
-    return threads->dense && threads->sparse && threads->slots;
 }
 
 /* @n_slots positions are kept: 2 a capture; 0: only whether there is a match. NULL when out of
@@ -138,10 +129,9 @@ static Simulation *simulation_new(const Regex *regex, size_t n_slots, Arena *are
     s->n_slots = n_slots;
     s->current = ARENA_RAW(arena, size_t, n_slots);
     s->todo = ARENA_RAW(arena, Todo, 2 * n + 1);
-    if (!make_threads(&s->now, n, n_slots, arena) || !make_threads(&s->next, n, n_slots, arena) ||
-        !s->current || !s->todo)
-        return NULL;
-    return s;
+    make_threads(&s->now, n, n_slots, arena);
+    make_threads(&s->next, n, n_slots, arena);
+    return !arena_has_failed(arena) ? s : NULL;
 }
 
 static bool has(const Threads *threads, uint16_t instruction) {
@@ -285,20 +275,16 @@ static int simulate(Simulation *s, Str text, size_t from, uint64_t *work, size_t
 
 /* The simulation has its own memory and frees it at once: an evaluation that matches ten thousand
  * strings must not collect it. */
-static int simulate_matches(const Regex *regex, Str text) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(MEMORY_MAX);
-    Simulation *simulation = arena ? simulation_new(regex, 0, arena) : NULL;
+int regex_matches(const Regex *regex, Str text) {
+    _cleanup_(arena_freep) Arena *arena = NULL;
+    Simulation *simulation;
     uint64_t work = UINT64_MAX;
 
-    if (!simulation)
-        return -ENOMEM;
-    return simulate(simulation, text, 0, &work, NULL);
-}
-
-int regex_matches(const Regex *regex, Str text) {
     if (regex->is_literal)
         return prefix_find(regex, text, 0) != SIZE_MAX;
-    return simulate_matches(regex, text);
+    arena = arena_new(MEMORY_MAX);
+    simulation = arena ? simulation_new(regex, 0, arena) : NULL;
+    return simulation ? simulate(simulation, text, 0, &work, NULL) : -ENOMEM;
 }
 
 struct RegexScan {

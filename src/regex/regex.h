@@ -43,7 +43,7 @@ RegexScan *regex_scan_new(const Regex *regex, Str text, size_t n_spans) MUST_CHE
 RegexScan *regex_scan_free(RegexScan *scan); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(RegexScan *, regex_scan_free)
 
-/* The next match: 1 with @n_spans spans; 0: none left; REGEX_LIMIT: it would take more than *@work
+/* The next match: 1 with @ret_spans; 0: none left; REGEX_LIMIT: it would take more than *@work
  * steps (instructions executed), and the scan cannot be used again. Subtracts from *@work the steps
  * taken, which are the same for the same regex and text. */
 #define REGEX_LIMIT 2

@@ -1,5 +1,5 @@
-/* Restores the request of a recorded decision, tells why some cannot be replayed, and merges the
- * recordings of replicas. */
+/* Restores the request of a recorded decision, or the reason why it cannot be replayed, and merges
+ * the recordings of replicas. */
 
 #include "replay/recording.h"
 
@@ -36,8 +36,6 @@ const char *recorded_obstacle(const RecordedDecision *decision) {
     return NULL;
 }
 
-/* --- the request ------------------------------------------------------------------------------ */
-
 const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *arena) {
     const RecordedNode **order = ARENA_RAW(arena, const RecordedNode *, decision->n_nodes);
     size_t n = 0;
@@ -56,14 +54,12 @@ Str recorded_request(const Recording *recording, const RecordedDecision *decisio
 
     if (!order)
         return STR_NULL;
-    json_write_object(&writer);
-    json_write_key(&writer, STR("Pod"));
+    json_write(&writer, "{Pod: ");
     json_write_raw(&writer, decision->pod_text);
     json_member_array(&writer, "NodeNames");
     for (size_t i = 0; i < decision->n_nodes; i++)
         json_write_string(&writer, recording->names[order[i]->name]);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "]}");
     return buf_error(&text) ? STR_NULL : arena_copy(arena, buf_str(&text));
 }
 
@@ -75,9 +71,7 @@ typedef struct Merge {
     Map places; /* of names in @names */
     VEC(Str) names;
     RecordedDecision *decisions;
-    size_t n_decisions;
-    SavedView **saved_views;
-    size_t n_saved_views;
+    Recording *to;
 } Merge;
 
 /* Where each name of @part is in the merged list; NULL when out of memory. */
@@ -85,22 +79,19 @@ static uint32_t *place_names(Merge *merge, const Recording *part) {
     uint32_t *places = ARENA_RAW(merge->arena, uint32_t, part->n_names + 1);
 
     for (size_t i = 0; places && i < part->n_names; i++) {
-        Str *name;
-
         places[i] = map_find(&merge->places, part->names[i]);
         if (places[i] != MAP_NONE)
             continue;
         places[i] = (uint32_t)merge->names.n;
-        name = VEC_PUSH(&merge->names, merge->arena);
-        if (!name || map_add(&merge->places, part->names[i], places[i]) < 0)
+        if (!VEC_ADD(&merge->names, merge->arena, part->names[i]) ||
+            map_add(&merge->places, part->names[i], places[i]) < 0)
             return NULL;
-        *name = part->names[i];
     }
     return places;
 }
 
 static int add_decision(Merge *merge, const RecordedDecision *decision, const uint32_t *places) {
-    RecordedDecision *to = &merge->decisions[merge->n_decisions++];
+    RecordedDecision *to = &merge->decisions[merge->to->n++];
     RecordedNode *nodes;
 
     *to = *decision;
@@ -124,7 +115,7 @@ static int add_part(Merge *merge, const Recording *part) {
     for (size_t i = 0; r == 0 && i < part->n; i++)
         r = add_decision(merge, &part->decisions[i], places);
     for (size_t i = 0; r == 0 && i < part->n_saved_views; i++)
-        merge->saved_views[merge->n_saved_views++] = saved_view_ref(part->saved_views[i]);
+        merge->to->saved_views[merge->to->n_saved_views++] = saved_view_ref(part->saved_views[i]);
     return r;
 }
 
@@ -144,32 +135,27 @@ static int compare_saved_views(const void *a, const void *b) {
 }
 
 int recording_merge(const Recording *parts, size_t n, Arena *arena, Recording *ret) {
-    Merge merge = {.arena = arena, .places = MAP_INIT_IN(arena)};
+    Merge merge = {.arena = arena, .places = MAP_INIT_IN(arena), .to = ret};
     size_t n_decisions = 0, n_saved_views = 0;
     int r = 0;
 
-    *ret = (Recording){0};
     for (size_t i = 0; i < n; i++) {
         n_decisions += parts[i].n;
         n_saved_views += parts[i].n_saved_views;
     }
     merge.decisions = ARENA_ARRAY(arena, RecordedDecision, n_decisions + 1);
-    merge.saved_views = ARENA_ARRAY(arena, SavedView *, n_saved_views + 1);
-    if (!merge.decisions || !merge.saved_views)
+    *ret = (Recording){
+        .decisions = merge.decisions,
+        .saved_views = ARENA_ARRAY(arena, SavedView *, n_saved_views + 1),
+    };
+    if (!merge.decisions || !ret->saved_views)
         return -ENOMEM;
     for (size_t i = 0; r == 0 && i < n; i++)
         r = add_part(&merge, &parts[i]);
-    qsort(merge.decisions, merge.n_decisions, sizeof(merge.decisions[0]), compare_decisions);
-    qsort(
-        merge.saved_views, merge.n_saved_views, sizeof(merge.saved_views[0]), compare_saved_views);
-    *ret = (Recording){
-        .decisions = merge.decisions,
-        .n = merge.n_decisions,
-        .names = merge.names.items,
-        .n_names = merge.names.n,
-        .saved_views = merge.saved_views,
-        .n_saved_views = merge.n_saved_views,
-    };
+    qsort(merge.decisions, ret->n, sizeof(merge.decisions[0]), compare_decisions);
+    qsort(ret->saved_views, ret->n_saved_views, sizeof(ret->saved_views[0]), compare_saved_views);
+    ret->names = merge.names.items;
+    ret->n_names = merge.names.n;
     if (r < 0)
         recording_done(ret);
     return r;

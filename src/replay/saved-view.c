@@ -8,8 +8,6 @@
 /* Gauges are of policies, which have ceilings of their own. */
 #define GAUGES_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* --- making one -------------------------------------------------------------------------- */
-
 int saved_view_copy_gauges(SavedView *saved_view, const Gauge *gauges, size_t n) {
     Gauge *copies;
 
@@ -109,8 +107,6 @@ bool saved_view_is_of(const SavedView *saved_view, const View *view) {
                                 : digest_equal(saved_view->policy, program->digest));
 }
 
-/* --- memory -------------------------------------------------------------------------------- */
-
 /* The approximate size of a record without its shared parts. */
 #define NODE_COST 1024u
 #define POD_COST 384u
@@ -188,8 +184,6 @@ size_t saved_view_bytes(const SavedView *saved_view, const SavedView *other) {
     return bytes + measurements_bytes(saved_view->measurements, other ? other->measurements : NULL);
 }
 
-/* --- the view again ------------------------------------------------------------------------ */
-
 /* Whether measurements for @a can be used for @b. Interval, maximum age and placements do not
  * matter. */
 static bool measures_same(const Gauge *a, const Gauge *b) {
@@ -247,14 +241,6 @@ static int find_measurements(const SavedView *saved_view, const Program *program
     return 0;
 }
 
-/* Measurements expire: a later view has lost values that this one still has. */
-static const View *find_before(
-    const SavedView *saved_view, const Program *program, const View *before) {
-    bool is_later = before && before->measured.uptime_nsec > saved_view->uptime_nsec;
-
-    return is_later && program->n_gauges > 0 ? NULL : before;
-}
-
 int saved_view_restore(const SavedView *saved_view, Program *program, const RestoreOptions *setting,
     const View *before, View **ret, size_t *ret_unmeasured) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
@@ -272,7 +258,9 @@ int saved_view_restore(const SavedView *saved_view, Program *program, const Rest
     *ret = NULL;
     if (setting)
         parts.clock = setting->clock;
-    before = find_before(saved_view, program, before);
+    /* Measurements expire: a later view has lost values that this one still has. */
+    if (before && program->n_gauges > 0 && before->measured.uptime_nsec > saved_view->uptime_nsec)
+        before = NULL;
     r = find_measurements(saved_view, program, before, &measurements, &n_unmeasured);
     if (r < 0)
         return r;

@@ -1,15 +1,11 @@
-/*
- * One decision as it was against the answer to the same request now, node by node. A rule is the
- * same one if policy, name and reason are; where nodes differ, the report names the rule that
- * most of them share.
- */
+/* Compares a recorded decision with the answer to the same request now, node by node. Rules are the
+ * same if policy, name and reason are. Where nodes differ, the report names the rule that most of
+ * them share. */
 
 #include <assert.h>
 #include <errno.h>
 
 #include "replay/what-if-internal.h"
-
-/* --- filter ----------------------------------------------------------------------------------- */
 
 /* How often a rule is the reason of a difference. */
 typedef struct Blame {
@@ -95,7 +91,7 @@ static void add(uint32_t *counts, uint32_t rule) {
 
 /* One node; whether it is the same as before. */
 static bool compare_node(
-    FilterPair *pair, const RecordedNode *node, uint16_t verdict, Comparison *into) {
+    FilterPair *pair, const RecordedNode *node, uint16_t verdict, WhatIfCase *into) {
     Tallies *tallies = pair->tallies;
     uint32_t before = pair->rules && has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
     uint32_t after =
@@ -134,28 +130,40 @@ static uint32_t most_of(const uint32_t *counts, const uint32_t *more, size_t n) 
     return best;
 }
 
-static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Comparison *into) {
-    const Blame *blame = &pair->blame;
-    size_t n = pair->tallies->rules.n;
+static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Comparison *ret) {
+    const uint32_t *counts = pair->blame.lost, *more = NULL;
+    WhatIfCase *one = &ret->one;
+    uint32_t rule;
 
     if (n_differ == 0) {
-        into->change = WHAT_IF_EQUAL;
-    } else if (moves && !str_is_empty(decision_nominated(pair->answer))) {
-        into->change = WHAT_IF_NOMINATED;
-        into->rule = most_of(blame->lost, blame->gained, n);
-    } else if (into->n_before > 0 && into->n_after == 0) {
-        into->change = WHAT_IF_NEWLY_REJECTED;
-        into->rule = most_of(blame->lost, NULL, n);
-    } else if (into->n_before == 0 && into->n_after > 0) {
-        into->change = WHAT_IF_NEWLY_PASSING;
-        into->rule = most_of(blame->gained, NULL, n);
-    } else if (moves) {
-        into->change = WHAT_IF_NODES;
-        into->rule = most_of(blame->lost, blame->gained, n);
-    } else {
-        into->change = WHAT_IF_REASONS;
-        into->rule = most_of(blame->other, NULL, n);
+        one->change = WHAT_IF_EQUAL;
+        return;
     }
+    if (moves && !str_is_empty(decision_nominated(pair->answer))) {
+        one->change = WHAT_IF_NOMINATED;
+        more = pair->blame.gained;
+    } else if (one->n_before > 0 && one->n_after == 0) {
+        one->change = WHAT_IF_NEWLY_REJECTED;
+    } else if (one->n_before == 0 && one->n_after > 0) {
+        one->change = WHAT_IF_NEWLY_PASSING;
+        counts = pair->blame.gained;
+    } else if (moves) {
+        one->change = WHAT_IF_NODES;
+        more = pair->blame.gained;
+    } else {
+        one->change = WHAT_IF_REASONS;
+        counts = pair->blame.other;
+    }
+    rule = most_of(counts, more, pair->tallies->rules.n);
+    if (rule == TALLY_NONE)
+        return;
+    one->rule = pair->tallies->rules.items[rule].key;
+    ret->rule = &pair->tallies->rules.items[rule].rule;
+}
+
+static void note_chosen(const Tallies *tallies, uint32_t chosen, WhatIfCase *one) {
+    one->was_chosen = true;
+    one->chosen = tallies->recording->names[chosen];
 }
 
 int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Decision *answer,
@@ -165,25 +173,23 @@ int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Dec
     size_t n_differ = 0;
     bool moves = false;
 
-    *ret = (Comparison){.best_before = TALLY_NONE, .best_after = TALLY_NONE, .rule = TALLY_NONE};
+    *ret = (Comparison){.one.decision = decision};
     if (!order || find_rules(&pair, scratch) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
         bool passed = node->kind == RECORDED_PASSED, passes = answer->verdicts[i] == VERDICT_PASS;
 
-        n_differ += !compare_node(&pair, node, answer->verdicts[i], ret);
+        n_differ += !compare_node(&pair, node, answer->verdicts[i], &ret->one);
         moves |= passed != passes;
         if (node->name == chosen && passed) {
-            ret->has_chosen = true;
-            ret->is_chosen_lost = !passes;
+            note_chosen(tallies, chosen, &ret->one);
+            ret->one.chosen_lost = !passes;
         }
     }
     judge_filter(&pair, n_differ, moves, ret);
     return 0;
 }
-
-/* --- prioritize ------------------------------------------------------------------------------- */
 
 /* The best so far. */
 typedef struct Best {
@@ -194,7 +200,8 @@ typedef struct Best {
 /* A node with score 0 is no better than any: it is not in the reply. */
 static void see(const Tallies *tallies, Best *best, unsigned score, uint32_t name) {
     if (score > best->score ||
-        (score == best->score && score > 0 && tallies->ranks[name] < tallies->ranks[best->name]))
+        (score == best->score && score > 0 &&
+            str_cmp(tallies->recording->names[name], tallies->recording->names[best->name]) < 0))
         *best = (Best){.score = score, .name = name};
 }
 
@@ -202,14 +209,18 @@ static unsigned points(uint8_t score) {
     return score == RECORDED_NO_SCORE ? 0 : score;
 }
 
-int compare_prioritize(const Tallies *tallies, const RecordedDecision *decision,
-    const Decision *answer, uint32_t chosen, Arena *scratch, Comparison *ret) {
+static Str name_of(const Tallies *tallies, const Best *best) {
+    return best->name == TALLY_NONE ? STR_NULL : tallies->recording->names[best->name];
+}
+
+int compare_prioritize(Tallies *tallies, const RecordedDecision *decision, const Decision *answer,
+    uint32_t chosen, Arena *scratch, Comparison *ret) {
     const RecordedNode **order = recorded_order(decision, scratch);
     Best before = {.name = TALLY_NONE}, after = {.name = TALLY_NONE};
     unsigned chosen_before = 0, chosen_after = 0;
     size_t n_differ = 0;
 
-    *ret = (Comparison){.rule = TALLY_NONE};
+    *ret = (Comparison){.one.decision = decision};
     if (!order)
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
@@ -221,17 +232,21 @@ int compare_prioritize(const Tallies *tallies, const RecordedDecision *decision,
         see(tallies, &before, points(node->score), node->name);
         see(tallies, &after, points(score), node->name);
         if (node->name == chosen && is_known) {
-            ret->has_chosen = true;
+            note_chosen(tallies, chosen, &ret->one);
             chosen_before = points(node->score);
             chosen_after = points(score);
         }
     }
-    ret->best_before = before.name;
-    ret->best_after = after.name;
+    if (before.name != TALLY_NONE)
+        tallies->nodes[before.name].n_best_before++;
+    if (after.name != TALLY_NONE)
+        tallies->nodes[after.name].n_best_after++;
+    ret->one.best_before = name_of(tallies, &before);
+    ret->one.best_after = name_of(tallies, &after);
     ret->is_chosen_beaten =
-        ret->has_chosen && chosen_before == before.score && chosen_after < after.score;
-    ret->change = n_differ == 0               ? WHAT_IF_EQUAL
-                  : before.name == after.name ? WHAT_IF_SCORES
-                                              : WHAT_IF_BEST;
+        ret->one.was_chosen && chosen_before == before.score && chosen_after < after.score;
+    ret->one.change = n_differ == 0               ? WHAT_IF_EQUAL
+                      : before.name == after.name ? WHAT_IF_SCORES
+                                                  : WHAT_IF_BEST;
     return 0;
 }

@@ -10,8 +10,6 @@
 
 #define TALLY_NONE UINT32_MAX
 
-/* --- what-if-tally.c: rules, nodes and pods over all decisions -------------------------------- */
-
 typedef struct RuleTally {
     Str key; /* POLICY/RULE */
     WhatIfRule rule;
@@ -33,7 +31,6 @@ typedef struct Tallies {
     VEC(RuleTally) rules;
     uint32_t *of_filter; /* by number of the program's filters: a place in rules */
     Map names;           /* of nodes, to places in Recording.names */
-    uint32_t *ranks;     /* by place of a name: its place in alphabetical order */
     WhatIfNode *nodes;   /* by place of a name */
     Map pod_keys;
     VEC(PodTally) pods;
@@ -52,21 +49,16 @@ uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch);
 /* Writes the sorted changes to the report. 0, or -ENOMEM. */
 int tallies_report(const Tallies *tallies, WhatIfReport *report) MUST_CHECK;
 
-/* --- what-if-compare.c: one decision ---------------------------------------------------------- */
-
+/* One decision then and now. */
 typedef struct Comparison {
-    WhatIfChange change;
-    size_t n_before, n_after;
-    uint32_t best_before, best_after; /* places of names, or TALLY_NONE */
-    uint32_t rule;                    /* a place in Tallies.rules, or TALLY_NONE */
-    bool has_chosen;                  /* the chosen node passed then */
-    bool is_chosen_lost;              /* ... and cannot now */
-    bool is_chosen_beaten;            /* it was among the best nodes then, and is not now */
+    WhatIfCase one;
+    WhatIfRule *rule;      /* that of the case; NULL: none */
+    bool is_chosen_beaten; /* the chosen node was among the best then, and is not now */
 } Comparison;
 
 /* @answer is that to recorded_request(@decision). @chosen: a place of a name, or TALLY_NONE. Counts
- * rules in @tallies. 0, or -ENOMEM. */
+ * rules and best nodes in @tallies. 0, or -ENOMEM. */
 int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Decision *answer,
     uint32_t chosen, Arena *scratch, Comparison *ret) MUST_CHECK;
-int compare_prioritize(const Tallies *tallies, const RecordedDecision *decision,
-    const Decision *answer, uint32_t chosen, Arena *scratch, Comparison *ret) MUST_CHECK;
+int compare_prioritize(Tallies *tallies, const RecordedDecision *decision, const Decision *answer,
+    uint32_t chosen, Arena *scratch, Comparison *ret) MUST_CHECK;

@@ -9,22 +9,17 @@
 
 #include "replay/what-if-internal.h"
 
-/* --- rules ------------------------------------------------------------------------------------ */
-
 uint32_t tallies_rule(Tallies *tallies, Str policy, Str name, Arena *scratch) {
     Str key = arena_printf(scratch, "%.*s/%.*s", STR_FMT(policy), STR_FMT(name));
     uint32_t place = key.ptr ? map_find(&tallies->rule_keys, key) : MAP_NONE;
-    RuleTally *tally;
 
     if (!key.ptr || place != MAP_NONE)
         return key.ptr ? place : TALLY_NONE;
     place = (uint32_t)tallies->rules.n;
-    tally = VEC_PUSH(&tallies->rules, tallies->arena);
-    if (!tally)
-        return TALLY_NONE;
-    *tally = (RuleTally){
-        .key = arena_copy(tallies->arena, key), .rule = {.policy = policy, .name = name}};
-    if (!tally->key.ptr || map_add(&tallies->rule_keys, tally->key, place) < 0)
+    key = arena_copy(tallies->arena, key);
+    if (!key.ptr || map_add(&tallies->rule_keys, key, place) < 0 ||
+        !VEC_ADD(&tallies->rules, tallies->arena,
+            (RuleTally){.key = key, .rule = {.policy = policy, .name = name}}))
         return TALLY_NONE;
     return place;
 }
@@ -38,31 +33,16 @@ static void find_filters(Tallies *tallies) {
             tallies, program->filters[i]->policy->name, program->filters[i]->name, tallies->arena);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------ */
-
-static int by_name(const void *a, const void *b) {
-    return str_cmp(*(const Str *)a, *(const Str *)b);
-}
-
-/* Places of names by name, and names in order. */
+/* Places of names by name. */
 static void find_names(Tallies *tallies) {
     const Recording *recording = tallies->recording;
-    size_t n = recording->n_names;
-    Str *sorted = ARENA_RAW(tallies->arena, Str, n);
 
-    tallies->ranks = ARENA_ARRAY(tallies->arena, uint32_t, n);
-    tallies->nodes = ARENA_ARRAY(tallies->arena, WhatIfNode, n);
-    if (!sorted || !tallies->ranks || !tallies->nodes)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        sorted[i] = tallies->nodes[i].name = recording->names[i];
-        if (map_add(&tallies->names, sorted[i], (uint32_t)i) < 0)
+    tallies->nodes = ARENA_ARRAY(tallies->arena, WhatIfNode, recording->n_names);
+    for (size_t i = 0; tallies->nodes && i < recording->n_names; i++) {
+        tallies->nodes[i].name = recording->names[i];
+        if (map_add(&tallies->names, recording->names[i], (uint32_t)i) < 0)
             return;
     }
-    if (n > 0)
-        qsort(sorted, n, sizeof(*sorted), by_name);
-    for (size_t i = 0; i < n; i++)
-        tallies->ranks[map_find(&tallies->names, sorted[i])] = (uint32_t)i;
 }
 
 static uint32_t find_name(const Tallies *tallies, Str name) {
@@ -70,8 +50,6 @@ static uint32_t find_name(const Tallies *tallies, Str name) {
 
     return place == MAP_NONE ? TALLY_NONE : place;
 }
-
-/* --- pods ------------------------------------------------------------------------------------- */
 
 /* A pod without a UID is known by name. */
 static Str pod_key(const RecordedDecision *decision, Arena *arena) {
@@ -187,8 +165,6 @@ int tallies_init(
     find_chosen(tallies);
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
-
-/* --- the report ------------------------------------------------------------------------------- */
 
 static uint64_t apart(uint64_t a, uint64_t b) {
     return a > b ? a - b : b - a;

@@ -1,7 +1,7 @@
 /*
- * From the newest decision to the oldest: when time is up, what is left out is what matters least,
- * and where a pod went is known before the decisions that led there. Neighbours mostly have the
- * same saved view, or one that differs in a few chunks, so that a view is made from the one before.
+ * Replays decisions, the newest first: the least important are left out when time is up, and the
+ * pod's final node is known before the decisions that led to it. Consecutive decisions mostly have
+ * the same saved view, or one that differs in a few chunks: each view is made from the one before.
  */
 
 #include "replay/what-if.h"
@@ -23,7 +23,7 @@ typedef struct Run {
     RestoreOptions setting;
     WhatIfReport *report;
     Tallies tallies;
-    Arena *arena, *request, *scratch;
+    Arena *request, *scratch;
     const SavedView *saved_view; /* of ... */
     View *view;                  /* ... the view */
     WhatIfCase *cases;
@@ -46,8 +46,6 @@ const char *what_if_change_name(WhatIfChange change) {
 
     return names[change];
 }
-
-/* --- one decision once more ------------------------------------------------------------------- */
 
 static int find_view(Run *run, const SavedView *saved_view) {
     size_t n_unmeasured = 0;
@@ -117,59 +115,23 @@ static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, 
     return compare_prioritize(&run->tallies, decision, &again.decision, chosen, run->request, ret);
 }
 
-/* --- counting --------------------------------------------------------------------------------- */
-
 static void count_once(bool *is_counted, size_t *n) {
     *n += !*is_counted;
     *is_counted = true;
 }
 
-static void count_rule(Run *run, PodTally *pod, const Comparison *made) {
-    WhatIfRule *rule;
+static void count(Run *run, PodTally *pod, const Comparison *made) {
+    WhatIfChange change = made->one.change;
 
-    if (made->rule == TALLY_NONE)
-        return;
-    rule = &run->tallies.rules.items[made->rule].rule;
-    if (made->change == WHAT_IF_NEWLY_REJECTED)
-        count_once(&pod->is_newly_rejected, &rule->n_newly_rejected);
-    else if (made->change == WHAT_IF_NEWLY_PASSING)
-        count_once(&pod->is_newly_passing, &rule->n_newly_passing);
-}
-
-static Str name_at(const Run *run, uint32_t place) {
-    return place == TALLY_NONE ? STR_NULL : run->recording->names[place];
-}
-
-static void add_case(
-    Run *run, const RecordedDecision *decision, uint32_t chosen, const Comparison *made) {
-    run->block[run->n_block++] = (WhatIfCase){
-        .decision = decision,
-        .change = made->change,
-        .n_before = made->n_before,
-        .n_after = made->n_after,
-        .best_before = name_at(run, made->best_before),
-        .best_after = name_at(run, made->best_after),
-        .rule = made->rule == TALLY_NONE ? STR_NULL : run->tallies.rules.items[made->rule].key,
-        .was_chosen = made->has_chosen,
-        .chosen = made->has_chosen ? name_at(run, chosen) : STR_NULL,
-        .chosen_lost = made->is_chosen_lost,
-    };
-}
-
-static void count(Run *run, const RecordedDecision *decision, PodTally *pod, uint32_t chosen,
-    const Comparison *made) {
-    run->report->n_changes[made->change]++;
-    if (made->change == WHAT_IF_EQUAL && made->best_before == TALLY_NONE)
-        return;
-    if (made->best_before != TALLY_NONE)
-        run->tallies.nodes[made->best_before].n_best_before++;
-    if (made->best_after != TALLY_NONE)
-        run->tallies.nodes[made->best_after].n_best_after++;
-    count_rule(run, pod, made);
-    if (made->is_chosen_lost || made->is_chosen_beaten)
+    run->report->n_changes[change]++;
+    if (made->rule && change == WHAT_IF_NEWLY_REJECTED)
+        count_once(&pod->is_newly_rejected, &made->rule->n_newly_rejected);
+    if (made->rule && change == WHAT_IF_NEWLY_PASSING)
+        count_once(&pod->is_newly_passing, &made->rule->n_newly_passing);
+    if (made->one.chosen_lost || made->is_chosen_beaten)
         count_once(&pod->is_moved, &run->report->n_moved);
-    if (made->change != WHAT_IF_EQUAL)
-        add_case(run, decision, chosen, made);
+    if (change != WHAT_IF_EQUAL)
+        run->block[run->n_block++] = made->one;
 }
 
 /* One that time was up for is as if it had not been begun. */
@@ -179,13 +141,12 @@ static int replay_one(Run *run, size_t i) {
     const char *why;
     Comparison made = {0};
     PodTally *pod;
-    uint32_t chosen = run->tallies.chosen[i];
     int r;
 
     if (place == TALLY_NONE)
         return 0;
     pod = &run->tallies.pods.items[place];
-    r = compare(run, decision, chosen, &made, &why);
+    r = compare(run, decision, run->tallies.chosen[i], &made, &why);
     arena_reset(run->request);
     run->report->is_whole &= r != COMPARE_OVER;
     if (r < 0 || r == COMPARE_OVER)
@@ -196,38 +157,30 @@ static int replay_one(Run *run, size_t i) {
         run->report->n_changes[WHAT_IF_SKIPPED]++;
         run->report->skipped_why = why;
     } else {
-        count(run, decision, pod, chosen, &made);
+        count(run, pod, &made);
     }
     return 0;
-}
-
-/* --- all -------------------------------------------------------------------------------------- */
-
-/* Those of the block, the newest first. */
-static void flush_cases(Run *run) {
-    WhatIfReport *report = run->report;
-
-    while (run->n_block > 0 && report->n_cases < WHAT_IF_CASES_MAX)
-        run->cases[report->n_cases++] = run->block[--run->n_block];
-    run->n_block = 0;
 }
 
 /* Decisions @begin up to, not including, @end. */
 static int replay_block(Run *run, size_t begin, size_t end) {
     const WhatIfOptions *options = run->options;
+    WhatIfReport *report = run->report;
     size_t n_done = run->recording->n - end;
     int r = 0;
 
-    for (size_t i = begin; r == 0 && i < end && run->report->is_whole; i++) {
+    for (size_t i = begin; r == 0 && i < end && report->is_whole; i++) {
         if (options->is_over && options->is_over(options->context)) {
-            run->report->is_whole = false;
+            report->is_whole = false;
             break;
         }
         r = replay_one(run, i);
         if (options->progress)
             options->progress(options->context, ++n_done, run->recording->n);
     }
-    flush_cases(run);
+    while (run->n_block > 0 && report->n_cases < WHAT_IF_CASES_MAX) /* the newest first */
+        run->cases[report->n_cases++] = run->block[--run->n_block];
+    run->n_block = 0;
     return r;
 }
 
@@ -256,7 +209,6 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
         .options = options ? options : &none,
         .setting = options ? options->setting : none.setting,
         .report = ret,
-        .arena = arena,
         .request = request,
         .scratch = scratch,
         .cases = ARENA_RAW(arena, WhatIfCase, WHAT_IF_CASES_MAX),

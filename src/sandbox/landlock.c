@@ -63,8 +63,6 @@ static const char *const system_paths[] = {
 /* DHCP clients and administrators put new files in their place. */
 static const char *const replaced_paths[] = {"/etc/hosts", "/etc/resolv.conf"};
 
-/* --- rules ------------------------------------------------------------------------------------ */
-
 /* @path itself, and everything below. False: it is not there. */
 static bool allow(const Rules *rules, const char *path, uint64_t access) {
     struct landlock_path_beneath_attr rule = {.allowed_access = access & rules->handled};
@@ -170,8 +168,6 @@ static void allow_links_in(const Rules *rules, const char *folder, uint64_t acce
             (void)allow_links(rules, path, access, 0);
     (void)closedir(entries);
 }
-
-/* --- entering --------------------------------------------------------------------------------- */
 
 int landlock_enter(SandboxPath *paths, size_t n_paths) {
     struct landlock_ruleset_attr attributes = {0};

@@ -114,11 +114,9 @@ static int load_allowed(void) {
     if (!filter)
         return -ENOMEM;
     (void)seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors are the kernel's own */
-    r = add_names(filter, SCMP_ACT_ALLOW, allowed, ELEMENTS_OF(allowed));
-    if (r == 0)
-        r = add_conditions(filter);
-    if (r == 0)
-        r = seccomp_load(filter);
+    r = add_names(filter, SCMP_ACT_ALLOW, allowed, ELEMENTS_OF(allowed))
+            ?: add_conditions(filter)
+            ?: seccomp_load(filter);
     seccomp_release(filter);
     return r;
 }
@@ -132,12 +130,10 @@ static int load_forbidden(void) {
     (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0); /* it is set, and prctl() is gone */
     (void)seccomp_attr_set(
         filter, SCMP_FLTATR_CTL_LOG, 1); /* a kernel that cannot filters anyway */
-    r = add_names(filter, SCMP_ACT_ERRNO(EPERM), forbidden, ELEMENTS_OF(forbidden));
-    if (r == 0)
-        r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-            SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    if (r == 0)
-        r = seccomp_load(filter);
+    r = add_names(filter, SCMP_ACT_ERRNO(EPERM), forbidden, ELEMENTS_OF(forbidden))
+            ?: seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                   SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0))
+            ?: seccomp_load(filter);
     seccomp_release(filter);
     return r;
 }

@@ -7,8 +7,6 @@
 
 #include "base/map.h"
 
-/* --- the order of nodes ------------------------------------------------- */
-
 static Str either_label(const Labels *labels, Str first, Str second) {
     const Str *value = labels_find(labels, first);
 
@@ -84,8 +82,6 @@ static int find_order(ClusterState *cluster) {
     return 0;
 }
 
-/* --- columns ------------------------------------------------------------ */
-
 static int make_columns(ClusterState *cluster) {
     Arena *arena = cluster->arena;
     size_t n = cluster->n_rows + 1;
@@ -107,7 +103,7 @@ static int make_columns(ClusterState *cluster) {
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-int cluster_state_new(const NodeTable *table, ClusterState **ret) {
+int cluster_state_new(const NodeTable *table, const TermIndex *index, ClusterState **ret) {
     _cleanup_(cluster_state_freep) ClusterState *cluster = calloc(1, sizeof(*cluster));
     int r;
 
@@ -120,10 +116,11 @@ int cluster_state_new(const NodeTable *table, ClusterState **ret) {
     r = make_columns(cluster);
     if (r == 0)
         r = find_order(cluster);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(cluster);
-    return 0;
+    if (r == 0 && index && index->keys.n > 0)
+        r = inter_pod_new(index, cluster->arena, &cluster->inter_pod);
+    if (r == 0)
+        *ret = TAKE_PTR(cluster);
+    return r;
 }
 
 void cluster_state_hide(ClusterState *cluster, const uint32_t *rows, size_t n) {
@@ -144,23 +141,13 @@ void cluster_state_show(ClusterState *cluster, uint32_t row) {
     cluster->order[cluster->n_order++] = row;
 }
 
-int cluster_state_set_terms(ClusterState *cluster, const TermIndex *index) {
-    if (term_index_is_empty(index))
-        return 0;
-    return inter_pod_new(index, cluster->arena, &cluster->inter_pod);
-}
-
 ClusterState *cluster_state_free(ClusterState *cluster) {
     if (!cluster)
         return NULL;
-    for (size_t row = 0; cluster->ports && row < cluster->n_rows; row++)
-        free(cluster->ports[row].items);
     arena_free(cluster->arena);
     free(cluster);
     return NULL;
 }
-
-/* --- pods --------------------------------------------------------------- */
 
 Footprint footprint_of(const PodRequest *request) {
     return (Footprint){
@@ -213,19 +200,10 @@ static void change_amounts(
         count_use(cluster, row, 1);
 }
 
-/* The capacity is a power of two: it doubles when n is one. */
-static int add_ports(HostPorts *ports, const HostPorts *more) {
-    for (size_t i = 0; i < more->n; i++) {
-        if ((ports->n & (ports->n - 1)) == 0) {
-            size_t room = ports->n == 0 ? 1 : 2 * ports->n;
-            HostPort *items = realloc(ports->items, room * sizeof(*items));
-
-            if (!items)
-                return -ENOMEM;
-            ports->items = items;
-        }
-        ports->items[ports->n++] = more->items[i];
-    }
+static int add_ports(ClusterState *cluster, uint32_t row, const HostPorts *more) {
+    for (size_t i = 0; i < more->n; i++)
+        if (!VEC_ADD(&cluster->ports[row], cluster->arena, more->items[i]))
+            return -ENOMEM;
     return 0;
 }
 
@@ -241,7 +219,7 @@ static void remove_ports(HostPorts *ports, const HostPorts *gone) {
 }
 
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
-    int r = add_ports(&cluster->ports[row], &footprint->ports);
+    int r = add_ports(cluster, row, &footprint->ports);
 
     if (r == 0 && cluster->inter_pod)
         r = inter_pod_add(cluster->inter_pod, row, &footprint->terms);
@@ -270,7 +248,7 @@ void cluster_state_add_table_pods(ClusterState *cluster) {
 
 int cluster_state_complete(ClusterState *cluster, uint32_t row, const Footprint *footprint) {
     const Resources *requests = footprint->requests;
-    int r = add_ports(&cluster->ports[row], &footprint->ports);
+    int r = add_ports(cluster, row, &footprint->ports);
 
     if (r == 0 && cluster->inter_pod)
         r = inter_pod_add(cluster->inter_pod, row, &footprint->terms);

@@ -36,7 +36,7 @@ typedef struct ClusterState {
 
     int64_t **allocatable, **requested; /* by resource, then row; pods are counted */
     int64_t *nonzero_cpu, *nonzero_memory;
-    HostPorts *ports;  /* by row; items on the heap, capacity a power of two */
+    HostPorts *ports;  /* by row */
     uint32_t *n_own;   /* by row: pods for which the node is in use */
     uint8_t *was_used; /* by row: in use at any time so far */
     bool *is_hidden;   /* by row */
@@ -54,13 +54,11 @@ typedef struct Footprint {
     bool is_own;     /* its node is in use because of it */
 } Footprint;
 
-/* Without pods. @table must outlive it. 0, or -ENOMEM. */
-int cluster_state_new(const NodeTable *table, ClusterState **ret);
+/* Without pods. @table must outlive it, and @index, which has the terms of pods (NULL: they have
+ * none). 0, or -ENOMEM. */
+int cluster_state_new(const NodeTable *table, const TermIndex *index, ClusterState **ret);
 ClusterState *cluster_state_free(ClusterState *cluster); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
-
-/* Before pods are added: their terms are of @index, which must outlive it. 0, or -ENOMEM. */
-int cluster_state_set_terms(ClusterState *cluster, const TermIndex *index) MUST_CHECK;
 
 Footprint footprint_of(const PodRequest *request);
 

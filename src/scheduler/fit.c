@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define BEST 100
-
 Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended) {
     const Resources *requests = &request->pod.requests;
     Fit fit = {.scored = request->scored};
@@ -36,8 +34,8 @@ static inline int64_t share_left(int64_t requested, int64_t allocatable) {
 
     if (requested > allocatable || __builtin_sub_overflow(allocatable, requested, &left))
         return 0;
-    if (__builtin_mul_overflow(left, BEST, &scaled))
-        return (int64_t)((__int128)left * BEST / allocatable);
+    if (__builtin_mul_overflow(left, SCORE_BEST, &scaled))
+        return (int64_t)((__int128)left * SCORE_BEST / allocatable);
     return scaled / allocatable;
 }
 
@@ -83,7 +81,7 @@ static inline int64_t evenness(const int64_t *requested, const int64_t *allocata
     if (allocatable[0] != 0 && allocatable[1] != 0)
         deviation = fabs(
             (share_of(requested[0], allocatable[0]) - share_of(requested[1], allocatable[1])) / 2);
-    return (int64_t)((1 - deviation) * BEST);
+    return (int64_t)((1 - deviation) * SCORE_BEST);
 }
 
 int64_t balanced_score(
@@ -91,7 +89,7 @@ int64_t balanced_score(
     int64_t with = evenness(requested_with, allocatable),
             without = evenness(requested_without, allocatable);
 
-    return BEST / 2 + (BEST / 2 + with - without) / 2;
+    return SCORE_BEST / 2 + (SCORE_BEST / 2 + with - without) / 2;
 }
 
 int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row) {

@@ -8,6 +8,15 @@
 #include "scheduler/cluster-state.h"
 #include "scheduler/pod-request.h"
 
+/* The best score of a plugin, and the weights of those that do not count once. */
+enum {
+    SCORE_BEST = 100,
+    WEIGHT_TAINTS = 3,
+    WEIGHT_AFFINITY = 2,
+    WEIGHT_INTER_POD = 2,
+    WEIGHT_SPREAD = 2,
+};
+
 /* Of one pod. */
 #define FIT_RESOURCES_MAX RESOURCES_MAX
 
@@ -49,3 +58,16 @@ int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row);
 int64_t least_allocated_score(const int64_t *requested, const int64_t *allocatable, size_t n);
 int64_t balanced_score(
     const int64_t *requested_with, const int64_t *requested_without, const int64_t *allocatable);
+
+/* TaintToleration and NodeAffinity, weighted: of a node with so many taints PreferNoSchedule that
+ * are not tolerated, and so much weight of terms that match; and the most of all nodes. */
+static inline int64_t score_preferences(
+    int64_t n_untolerated, int64_t n_most, int64_t preferred, int64_t preferred_most) {
+    int64_t taints = SCORE_BEST, affinity = 0;
+
+    if (n_most > 0)
+        taints -= SCORE_BEST * n_untolerated / n_most;
+    if (preferred_most > 0)
+        affinity = SCORE_BEST * preferred / preferred_most;
+    return WEIGHT_TAINTS * taints + WEIGHT_AFFINITY * affinity;
+}

@@ -41,8 +41,6 @@ const char *rejection_text(Rejection rejection) {
     return texts[rejection];
 }
 
-/* --- one kind of pod ----------------------------------------------------- */
-
 static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
     for (size_t i = 0; i < tolerations->n; i++)
         if (toleration_tolerates(&tolerations->items[i], taint))
@@ -137,17 +135,13 @@ static int judge_images(ForecastCache *cache, const PodRequest *request, Forecas
 
 /* @zones: several are joined by __. */
 static bool lists_zone(Str zones, Str zone) {
-    size_t from = 0;
+    while (zones.len > 0) {
+        const char *next = memmem(zones.ptr, zones.len, "__", 2);
+        size_t len = next ? (size_t)(next - zones.ptr) : zones.len;
 
-    for (size_t i = 0; i <= zones.len; i++) {
-        bool is_end =
-            i == zones.len || (zones.ptr[i] == '_' && i + 1 < zones.len && zones.ptr[i + 1] == '_');
-
-        if (!is_end || i < from)
-            continue;
-        if (str_eq(str_of(zones.ptr + from, i - from), zone))
+        if (str_eq(str_take(zones, len), zone))
             return true;
-        from = i + 2;
+        zones = str_skip(zones, len + 2);
     }
     return false;
 }
@@ -252,8 +246,6 @@ static int make_forecast(ForecastCache *cache, const PodRequest *request, Foreca
         return -ENOMEM;
     return find_named_rows(cache, request, forecast);
 }
-
-/* --- the cache ---------------------------------------------------------- */
 
 int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, ForecastCache **ret) {
     _cleanup_(forecast_cache_freep) ForecastCache *cache = calloc(1, sizeof(*cache));

@@ -7,19 +7,13 @@
 #include "scheduler/fit.h"
 #include "scheduler/forecast.h"
 
-#define BEST 100
 #define SPREAD_SKEW 3 /* maxSkew by hostname of the default constraints */
 
-/* What a pod that requests none counts for: 100m and 200Mi. */
+/* Requests assumed for a pod without any: 100m and 200Mi. */
 #define CPU_WITHOUT 100
 #define MEMORY_WITHOUT (INT64_C(200) * 1024 * 1024)
 
-enum {
-    WEIGHT_TAINTS = 3,
-    WEIGHT_AFFINITY = 2,
-    WEIGHT_SPREAD = 2,
-    POINTS_PER_SCORE = 10,
-};
+#define POINTS_PER_SCORE 10
 
 /* One row. All but @total are scaled by the largest of all rows. */
 typedef struct RowScore {
@@ -75,15 +69,12 @@ static void note_max(const RowScore *score, bool is_first, RowMax *max) {
 }
 
 static int64_t sum_up(const RowScore *score, const RowMax *max, uint8_t extender) {
-    int64_t taints = BEST, affinity = 0;
-
-    if (max->n_untolerated > 0)
-        taints = BEST - BEST * score->n_untolerated / max->n_untolerated;
-    if (max->preferred > 0)
-        affinity = BEST * score->preferred / max->preferred;
-    return score->total + WEIGHT_TAINTS * taints + WEIGHT_AFFINITY * affinity +
+    return score->total +
+           score_preferences(
+               score->n_untolerated, max->n_untolerated, score->preferred, max->preferred) +
            WEIGHT_SPREAD *
-               (int64_t)(BEST * (max->spread + max->spread_least - score->spread) / max->spread) +
+               (int64_t)(SCORE_BEST * (max->spread + max->spread_least - score->spread) /
+                         max->spread) +
            (int64_t)extender * POINTS_PER_SCORE;
 }
 

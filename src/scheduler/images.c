@@ -47,29 +47,22 @@ void images_clear(Images *images) {
     images->table = NULL;
 }
 
-/* --- rows of a name ------------------------------------------------------------------------ */
+/* Its number. @name is borrowed. The arena remembers if it had no room: then MAP_NONE. */
+static uint32_t add_state(Images *images, Str name) {
+    uint32_t number = (uint32_t)images->states.n;
 
-/* NULL when out of memory. @name is borrowed. */
-static ImageState *add_state(Images *images, Str name) {
-    ImageState *state = VEC_PUSH(&images->states, images->arena);
-
-    if (!state || map_add(&images->index, name, (uint32_t)images->states.n - 1) < 0)
-        return NULL;
-    state->name = name;
-    return state;
+    if (!name.ptr || !VEC_ADD(&images->states, images->arena, (ImageState){.name = name}) ||
+        map_add(&images->index, name, number) < 0)
+        return MAP_NONE;
+    return number;
 }
 
 /* A node may list a name twice; it is counted once. */
-static int add_row(ImageState *state, uint32_t row, Arena *arena) {
-    uint32_t *at;
+static void add_row(Images *images, uint32_t number, uint32_t row) {
+    ImageState *state = number == MAP_NONE ? NULL : &images->states.items[number];
 
-    if (state->rows.n > 0 && state->rows.items[state->rows.n - 1] == row)
-        return 0;
-    at = VEC_PUSH(&state->rows, arena);
-    if (!at)
-        return -ENOMEM;
-    *at = row;
-    return 0;
+    if (state && (state->rows.n == 0 || state->rows.items[state->rows.n - 1] != row))
+        (void)VEC_ADD(&state->rows, images->arena, row);
 }
 
 /* The image of that name; NULL: the node, which may be NULL, has none. */
@@ -80,59 +73,48 @@ static const Image *find_on(const Node *node, Str name) {
     return NULL;
 }
 
-static int scan(Images *images, Str name) {
-    Str copy = arena_copy(images->arena, name);
-    ImageState *state = copy.ptr ? add_state(images, copy) : NULL;
-    int r = state ? 0 : -ENOMEM;
+static void scan(Images *images, Str name) {
+    uint32_t number = add_state(images, arena_copy(images->arena, name));
 
-    for (uint32_t row = 0; r == 0 && row < images->table->n_rows; row++)
+    for (uint32_t row = 0; row < images->table->n_rows; row++)
         if (find_on(table_node(images->table, row), name))
-            r = add_row(state, row, images->arena);
-    return r;
+            add_row(images, number, row);
 }
 
-static int index_node(Images *images, uint32_t row, const Node *node) {
-    int r = 0;
-
+static void index_node(Images *images, uint32_t row, const Node *node) {
     for (size_t i = 0; i < node->n_images; i++)
-        for (size_t k = 0; r == 0 && k < node->images[i].n_names; k++) {
+        for (size_t k = 0; k < node->images[i].n_names; k++) {
             uint32_t number = map_find(&images->index, node->images[i].names[k]);
-            ImageState *state = number == MAP_NONE ? add_state(images, node->images[i].names[k])
-                                                   : &images->states.items[number];
 
-            r = state ? add_row(state, row, images->arena) : -ENOMEM;
+            add_row(images,
+                number == MAP_NONE ? add_state(images, node->images[i].names[k]) : number, row);
         }
-    return r;
 }
 
-static int index_all(Images *images) {
-    int r = 0;
-
+static void index_all(Images *images) {
     forget(images);
-    for (uint32_t row = 0; r == 0 && row < images->table->n_rows; row++) {
+    for (uint32_t row = 0; row < images->table->n_rows; row++) {
         const Node *node = table_node(images->table, row);
 
         if (node)
-            r = index_node(images, row, node);
+            index_node(images, row, node);
     }
-    images->has_all = r == 0;
-    return r;
+    images->has_all = true;
 }
 
-/* *ret NULL: no node has it. */
-static int find_image(Images *images, Str name, const ImageState **ret) {
+/* NULL: no node has it, or there was no memory. */
+static const ImageState *find_image(Images *images, Str name) {
     uint32_t number = map_find(&images->index, name);
-    int r = 0;
 
     if (number == MAP_NONE && !images->has_all) {
-        r = images->states.n < IMAGES_SCANS ? scan(images, name) : index_all(images);
+        if (images->states.n < IMAGES_SCANS)
+            scan(images, name);
+        else
+            index_all(images);
         number = map_find(&images->index, name);
     }
-    *ret = number == MAP_NONE ? NULL : &images->states.items[number];
-    return r;
+    return number == MAP_NONE ? NULL : &images->states.items[number];
 }
-
-/* --- other nodes ---------------------------------------------------------------------------- */
 
 static const Node *node_at(const NodeTable *table, uint32_t row) {
     return row < table->n_rows ? table_node(table, row) : NULL;
@@ -191,16 +173,17 @@ void images_follow(Images *images, Snapshot *snapshot) {
     images->table = table;
 }
 
-/* --- scores --------------------------------------------------------------------------------- */
-
 int images_add(Images *images, Str name, size_t n_nodes, int64_t *sums) {
-    const ImageState *state = NULL;
-    int r = find_image(images, name, &state);
+    const ImageState *state = find_image(images, name);
     const Image *first;
     int64_t scaled;
 
-    if (r < 0 || !state || state->rows.n == 0)
-        return r;
+    if (arena_has_failed(images->arena)) {
+        forget(images); /* what is there is not complete */
+        return -ENOMEM;
+    }
+    if (!state || state->rows.n == 0)
+        return 0;
     first = find_on(table_node(images->table, state->rows.items[0]), name);
     assert(first);
     scaled = (int64_t)((double)first->size * ((double)state->rows.n / (double)n_nodes));

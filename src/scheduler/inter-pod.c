@@ -1,39 +1,22 @@
-/* Counts of pods by term and domain, and the plugin's filter and score over them. */
+/* InterPodAffinity: counts pods by term and domain, and filters and scores by these counts. */
 
 #include "scheduler/inter-pod.h"
 
 #include <errno.h>
 
-/* By domain; NULL until there is one. */
-typedef struct TermCounts {
-    uint32_t *selected; /* pods that the term selects */
-    uint32_t *repels;   /* pods with it as a required anti-affinity */
-    int64_t *weights;   /* of pods with it, otherwise */
-    size_t n_selected, n_repels, n_weighted;
-} TermCounts;
-
-struct InterPod {
-    Arena *arena;
-    const TermIndex *index;
-    TermCounts *terms;
-};
-
 int inter_pod_new(const TermIndex *index, Arena *arena, InterPod **ret) {
-    InterPod *state = ARENA_NEW(arena, InterPod);
-
-    if (!state)
-        return -ENOMEM;
-    state->arena = arena;
-    state->index = index;
-    state->terms = ARENA_ARRAY(arena, TermCounts, term_index_n_terms(index) + 1);
-    *ret = state;
-    return state->terms ? 0 : -ENOMEM;
+    *ret = ARENA_NEW(arena, InterPod);
+    if (*ret)
+        **ret = (InterPod){
+            .arena = arena,
+            .index = index,
+            .terms = ARENA_ARRAY(arena, TermCounts, index->terms.n + 1),
+        };
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-/* --- counting ------------------------------------------------------------- */
-
-/* The arrays that @use of a term needs. */
-static int make_room(InterPod *state, uint32_t term, TermRole role) {
+/* The arrays that a use of a term needs. */
+static void make_room(InterPod *state, uint32_t term, TermRole role) {
     TermCounts *counts = &state->terms[term];
     size_t n = term_index_domains(state->index, term)->n;
 
@@ -43,19 +26,6 @@ static int make_room(InterPod *state, uint32_t term, TermRole role) {
         counts->weights = ARENA_ARRAY(state->arena, int64_t, n);
     if (role == TERM_AFFINITY && !counts->selected)
         counts->selected = ARENA_ARRAY(state->arena, uint32_t, n);
-    return arena_has_failed(state->arena) ? -ENOMEM : 0;
-}
-
-static int make_room_for(InterPod *state, const PodTerms *terms) {
-    const PodKind *kind = term_index_kind(state->index, terms);
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < kind->n_terms; i++)
-        r = make_room(state, kind->terms[i], TERM_AFFINITY);
-    for (size_t i = 0; r == 0 && i < terms->n_uses; i++)
-        if (terms->uses[i].role != TERM_AFFINITY)
-            r = make_room(state, terms->uses[i].term, terms->uses[i].role);
-    return r;
 }
 
 static void count_use(InterPod *state, uint32_t row, const TermUse *use, int sign) {
@@ -90,26 +60,22 @@ static void change(InterPod *state, uint32_t row, const PodTerms *terms, int sig
 }
 
 int inter_pod_add(InterPod *state, uint32_t row, const PodTerms *terms) {
-    int r = make_room_for(state, terms);
+    const PodKind *kind = term_index_kind(state->index, terms);
 
-    if (r == 0)
-        change(state, row, terms, 1);
-    return r;
+    for (size_t i = 0; i < kind->n_terms; i++)
+        make_room(state, kind->terms[i], TERM_AFFINITY);
+    for (size_t i = 0; i < terms->n_uses; i++)
+        if (terms->uses[i].role != TERM_AFFINITY)
+            make_room(state, terms->uses[i].term, terms->uses[i].role);
+    if (arena_has_failed(state->arena))
+        return -ENOMEM;
+    change(state, row, terms, 1);
+    return 0;
 }
 
 void inter_pod_remove(InterPod *state, uint32_t row, const PodTerms *terms) {
     change(state, row, terms, -1);
 }
-
-const uint32_t *inter_pod_selected(const InterPod *state, uint32_t term) {
-    return term == NO_TERM ? NULL : state->terms[term].selected;
-}
-
-const TermDomains *inter_pod_key_domains(const InterPod *state, uint32_t key) {
-    return term_index_key_domains(state->index, key);
-}
-
-/* --- one cycle ------------------------------------------------------------ */
 
 static void put(const InterPod *state, uint32_t term, InterPodCount count, InterPodCounts *list) {
     count.domains = term_index_domains(state->index, term)->by_row;
@@ -139,7 +105,7 @@ static void put_existing(const InterPod *state, uint32_t term, InterPodCycle *cy
         put(state, term, (InterPodCount){.weights = counts->weights}, &cycle->scores);
 }
 
-/* The first pod of a group with affinity to itself has no other to go to. */
+/* Whether it is the first pod of a group with affinity to itself, which may go anywhere. */
 static bool is_first(const InterPod *state, const PodTerms *terms, const PodKind *kind) {
     for (size_t i = 0; i < terms->n_uses; i++)
         if (terms->uses[i].role == TERM_AFFINITY &&
@@ -158,11 +124,10 @@ int inter_pod_begin(
     *ret = (InterPodCycle){0};
     if (n == 0)
         return 0;
-    for (size_t i = 0; i < ELEMENTS_OF(lists); i++) {
+    for (size_t i = 0; i < ELEMENTS_OF(lists); i++)
         lists[i]->items = ARENA_RAW(arena, InterPodCount, n);
-        if (!lists[i]->items)
-            return -ENOMEM;
-    }
+    if (arena_has_failed(arena))
+        return -ENOMEM;
     for (size_t i = 0; i < terms->n_uses; i++)
         put_own(state, &terms->uses[i], ret);
     for (size_t i = 0; i < kind->n_terms; i++)

@@ -10,7 +10,19 @@
 
 #include "scheduler/term-index.h"
 
-typedef struct InterPod InterPod;
+/* By domain; NULL until there is one. */
+typedef struct TermCounts {
+    uint32_t *selected; /* running pods that the term selects */
+    uint32_t *repels;   /* pods with it as a required anti-affinity */
+    int64_t *weights;   /* of pods with it, otherwise */
+    size_t n_selected, n_repels, n_weighted;
+} TermCounts;
+
+typedef struct InterPod {
+    Arena *arena;
+    const TermIndex *index;
+    TermCounts *terms; /* by number */
+} InterPod;
 
 /* Without pods, in @arena. Borrows @index, which is settled. 0, or -ENOMEM. */
 int inter_pod_new(const TermIndex *index, Arena *arena, InterPod **ret) MUST_CHECK;
@@ -19,10 +31,6 @@ int inter_pod_new(const TermIndex *index, Arena *arena, InterPod **ret) MUST_CHE
 int inter_pod_add(InterPod *state, uint32_t row, const PodTerms *terms) MUST_CHECK;
 /* It was added there. */
 void inter_pod_remove(InterPod *state, uint32_t row, const PodTerms *terms);
-
-/* Running pods that the term selects, by its domain; NULL: none. Valid until the next change. */
-const uint32_t *inter_pod_selected(const InterPod *state, uint32_t term);
-const TermDomains *inter_pod_key_domains(const InterPod *state, uint32_t key);
 
 /* A count by domain. */
 typedef struct InterPodCount {

@@ -5,24 +5,43 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "scheduler/footprints.h"
-#include "scheduler/planned-view.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "cluster/object-text.h"
+#include "model/pod-parts.h"
 #include "scheduler/services.h"
+#include "scheduler/view-verbs.h"
+
+#define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
+#define POD_TEXT_MAX ((size_t)4 * 1024 * 1024)
 
 const ClusterNeeds placement_plan_needs = {
-    .node_details = true, .pods = {.fields = FOOTPRINT_PARTS}};
+    .node_details = true,
+    .pods = {.fields = POD_BIT(POD_CONTAINERS) | POD_BIT(POD_CONTAINER_AMOUNTS) |
+                       POD_BIT(POD_CONTAINER_PORTS) | POD_BIT(POD_AMOUNTS) | POD_BIT(POD_AFFINITY)},
+};
+
+/* What pods use on their nodes: those of one workload share it. */
+typedef struct SharedFootprint {
+    const Pod *pod; /* one of those that have it; borrowed */
+    Footprint footprint;
+} SharedFootprint;
 
 struct PlacementPlan {
     View *view;
-    Arena *arena, *scratch;
+    NodeSet node_set; /* the view's, with the pods that were placed */
+    ViewVerbs verbs;
+    Arena *arena;
+    Arena *tables;  /* of the node set */
+    Arena *scratch; /* of one pod, or one judge */
     PlannedPod *pods;
     size_t n;
     TermIndex *terms;
-    Footprints footprints;
+    Map footprint_numbers; /* by what records share */
+    VEC(SharedFootprint) footprints;
     Services services;
     bool knows_services;
     ClusterState *cluster;
-    PlannedView *planned;
     Scheduler *scheduler;
 };
 
@@ -30,10 +49,10 @@ PlacementPlan *placement_plan_free(PlacementPlan *plan) {
     if (!plan)
         return NULL;
     scheduler_free(plan->scheduler);
-    planned_view_free(plan->planned);
     cluster_state_free(plan->cluster);
     term_index_free(plan->terms);
     arena_free(plan->arena);
+    arena_free(plan->tables);
     arena_free(plan->scratch);
     view_unref(plan->view);
     free(plan);
@@ -44,7 +63,52 @@ const PlannedPod *placement_plan_pod(const PlacementPlan *plan, size_t i) {
     return &plan->pods[i];
 }
 
-/* --- terms -------------------------------------------------------------------------------- */
+/* Found by writing the pod as JSON, which a PodRequest reads. A pod whose text cannot be read
+ * counts with its requests. */
+static int make_footprint(PlacementPlan *plan, const Pod *pod, SharedFootprint *ret) {
+    _cleanup_(buf_done) Buf text = BUF_INIT(POD_TEXT_MAX);
+    JsonWriter writer = JSON_WRITER(&text);
+    Footprint *footprint = &ret->footprint;
+    PodRequest request;
+    JsonReader reader;
+
+    ret->pod = pod;
+    *footprint = (Footprint){
+        .nonzero = {.cpu = resources_get(&pod->requests, STR("cpu")),
+            .memory = resources_get(&pod->requests, STR("memory"))},
+        .is_own = true,
+    };
+    object_write_pod(&writer, pod, pod->node_name);
+    if (!buf_error(&text)) {
+        json_reader_init(&reader, arena_copy(plan->arena, buf_str(&text)));
+        pod_request_decode(&reader, plan->arena, &request);
+        if (json_error(&reader) == JSON_OK)
+            *footprint = footprint_of(&request);
+    }
+    footprint->requests = &pod->requests;
+    term_index_add(plan->terms, pod, &footprint->terms);
+    return arena_has_failed(plan->arena) ? -ENOMEM : 0;
+}
+
+/* The number of the footprint of @pod. Records with the same details, and the same shape (labels,
+ * owner, requests), are alike. */
+static int find_footprint(PlacementPlan *plan, const Pod *pod, uint32_t *ret) {
+    const uintptr_t parts[] = {
+        (uintptr_t)pod->details, (uintptr_t)pod->requests.items, pod->is_terminating};
+    const Str key = str_of((const char *)parts, sizeof(parts));
+    SharedFootprint *shared;
+    Str kept;
+    int r;
+
+    *ret = map_find(&plan->footprint_numbers, key);
+    if (*ret != MAP_NONE)
+        return 0;
+    *ret = (uint32_t)plan->footprints.n;
+    kept = arena_copy(plan->arena, key);
+    shared = VEC_PUSH(&plan->footprints, plan->arena);
+    r = kept.ptr && shared ? make_footprint(plan, pod, shared) : -ENOMEM;
+    return r < 0 ? r : map_add(&plan->footprint_numbers, kept, *ret);
+}
 
 static int read_services(PlacementPlan *plan) {
     const RelatedSet *set = snapshot_related(plan->view->snapshot)->kinds[RELATED_SERVICES];
@@ -81,26 +145,20 @@ static int each_pod(
     return r;
 }
 
-static int find_footprint(PlacementPlan *plan, const Pod *pod, uint32_t row) {
-    uint32_t number;
-
-    return footprints_find(&plan->footprints, pod, &number);
+static int note_footprint(PlacementPlan *plan, const Pod *pod, uint32_t row) {
+    return find_footprint(plan, pod, &(uint32_t){0});
 }
 
-/* 0; 1: there are too many terms; or -ENOMEM. */
 static int add_terms(PlacementPlan *plan, PodRequest *request) {
     Labels services;
-    int r = term_index_add(plan->terms, &request->pod, &request->terms);
 
     arena_reset(plan->scratch);
-    if (r == 0)
-        r = services_find(&plan->services, &request->pod, plan->scratch, &services);
-    if (r == 0)
-        r = term_index_add_spread(plan->terms, &request->pod, &services, &request->terms);
-    return r;
+    if (services_find(&plan->services, &request->pod, plan->scratch, &services) < 0)
+        return -ENOMEM;
+    term_index_add(plan->terms, &request->pod, &request->terms);
+    term_index_add_spread(plan->terms, &request->pod, &services, &request->terms);
+    return 0;
 }
-
-/* --- pods to be placed -------------------------------------------------------------------- */
 
 /* Volumes are limited by CSINodes and StorageClasses, which berth does not watch; without Services
  * it is not known which pods kube-scheduler spreads. */
@@ -124,42 +182,34 @@ static int read_pod(PlacementPlan *plan, Str text, PlannedPod *pod) {
     if (json_error(&reader) != JSON_OK)
         return json_error(&reader) == JSON_E_MEMORY ? -ENOMEM : 0;
     r = add_terms(plan, &pod->request);
-    plan->footprints.has_lost |= r == 1;
     pod->is_modelled = r == 0 && is_modelled(plan, &pod->request);
-    return r < 0 ? r : 0;
+    return r;
 }
 
+/* Finds which terms select the pods: those on nodes and those to be placed. */
 static int classify_pods(PlacementPlan *plan) {
-    for (size_t i = 0; i < plan->n; i++) {
-        PodRequest *request = &plan->pods[i].request;
-        int r = plan->pods[i].is_modelled
-                    ? term_index_classify(plan->terms, &request->pod, &request->terms)
-                    : 0;
+    for (size_t i = 0; i < plan->footprints.n; i++) {
+        SharedFootprint *shared = &plan->footprints.items[i];
 
-        if (r < 0)
-            return r;
-        plan->pods[i].is_modelled &= r == 0 && !plan->footprints.has_lost &&
-                                     !term_index_is_unsure(plan->terms, &request->terms);
+        term_index_classify(plan->terms, shared->pod, &shared->footprint.terms);
     }
-    return 0;
+    for (size_t i = 0; i < plan->n; i++)
+        if (plan->pods[i].is_modelled)
+            term_index_classify(
+                plan->terms, &plan->pods[i].request.pod, &plan->pods[i].request.terms);
+    for (size_t i = 0; i < plan->n; i++)
+        plan->pods[i].is_modelled &= !plan->terms->has_lost && !term_index_is_unsure(plan->terms,
+                                                                   &plan->pods[i].request.terms);
+    return term_index_error(plan->terms);
 }
-
-/* --- the cluster -------------------------------------------------------------------------- */
 
 static int complete_pod(PlacementPlan *plan, const Pod *pod, uint32_t row) {
     uint32_t number;
-    int r = footprints_find(&plan->footprints, pod, &number);
+    int r = find_footprint(plan, pod, &number);
 
     return r < 0 ? r
                  : cluster_state_complete(
-                       plan->cluster, row, footprints_at(&plan->footprints, number));
-}
-
-static int add_pod(PlacementPlan *plan, uint32_t row, const Pod *pod, const Footprint *footprint) {
-    PodChange change = {.row = row, .add = pod};
-    int r = cluster_state_add(plan->cluster, row, footprint);
-
-    return r < 0 ? r : planned_view_add(plan->planned, &change, 1);
+                       plan->cluster, row, &plan->footprints.items[number].footprint);
 }
 
 /* Those of lower priority count as well: mostly they are ours, and ahead in the queue. */
@@ -175,12 +225,14 @@ static int add_nominated(PlacementPlan *plan) {
 
         if (row == table->n_rows)
             continue;
-        r = footprints_find(&plan->footprints, pod, &number);
+        r = find_footprint(plan, pod, &number);
         if (r == 0)
-            r = cluster_state_add(plan->cluster, row, footprints_at(&plan->footprints, number));
+            r = cluster_state_add(plan->cluster, row, &plan->footprints.items[number].footprint);
         changes[n++] = (PodChange){.row = row, .add = pod};
     }
-    return r == 0 && n > 0 ? planned_view_add(plan->planned, changes, n) : r;
+    return r == 0 && n > 0 ? view_change(plan->view, /* time= */ NULL, changes, n, plan->tables,
+                                 &plan->node_set)
+                           : r;
 }
 
 static int find_terms(PlacementPlan *plan, const Str *pods) {
@@ -188,30 +240,34 @@ static int find_terms(PlacementPlan *plan, const Str *pods) {
     int r = read_services(plan);
 
     if (r == 0)
-        r = each_pod(plan, find_footprint);
+        r = each_pod(plan, note_footprint);
     for (size_t i = 0; r == 0 && i < table->n_nominated; i++)
-        r = find_footprint(plan, table->nominated[i], 0);
+        r = note_footprint(plan, table->nominated[i], 0);
     for (size_t i = 0; r == 0 && i < plan->n; i++)
         r = read_pod(plan, pods[i], &plan->pods[i]);
-    if (r == 0)
-        r = term_index_settle(plan->terms, table, snapshot_related(plan->view->snapshot));
-    if (r == 0)
-        r = footprints_classify(&plan->footprints);
-    return r < 0 ? r : classify_pods(plan);
+    if (r < 0)
+        return r;
+    term_index_settle(plan->terms, table, snapshot_related(plan->view->snapshot));
+    return classify_pods(plan);
 }
 
 static int fill_cluster(PlacementPlan *plan) {
-    int r = cluster_state_new(plan->view->table, &plan->cluster);
+    int r = cluster_state_new(plan->view->table, plan->terms, &plan->cluster);
 
-    if (r == 0)
-        r = cluster_state_set_terms(plan->cluster, plan->terms);
     if (r < 0)
         return r;
     cluster_state_add_table_pods(plan->cluster);
     r = each_pod(plan, complete_pod);
-    if (r == 0)
-        r = planned_view_new(plan->view, &plan->planned);
     return r < 0 ? r : add_nominated(plan);
+}
+
+static int ask(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+    Arena *arena, JudgeInput *ret) {
+    const PlacementPlan *plan = context;
+    const RequestTime time = {.now_nsec = now_nsec, .scratch = plan->scratch};
+
+    *ret = view_judge_input(plan->view, &time, &plan->node_set, pod, rows, n, arena);
+    return 0;
 }
 
 int placement_plan_new(
@@ -226,32 +282,37 @@ int placement_plan_new(
     if (!plan)
         return -ENOMEM;
     plan->view = view_ref(view);
+    plan->node_set = (NodeSet){.table = view->table, .facts = &view->facts};
+    plan->verbs = (ViewVerbs){.program = view->program, .ask = ask, .context = plan};
     plan->arena = arena_new(PLACEMENT_PLAN_BUDGET);
-    plan->scratch = arena_new(PLACEMENT_PLAN_BUDGET);
+    plan->tables = arena_new(PLACEMENT_PLAN_BUDGET);
+    plan->scratch = arena_new(SCRATCH_BUDGET);
     plan->terms = term_index_new();
-    if (!plan->arena || !plan->scratch || !plan->terms)
+    if (!plan->arena || !plan->tables || !plan->scratch || !plan->terms)
         return -ENOMEM;
-    plan->footprints = FOOTPRINTS_IN(plan->arena, plan->terms);
+    plan->footprint_numbers = MAP_INIT_IN(plan->arena);
     plan->pods = ARENA_ARRAY(plan->arena, PlannedPod, n + 1);
     plan->n = n;
     r = plan->pods ? find_terms(plan, pods) : -ENOMEM;
     if (r == 0)
         r = fill_cluster(plan);
     if (r == 0)
-        r = scheduler_new(
-            &options, plan->cluster, planned_view_verbs(plan->planned), &plan->scheduler);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(plan);
-    return 0;
+        r = scheduler_new(&options, plan->cluster, view_verbs(&plan->verbs), &plan->scheduler);
+    if (r == 0)
+        *ret = TAKE_PTR(plan);
+    return r;
 }
 
 int placement_plan_choose(PlacementPlan *plan, size_t i, int64_t now_nsec, Choice *ret) {
     const PodRequest *request = &plan->pods[i].request;
     Footprint footprint = footprint_of(request);
     int r = scheduler_choose(plan->scheduler, request, now_nsec, NO_ROW, ret);
+    PodChange change = {.row = ret->row, .add = &request->pod};
 
     if (r < 0 || ret->row == NO_ROW)
         return r < 0 ? r : 0;
-    return add_pod(plan, ret->row, &request->pod, &footprint);
+    r = cluster_state_add(plan->cluster, ret->row, &footprint);
+    return r < 0 ? r
+                 : view_change(
+                       plan->view, /* time= */ NULL, &change, 1, plan->tables, &plan->node_set);
 }

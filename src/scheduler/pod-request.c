@@ -1,4 +1,4 @@
-/* Decodes a PodRequest from the JSON of a Pod. */
+/* Decodes a PodRequest from the JSON of a Pod: most of it from what pod_decode() keeps. */
 
 #include "scheduler/pod-request.h"
 
@@ -13,12 +13,12 @@
 #define NONZERO_MEMORY "200Mi"
 #define ALL_ADDRESSES STR("0.0.0.0")
 
+/* The fields that pod_decode() does not keep, or not in this form. */
 typedef struct Draft {
     PodRequests requests;
-    VEC(HostPort) ports;
     VEC(Str) images;
     Str selector, affinity, tolerations; /* as text, for the keys */
-    Str host_users;
+    bool has_host_users, needs_features;
 } Draft;
 
 static const char *const unmodelled_names[UNMODELLED_MAX] = {
@@ -34,51 +34,18 @@ const char *unmodelled_name(UnmodelledFeature unmodelled) {
     return unmodelled_names[unmodelled];
 }
 
-/* @inner reads a part of the text of @reader: its error becomes that of @reader, at its place. */
-static void pass_error(JsonReader *reader, const JsonReader *inner) {
-    if (json_error(inner) == JSON_OK || json_error(reader) != JSON_OK)
-        return;
-    json_fail(reader, json_error(inner), inner->error_text);
-    reader->error_at = (size_t)(inner->data - reader->data) + inner->error_at;
-}
-
-/* --- ports -------------------------------------------------------------- */
-
-static void decode_port(JsonReader *reader, Arena *arena, Draft *draft) {
-    static const JsonField fields[] = {
-        {"hostPort", JSON_FIELD_INT, offsetof(HostPort, port), NULL},
-        {"hostIP", JSON_FIELD_TEXT, offsetof(HostPort, ip), NULL},
-        {"protocol", JSON_FIELD_TEXT, offsetof(HostPort, protocol), NULL},
-    };
-    HostPort port = {.ip = ALL_ADDRESSES, .protocol = STR("TCP")};
-    HostPort *kept;
-
-    JSON_READ_FIELDS(reader, arena, fields, &port);
-    if (port.port <= 0)
-        return;
-    if (str_is_empty(port.ip))
-        port.ip = ALL_ADDRESSES;
-    kept = draft->ports.n < POD_REQUEST_PORTS_MAX ? VEC_PUSH(&draft->ports, arena) : NULL;
-    if (kept)
-        *kept = port;
-    else
-        json_fail(reader, JSON_E_RANGE, "too many host ports");
-}
-
-static bool same_port(const HostPort *a, const HostPort *b) {
-    return a->port == b->port && str_eq(a->protocol, b->protocol) &&
-           (str_eq(a->ip, b->ip) || str_eq(a->ip, ALL_ADDRESSES) || str_eq(b->ip, ALL_ADDRESSES));
-}
-
 bool ports_conflict(const HostPorts *ports, const HostPorts *used) {
     for (size_t i = 0; i < ports->n; i++)
-        for (size_t k = 0; k < used->n; k++)
-            if (same_port(&ports->items[i], &used->items[k]))
+        for (size_t k = 0; k < used->n; k++) {
+            const HostPort *a = &ports->items[i], *b = &used->items[k];
+
+            if (a->port == b->port && str_eq(a->protocol, b->protocol) &&
+                (str_eq(a->ip, b->ip) || str_eq(a->ip, ALL_ADDRESSES) ||
+                    str_eq(b->ip, ALL_ADDRESSES)))
                 return true;
+        }
     return false;
 }
-
-/* --- containers and volumes --------------------------------------------- */
 
 /* Nodes list images with a tag. */
 static Str tagged_image(JsonReader *reader, Arena *arena, Str image) {
@@ -103,209 +70,150 @@ static void add_image(JsonReader *reader, Arena *arena, Str image, Draft *draft)
         json_fail(reader, JSON_E_RANGE, "too many images");
 }
 
-/* Of an array of objects: whether one has @member; with @value, as this text. Such pods need nodes
- * that declare the feature. */
-static void flag_features(
-    JsonReader *reader, Arena *arena, const char *member, const char *value, PodRequest *request) {
-    json_array(reader);
-    while (json_element(reader)) {
-        Str key, text = STR_NULL;
+static void read_volume(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {{"image.reference", JSON_FIELD_TEXT, 0}};
+    Str reference = STR_NULL;
 
-        json_object(reader);
-        while (json_key(reader, &key)) {
-            if (!json_key_is(reader, key, str_from_c(member)))
-                json_skip(reader, NULL);
-            else if (value)
-                json_string(reader, arena, &text);
-            else
-                json_skip(reader, &text);
-        }
-        if (value ? str_is(text, value) : text.len > 2) /* not [] */
-            request->unmodelled |= 1u << UNMODELLED_NODE_FEATURES;
-    }
+    JSON_READ_FIELDS(reader, arena, fields, &reference);
+    if (!str_is_empty(reference))
+        add_image(reader, arena, reference, target);
 }
 
-/* Ports of containers and of sidecars (init containers with restartPolicy Always). */
-static void decode_containers(
-    JsonReader *reader, Arena *arena, bool is_init, PodRequest *request, Draft *draft) {
-    json_array(reader);
-    while (json_element(reader)) {
-        Str restart = STR_NULL, key, ports = STR_NULL;
-        JsonReader inner;
+/* Pods with these need nodes that declare the feature. */
+static void flag_rule(JsonReader *reader, Arena *arena, void *target) {
+    Str action = STR_NULL;
 
-        json_object(reader);
-        while (json_key(reader, &key)) {
-            if (json_key_is(reader, key, STR("restartPolicy")))
-                json_string(reader, arena, &restart);
-            else if (json_key_is(reader, key, STR("ports")))
-                json_skip(reader, &ports);
-            else if (json_key_is(reader, key, STR("restartPolicyRules")))
-                flag_features(reader, arena, "action", "RestartAllContainers", request);
-            else if (json_key_is(reader, key, STR("volumeMounts")))
-                flag_features(reader, arena, "bindMountOptions", NULL, request);
-            else
-                json_skip(reader, NULL);
-        }
-        if (str_is_empty(ports) || (is_init && !str_is(restart, "Always")))
-            continue;
-        json_reader_init(&inner, ports);
-        json_array(&inner);
-        while (json_element(&inner))
-            decode_port(&inner, arena, draft);
-        pass_error(reader, &inner);
-    }
+    json_string_member(reader, arena, STR("action"), &action);
+    *(bool *)target |= str_is(action, "RestartAllContainers");
 }
 
-/* Whether volumes of this type restrict nodes, apart from claims. */
-static bool binds_to_nodes(JsonReader *reader, Str key) {
-    static const char *const sorts[] = {
-        "awsElasticBlockStore", "gcePersistentDisk", "azureDisk", "iscsi", "rbd", "ephemeral"};
+static void flag_mount(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {{"bindMountOptions", JSON_FIELD_RAW, 0}};
+    Str options = STR_NULL;
 
-    for (size_t i = 0; i < ELEMENTS_OF(sorts); i++)
-        if (json_key_is(reader, key, str_from_c(sorts[i])))
-            return true;
-    return false;
+    JSON_READ_FIELDS(reader, arena, fields, &options);
+    *(bool *)target |= options.len > 2; /* not [] */
 }
 
-static void decode_volumes(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
-    Str key;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        json_object(reader);
-        while (json_key(reader, &key)) {
-            if (json_key_is(reader, key, STR("image"))) {
-                Str reference = STR_NULL;
-
-                json_string_member(reader, arena, STR("reference"), &reference);
-                if (!str_is_empty(reference))
-                    add_image(reader, arena, reference, draft);
-                continue;
-            }
-            if (binds_to_nodes(reader, key))
-                request->unmodelled |= 1u << UNMODELLED_VOLUMES;
-            if (json_key_is(reader, key, STR("csi")))
-                request->unmodelled |= 1u << UNMODELLED_VOLUME_LIMITS;
-            json_skip(reader, NULL);
-        }
-    }
-}
-
-/* --- affinity ----------------------------------------------------------- */
-
-static void decode_preferred(JsonReader *reader, Arena *arena, void *target) {
-    NodeTerms *ret = target;
-
-    terms_decode_preferred(reader, arena, ret);
-    if (ret->is_too_large)
-        json_fail(reader, JSON_E_RANGE, "a node affinity is too large");
-}
-
-static void decode_affinity(JsonReader *reader, Arena *arena, PodRequest *request) {
+static void flag_container(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", JSON_FIELD_CUSTOM,
-            offsetof(PodRequest, preferred), decode_preferred},
+        {JSON_NAME("restartPolicyRules"), JSON_FIELD_ARRAY, 0, flag_rule},
+        {JSON_NAME("volumeMounts"), JSON_FIELD_ARRAY, 0, flag_mount},
     };
 
-    JSON_READ_FIELDS(reader, arena, fields, request);
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-/* --- the spec ------------------------------------------------------------ */
+static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {JSON_NAME("nodeSelector"), JSON_FIELD_RAW, offsetof(Draft, selector)},
+        {JSON_NAME("affinity"), JSON_FIELD_RAW, offsetof(Draft, affinity)},
+        {JSON_NAME("tolerations"), JSON_FIELD_RAW, offsetof(Draft, tolerations)},
+        {JSON_NAME("hostUsers"), JSON_FIELD_BOOL, offsetof(Draft, has_host_users)},
+        {JSON_NAME("volumes"), JSON_FIELD_ARRAY, 0, read_volume},
+        {JSON_NAME("initContainers"), JSON_FIELD_ARRAY, offsetof(Draft, needs_features),
+            flag_container},
+        {JSON_NAME("containers"), JSON_FIELD_ARRAY, offsetof(Draft, needs_features),
+            flag_container},
+    };
 
-/* 1 or 0. */
-static uint32_t has_elements(JsonReader *reader) {
-    uint32_t has = 0;
-
-    json_array(reader);
-    while (json_element(reader)) {
-        json_skip(reader, NULL);
-        has = 1;
-    }
-    return has;
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-static void decode_part(
-    JsonReader *reader, Arena *arena, Str key, PodRequest *request, Draft *draft) {
-    if (json_key_is(reader, key, STR("resourceClaims")))
-        request->unmodelled |= has_elements(reader) << UNMODELLED_CLAIMS;
-    else if (json_key_is(reader, key, STR("volumes")))
-        decode_volumes(reader, arena, request, draft);
-    else if (json_key_is(reader, key, STR("hostUsers")))
-        json_skip(reader, &draft->host_users);
-    else if (json_key_is(reader, key, STR("nodeSelector")))
-        json_skip(reader, &draft->selector);
-    else if (json_key_is(reader, key, STR("tolerations")))
-        json_skip(reader, &draft->tolerations);
-    else
-        json_skip(reader, NULL);
+static void decode_status(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {POD_STATUS_REQUESTS(Draft, requests.status)};
+
+    JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-/* Containers and affinity are read twice: decoded here, and by pod_requests or as text. */
-static void decode_spec(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        bool is_init = json_key_is(reader, key, STR("initContainers"));
-        JsonReader again = *reader;
-
-        if (is_init || json_key_is(reader, key, STR("containers"))) {
-            decode_containers(&again, arena, is_init, request, draft);
-            pass_error(reader, &again);
-        }
-        if (json_key_is(reader, key, STR("affinity"))) {
-            decode_affinity(&again, arena, request);
-            pass_error(reader, &again);
-            json_skip(reader, &draft->affinity);
-        } else if (!pod_requests_decode_spec(&draft->requests, reader, arena, key)) {
-            decode_part(reader, arena, key, request, draft);
-        }
-    }
-}
-
-static void decode_status(JsonReader *reader, Arena *arena, Draft *draft) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key))
-        if (!pod_requests_decode_status(&draft->requests, reader, arena, key))
-            json_skip(reader, NULL);
-}
-
-/* --- nonzero requests ---------------------------------------------------- */
-
-static bool names(const AmountList *list, Str name) {
-    for (size_t i = 0; i < list->n; i++)
-        if (str_eq(list->items[i].name, name))
-            return true;
-    return false;
-}
-
-static void fill_in(JsonReader *reader, Arena *arena, Str name, Str amount, AmountList *list) {
-    Amount *items;
-
-    if (names(list, name))
+/* @inner reads a part of the text of @reader: its error becomes that of @reader, at its place. */
+static void pass_error(JsonReader *reader, const JsonReader *inner) {
+    if (json_error(inner) == JSON_OK || json_error(reader) != JSON_OK)
         return;
-    items = ARENA_RAW(arena, Amount, list->n + 1);
-    if (!items) {
-        json_fail(reader, JSON_E_MEMORY, "too many containers");
-        return;
-    }
-    if (list->n > 0)
-        memcpy(items, list->items, list->n * sizeof(*items));
-    items[list->n] = (Amount){.name = name};
-    (void)quantity_parse(amount, &items[list->n].quantity);
-    list->items = items;
-    list->n++;
-    list->is_given = true;
+    json_fail(reader, json_error(inner), inner->error_text);
+    reader->error_at = (size_t)(inner->data - reader->data) + inner->error_at;
 }
 
-static void fill_in_all(
-    JsonReader *reader, Arena *arena, Str name, Str amount, PodSpecRequests *spec) {
-    for (size_t i = 0; i < spec->n_containers; i++)
-        fill_in(reader, arena, name, amount, &spec->containers[i].requests);
-    for (size_t i = 0; i < spec->n_init_containers; i++)
-        fill_in(reader, arena, name, amount, &spec->init_containers[i].requests);
+static void decode_preferred(JsonReader *reader, Arena *arena, Str affinity, NodeTerms *ret) {
+    static const JsonField fields[] = {
+        {"nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution", JSON_FIELD_CUSTOM, 0,
+            terms_decode_preferred},
+    };
+    JsonReader inner;
+
+    if (str_is_empty(affinity))
+        return;
+    json_reader_init(&inner, affinity);
+    JSON_READ_FIELDS(&inner, arena, fields, ret);
+    if (ret->is_too_large)
+        json_fail(&inner, JSON_E_RANGE, "a node affinity is too large");
+    pass_error(reader, &inner);
+}
+
+static uint32_t find_unmodelled(const Draft *draft, const PodDetails *details) {
+    static const Str bound_to_nodes[] = {STR("awsElasticBlockStore"), STR("gcePersistentDisk"),
+        STR("azureDisk"), STR("iscsi"), STR("rbd"), STR("ephemeral")};
+    uint32_t unmodelled = 0;
+
+    if (details->n_resource_claims > 0)
+        unmodelled |= 1u << UNMODELLED_CLAIMS;
+    if (draft->needs_features || (!draft->has_host_users && details->host_network))
+        unmodelled |= 1u << UNMODELLED_NODE_FEATURES;
+    for (size_t i = 0; i < details->n_volumes; i++) {
+        Str kind = details->volumes[i].kind;
+
+        if (str_is_one_of(kind, bound_to_nodes, ELEMENTS_OF(bound_to_nodes)))
+            unmodelled |= 1u << UNMODELLED_VOLUMES;
+        if (str_is(kind, "csi"))
+            unmodelled |= 1u << UNMODELLED_VOLUME_LIMITS;
+    }
+    return unmodelled;
+}
+
+static bool add_ports(Arena *arena, const PodContainer *container, HostPorts *list) {
+    for (size_t i = 0; i < container->n_ports; i++) {
+        const ContainerPort *port = &container->ports[i];
+
+        if (port->host_port <= 0)
+            continue;
+        if (list->n == POD_REQUEST_PORTS_MAX ||
+            !VEC_ADD(list, arena,
+                (HostPort){.ip = str_is_empty(port->host_ip) ? ALL_ADDRESSES : port->host_ip,
+                    .protocol = str_is_empty(port->protocol) ? STR("TCP") : port->protocol,
+                    .port = port->host_port}))
+            return false;
+    }
+    return true;
+}
+
+/* Those of containers and of sidecars. */
+bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) {
+    bool has_room = true;
+
+    *ret = (HostPorts){0};
+    for (size_t i = 0; has_room && i < details->n_init_containers; i++)
+        has_room = !pod_container_is_sidecar(&details->init_containers[i]) ||
+                   add_ports(arena, &details->init_containers[i], ret);
+    for (size_t i = 0; has_room && i < details->n_containers; i++)
+        has_room = add_ports(arena, &details->containers[i], ret);
+    return has_room;
+}
+
+/* Gives @amount to containers that do not request that resource. */
+static void fill_in(Arena *arena, PodContainer *containers, size_t n, const Amount *amount) {
+    for (size_t i = 0; i < n; i++) {
+        AmountList *list = &containers[i].requests;
+        Amount *items =
+            amount_list_find(list, amount->name) ? NULL : ARENA_RAW(arena, Amount, list->n + 1);
+
+        if (!items)
+            continue;
+        if (list->n > 0)
+            memcpy(items, list->items, list->n * sizeof(*items));
+        items[list->n++] = *amount;
+        list->items = items;
+        list->is_given = true;
+    }
 }
 
 static NonzeroRequests sum_nonzero(JsonReader *reader, Arena *arena, PodRequests *requests) {
@@ -329,25 +237,42 @@ static bool has_pod_level(const AmountList *list) {
  * only if nothing requests it; the scorer of NodeResourcesFit ignores pod-level requests and the
  * status of the pod to be placed. */
 static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequest *request) {
-    static const struct {
-        Str name, amount;
-    } defaults[] = {{STR("cpu"), STR(NONZERO_CPU)}, {STR("memory"), STR(NONZERO_MEMORY)}};
+    const PodDetails *details = request->pod.details;
+    size_t n_init = details->n_init_containers, n = n_init + details->n_containers;
+    PodContainer *all = ARENA_ARRAY(arena, PodContainer, n + 1);
+    Amount defaults[] = {{.name = STR("cpu")}, {.name = STR("memory")}};
+    bool is_pod_level = has_pod_level(&details->requests) || has_pod_level(&details->limits);
     PodSpecRequests *spec = &draft->requests.spec;
-    bool is_pod_level = has_pod_level(&spec->requests) || has_pod_level(&spec->limits);
-    PodRequests own;
 
+    (void)quantity_parse(STR(NONZERO_CPU), &defaults[0].quantity);
+    (void)quantity_parse(STR(NONZERO_MEMORY), &defaults[1].quantity);
+    if (!all) {
+        json_fail(reader, JSON_E_MEMORY, "too many containers");
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        all[i] = i < n_init ? details->init_containers[i] : details->containers[i - n_init];
+    *spec = (PodSpecRequests){
+        .init_containers = all,
+        .containers = all + n_init,
+        .n_init_containers = n_init,
+        .n_containers = details->n_containers,
+        .requests = details->requests,
+        .limits = details->limits,
+        .overhead = details->overhead,
+    };
     for (size_t i = 0; i < ELEMENTS_OF(defaults); i++)
         if (!is_pod_level || !resources_find(&request->pod.requests, defaults[i].name))
-            fill_in_all(reader, arena, defaults[i].name, defaults[i].amount, spec);
+            fill_in(arena, all, n, &defaults[i]);
     request->nonzero = sum_nonzero(reader, arena, &draft->requests);
     for (size_t i = 0; i < ELEMENTS_OF(defaults); i++)
-        fill_in_all(reader, arena, defaults[i].name, defaults[i].amount, spec);
-    own = (PodRequests){.spec = *spec};
-    own.spec.requests = own.spec.limits = (AmountList){0};
-    request->scored = sum_nonzero(reader, arena, &own);
+        fill_in(arena, all, n, &defaults[i]);
+    spec->requests = spec->limits = (AmountList){0};
+    draft->requests.status = (PodStatusRequests){0};
+    request->scored = sum_nonzero(reader, arena, &draft->requests);
+    if (arena_has_failed(arena))
+        json_fail(reader, JSON_E_MEMORY, "too many containers");
 }
-
-/* --- keys --------------------------------------------------------------- */
 
 static Str keep_key(JsonReader *reader, Arena *arena, const Buf *key) {
     Str kept = buf_error(key) ? STR_NULL : arena_copy(arena, buf_str(key));
@@ -382,50 +307,34 @@ static void find_keys(JsonReader *reader, Arena *arena, const Draft *draft, PodR
     request->whole_key = keep_key(reader, arena, &key);
 }
 
-/* --- the pod ------------------------------------------------------------ */
-
-static void add_images(
-    JsonReader *reader, Arena *arena, const Pod *pod, PodRequest *request, Draft *draft) {
-    const PodDetails *details = pod->details;
-
-    request->n_containers = details->n_init_containers + details->n_containers;
-    for (size_t i = 0; i < details->n_init_containers; i++)
-        add_image(reader, arena, details->init_containers[i].image, draft);
-    for (size_t i = 0; i < details->n_containers; i++)
-        add_image(reader, arena, details->containers[i].image, draft);
-}
-
-static void decode_parts(JsonReader *reader, Arena *arena, PodRequest *request, Draft *draft) {
-    Str key;
-
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("spec")))
-            decode_spec(reader, arena, request, draft);
-        else if (json_key_is(reader, key, STR("status")))
-            decode_status(reader, arena, draft);
-        else
-            json_skip(reader, NULL);
-    }
-}
-
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("spec"), JSON_FIELD_CUSTOM, 0, decode_spec},
+        {JSON_NAME("status"), JSON_FIELD_CUSTOM, 0, decode_status},
+    };
+    Draft draft = {.has_host_users = true};
     JsonReader again = *reader;
-    Draft draft = {0};
+    const PodDetails *details;
 
     *ret = (PodRequest){0};
     pod_decode(reader, arena, &ret->pod);
     if (json_error(reader) != JSON_OK)
         return;
-    decode_parts(&again, arena, ret, &draft);
+    JSON_READ_KEYS(&again, arena, fields, &draft);
     pass_error(reader, &again);
+    decode_preferred(reader, arena, draft.affinity, &ret->preferred);
+    details = ret->pod.details;
+    for (size_t i = 0; i < details->n_init_containers; i++)
+        add_image(reader, arena, details->init_containers[i].image, &draft);
+    for (size_t i = 0; i < details->n_containers; i++)
+        add_image(reader, arena, details->containers[i].image, &draft);
+    if (!host_ports_find(details, arena, &ret->ports))
+        json_fail(reader, JSON_E_RANGE, "too many host ports");
     if (json_error(reader) != JSON_OK)
         return;
-    if (str_is(draft.host_users, "false") && ret->pod.details->host_network)
-        ret->unmodelled |= 1u << UNMODELLED_NODE_FEATURES;
-    add_images(reader, arena, &ret->pod, ret, &draft);
+    ret->unmodelled = find_unmodelled(&draft, details);
+    ret->n_containers = details->n_init_containers + details->n_containers;
     find_nonzero(reader, arena, &draft, ret);
-    ret->ports = (HostPorts){.items = draft.ports.items, .n = draft.ports.n};
     ret->images = draft.images.items;
     ret->n_images = draft.images.n;
     find_keys(reader, arena, &draft, ret);

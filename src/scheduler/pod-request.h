@@ -6,6 +6,7 @@
  * not modelled.
  */
 
+#include "base/vec.h"
 #include "model/pod.h"
 #include "scheduler/term-index.h"
 #include "json/read.h"
@@ -18,10 +19,7 @@ typedef struct HostPort {
     int64_t port;
 } HostPort;
 
-typedef struct HostPorts {
-    HostPort *items;
-    size_t n;
-} HostPorts;
+typedef VEC(HostPort) HostPorts;
 
 /* Features of pods that are not modelled. */
 typedef enum UnmodelledFeature {
@@ -64,5 +62,8 @@ void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 
 /* "topologySpreadConstraints". */
 const char *unmodelled_name(UnmodelledFeature unmodelled);
+
+/* Ports of the node that the pod takes, in @arena. False: too many, or out of memory. */
+bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) MUST_CHECK;
 
 bool ports_conflict(const HostPorts *ports, const HostPorts *used);

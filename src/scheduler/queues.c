@@ -8,7 +8,17 @@
 
 #define ROOM_FIRST 64
 
-/* --- pending pods ------------------------------------------------------- */
+/* Makes room for one more item. */
+static int grow(void **items, size_t n, size_t *room, size_t size) {
+    size_t more = *room ? 2 * *room : ROOM_FIRST;
+    void *grown = n < *room ? *items : realloc(*items, more * size);
+
+    if (!grown)
+        return -ENOMEM;
+    *items = grown;
+    *room = n < *room ? *room : more;
+    return 0;
+}
 
 void pending_queue_done(PendingQueue *pending) {
     free(pending->items);
@@ -34,15 +44,8 @@ static size_t find_index(const PendingQueue *pending, uint32_t number, int64_t p
 int pending_queue_add(PendingQueue *pending, uint32_t number, int64_t priority) {
     size_t at = find_index(pending, number, priority);
 
-    if (pending->n == pending->room) {
-        size_t room = pending->room ? 2 * pending->room : ROOM_FIRST;
-        PendingPod *items = realloc(pending->items, room * sizeof(*items));
-
-        if (!items)
-            return -ENOMEM;
-        pending->items = items;
-        pending->room = room;
-    }
+    if (grow((void **)&pending->items, pending->n, &pending->room, sizeof(PendingPod)) < 0)
+        return -ENOMEM;
     memmove(
         pending->items + at + 1, pending->items + at, (pending->n - at) * sizeof(*pending->items));
     pending->items[at] = (PendingPod){.number = number, .priority = priority};
@@ -93,8 +96,6 @@ void pending_queue_wake(PendingQueue *pending) {
         pending->items[i].is_parked = false;
 }
 
-/* --- ends of pods ------------------------------------------------------- */
-
 void pod_end_queue_done(PodEndQueue *ends) {
     free(ends->items);
     *ends = (PodEndQueue){0};
@@ -107,15 +108,8 @@ static bool ends_before(const PodEnd *a, const PodEnd *b) {
 int pod_end_queue_add(PodEndQueue *ends, PodEnd end) {
     size_t at = ends->n;
 
-    if (ends->n == ends->room) {
-        size_t room = ends->room ? 2 * ends->room : ROOM_FIRST;
-        PodEnd *items = realloc(ends->items, room * sizeof(*items));
-
-        if (!items)
-            return -ENOMEM;
-        ends->items = items;
-        ends->room = room;
-    }
+    if (grow((void **)&ends->items, ends->n, &ends->room, sizeof(PodEnd)) < 0)
+        return -ENOMEM;
     ends->n++;
     for (; at > 0 && ends_before(&end, &ends->items[(at - 1) / 2]); at = (at - 1) / 2)
         ends->items[at] = ends->items[(at - 1) / 2];

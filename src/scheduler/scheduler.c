@@ -12,14 +12,6 @@
 
 #define SCRATCH_BUDGET ((size_t)1024 * 1024 * 1024)
 #define POINTS_PER_SCORE 10 /* an extender's maximum score is 10, a plugin's 100 */
-#define BEST 100
-
-enum {
-    WEIGHT_TAINTS = 3,
-    WEIGHT_AFFINITY = 2,
-    WEIGHT_INTER_POD = 2,
-    WEIGHT_SPREAD = 2,
-};
 
 struct Scheduler {
     SchedulerOptions options;
@@ -29,8 +21,7 @@ struct Scheduler {
     Rng random;
     size_t start; /* index in the order at which the next cycle begins */
 
-    Arena *cycle;      /* of one cycle */
-    Arena *rows_arena; /* of the next two, sized for all nodes */
+    Arena *cycle; /* of one cycle, and of the next two, for all nodes */
     uint32_t *rows;
     int64_t *scores;
 
@@ -64,10 +55,7 @@ int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster) {
     forecast_cache_free(scheduler->forecasts);
     scheduler->forecasts = forecasts;
     scheduler->cluster = cluster;
-    arena_reset(scheduler->rows_arena);
-    scheduler->rows = ARENA_ARRAY(scheduler->rows_arena, uint32_t, cluster->n_rows + 1);
-    scheduler->scores = ARENA_ARRAY(scheduler->rows_arena, int64_t, cluster->n_rows + 1);
-    return arena_has_failed(scheduler->rows_arena) ? -ENOMEM : 0;
+    return 0;
 }
 
 void scheduler_set_weight(Scheduler *scheduler, int64_t weight) {
@@ -89,19 +77,17 @@ int scheduler_new(const SchedulerOptions *options, const ClusterState *cluster,
     scheduler->extender = extender;
     scheduler->random.state = options->seed;
     scheduler->cycle = arena_new(SCRATCH_BUDGET);
-    scheduler->rows_arena = arena_new(SCRATCH_BUDGET);
     scheduler->arena = arena_new(SCRATCH_BUDGET);
-    if (!scheduler->cycle || !scheduler->rows_arena || !scheduler->arena)
+    if (!scheduler->cycle || !scheduler->arena)
         return -ENOMEM;
     scheduler->n_counts = REASON_EXTENDER + extender.n_reasons;
     scheduler->counts = ARENA_ARRAY(scheduler->arena, uint32_t, scheduler->n_counts);
     if (!scheduler->counts)
         return -ENOMEM;
     r = scheduler_set_cluster(scheduler, cluster);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(scheduler);
-    return 0;
+    if (r == 0)
+        *ret = TAKE_PTR(scheduler);
+    return r;
 }
 
 Scheduler *scheduler_free(Scheduler *scheduler) {
@@ -109,7 +95,6 @@ Scheduler *scheduler_free(Scheduler *scheduler) {
         return NULL;
     forecast_cache_free(scheduler->forecasts);
     arena_free(scheduler->cycle);
-    arena_free(scheduler->rows_arena);
     arena_free(scheduler->arena);
     free(scheduler);
     return NULL;
@@ -260,18 +245,16 @@ static PluginMax find_plugin_max(const Scheduler *scheduler, const Cycle *cycle)
 static int64_t score_node(
     const Scheduler *scheduler, const Cycle *cycle, const PluginMax *max, uint32_t row) {
     const Forecast *forecast = cycle->forecast;
-    int64_t taints = BEST, affinity = 0, inter_pod = 0;
+    int64_t inter_pod = 0;
 
-    if (max->n_untolerated > 0)
-        taints = BEST - BEST * forecast->n_untolerated[row] / max->n_untolerated;
-    if (max->preferred_weight > 0)
-        affinity = BEST * forecast->preferred_weight[row] / max->preferred_weight;
     if (max->inter_pod > max->inter_pod_least) /* rounded as the plugin does */
         inter_pod =
-            (int64_t)(BEST *
+            (int64_t)(SCORE_BEST *
                       ((double)(inter_pod_score(&cycle->inter_pod, row) - max->inter_pod_least) /
                           (double)(max->inter_pod - max->inter_pod_least)));
-    return WEIGHT_TAINTS * taints + WEIGHT_AFFINITY * affinity + WEIGHT_INTER_POD * inter_pod +
+    return score_preferences(forecast->n_untolerated[row], max->n_untolerated,
+               forecast->preferred_weight[row], max->preferred_weight) +
+           WEIGHT_INTER_POD * inter_pod +
            fit_least_allocated(&cycle->fit, scheduler->cluster, row) +
            fit_balanced(&cycle->fit, scheduler->cluster, row) + forecast->images[row];
 }
@@ -354,6 +337,10 @@ int scheduler_choose(Scheduler *scheduler, const PodRequest *request, int64_t no
     if (r < 0)
         return r;
     arena_reset(scheduler->cycle);
+    scheduler->rows = ARENA_RAW(scheduler->cycle, uint32_t, scheduler->cluster->n_rows + 1);
+    scheduler->scores = ARENA_RAW(scheduler->cycle, int64_t, scheduler->cluster->n_rows + 1);
+    if (!scheduler->rows || !scheduler->scores)
+        return -ENOMEM;
     memset(scheduler->counts, 0, scheduler->n_counts * sizeof(*scheduler->counts));
     r = inter_pod_begin(
         scheduler->cluster->inter_pod, &request->terms, scheduler->cycle, &cycle.inter_pod);

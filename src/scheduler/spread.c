@@ -5,9 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-#define BEST 100
-
-/* --- counts --------------------------------------------------------------- */
+#include "scheduler/fit.h"
 
 static bool has_all_keys(const SpreadCount *items, size_t n, uint32_t row) {
     for (size_t i = 0; i < n; i++)
@@ -18,14 +16,12 @@ static bool has_all_keys(const SpreadCount *items, size_t n, uint32_t row) {
 
 /* Only nodes that the constraint includes, and that have the keys of all @alike. A domain without
  * such a node is none. */
-static int add_up_rows(const ClusterState *cluster, const Forecast *forecast,
+static void add_up_rows(const ClusterState *cluster, const Forecast *forecast,
     const SpreadCount *alike, size_t n_alike, SpreadCount *item, uint8_t *is_known, Arena *arena) {
     const uint32_t *by_row = item->counts;
     uint32_t *counts = ARENA_ARRAY(arena, uint32_t, item->n_domains + 1);
 
-    if (!counts)
-        return -ENOMEM;
-    for (size_t i = 0; i < cluster->n_order; i++) {
+    for (size_t i = 0; counts && is_known && i < cluster->n_order; i++) {
         uint32_t row = cluster->order[i], domain = item->domains[row];
 
         if (domain == NO_DOMAIN || (item->use->inclusion & ~forecast->inclusion[row]) != 0 ||
@@ -35,17 +31,6 @@ static int add_up_rows(const ClusterState *cluster, const Forecast *forecast,
         counts[domain] += by_row ? by_row[row] : 0;
     }
     item->counts = counts;
-    return 0;
-}
-
-/* Domains with a node that is not hidden. */
-static uint8_t *find_domains(const ClusterState *cluster, const SpreadCount *item, Arena *arena) {
-    uint8_t *is_known = ARENA_ARRAY(arena, uint8_t, item->n_domains + 1);
-
-    for (size_t i = 0; is_known && i < cluster->n_order; i++)
-        if (item->domains[cluster->order[i]] != NO_DOMAIN)
-            is_known[item->domains[cluster->order[i]]] = 1;
-    return is_known;
 }
 
 static int64_t find_least(const SpreadCount *item, const uint8_t *is_known) {
@@ -62,33 +47,29 @@ static int64_t find_least(const SpreadCount *item, const uint8_t *is_known) {
     return n < item->use->min_domains ? 0 : least;
 }
 
-static int count_domains(const ClusterState *cluster, const Forecast *forecast, SpreadCount *items,
+static void count_domains(const ClusterState *cluster, const Forecast *forecast, SpreadCount *items,
     size_t n, Arena *arena) {
     for (size_t i = 0; i < n; i++) {
         SpreadCount *item = &items[i];
-        uint8_t *is_known = NULL;
+        bool lacks_nodes = item->use->is_required && cluster->n_hidden > 0;
+        uint8_t *is_known = item->use->counts_rows || lacks_nodes
+                                ? ARENA_ARRAY(arena, uint8_t, item->n_domains + 1)
+                                : NULL;
 
-        if (item->use->counts_rows) {
-            is_known = ARENA_ARRAY(arena, uint8_t, item->n_domains + 1);
-            if (!is_known || add_up_rows(cluster, forecast, items, item->use->is_default ? 0 : n,
-                                 item, is_known, arena) < 0)
-                return -ENOMEM;
-        }
-        if (!is_known && item->use->is_required && cluster->n_hidden > 0) {
-            is_known = find_domains(cluster, item, arena);
-            if (!is_known)
-                return -ENOMEM;
-        }
+        if (item->use->counts_rows)
+            add_up_rows(
+                cluster, forecast, items, item->use->is_default ? 0 : n, item, is_known, arena);
+        else if (lacks_nodes) /* domains with a node that is not hidden */
+            for (size_t k = 0; is_known && k < cluster->n_order; k++)
+                if (item->domains[cluster->order[k]] != NO_DOMAIN)
+                    is_known[item->domains[cluster->order[k]]] = 1;
         if (item->use->is_required)
             item->least = find_least(item, is_known);
     }
-    return 0;
 }
 
 int spread_begin(const ClusterState *cluster, const PodTerms *terms, const Forecast *forecast,
     Arena *arena, SpreadCycle *ret) {
-    int r;
-
     *ret = (SpreadCycle){0};
     if (terms->n_spread == 0 || !cluster->inter_pod)
         return 0;
@@ -98,7 +79,7 @@ int spread_begin(const ClusterState *cluster, const PodTerms *terms, const Forec
         return -ENOMEM;
     for (size_t i = 0; i < terms->n_spread; i++) {
         const SpreadUse *use = &terms->spread[i];
-        const TermDomains *domains = inter_pod_key_domains(cluster->inter_pod, use->key);
+        const TermDomains *domains = &cluster->inter_pod->index->domains[use->key];
         SpreadCount *item = use->is_required ? &ret->required[ret->n_required++]
                                              : &ret->preferred[ret->n_preferred++];
 
@@ -106,14 +87,13 @@ int spread_begin(const ClusterState *cluster, const PodTerms *terms, const Forec
             .use = use,
             .domains = domains->by_row,
             .n_domains = domains->n,
-            .counts = inter_pod_selected(cluster->inter_pod, use->term),
+            .counts = use->term == NO_TERM ? NULL : cluster->inter_pod->terms[use->term].selected,
         };
     }
-    r = count_domains(cluster, forecast, ret->required, ret->n_required, arena);
-    return r < 0 ? r : count_domains(cluster, forecast, ret->preferred, ret->n_preferred, arena);
+    count_domains(cluster, forecast, ret->required, ret->n_required, arena);
+    count_domains(cluster, forecast, ret->preferred, ret->n_preferred, arena);
+    return arena_has_failed(arena) ? -ENOMEM : 0;
 }
-
-/* --- filter --------------------------------------------------------------- */
 
 Rejection spread_filter(const SpreadCycle *cycle, uint32_t row) {
     for (size_t i = 0; i < cycle->n_required; i++) {
@@ -129,8 +109,6 @@ Rejection spread_filter(const SpreadCycle *cycle, uint32_t row) {
     }
     return REJECTION_NONE;
 }
-
-/* --- score ---------------------------------------------------------------- */
 
 /* The pod's own constraints ignore nodes that lack one of their keys; kube-scheduler's do not. */
 static bool is_ignored(const SpreadCycle *cycle, uint32_t row) {
@@ -191,7 +169,9 @@ static void normalise(
     for (size_t i = 0; i < n; i++) {
         if (scores[i] != last) {
             last = scores[i];
-            points = last < 0 ? 0 : most == 0 ? BEST : BEST * (most + least - last) / most;
+            points = last < 0    ? 0
+                     : most == 0 ? SCORE_BEST
+                                 : SCORE_BEST * (most + least - last) / most;
         }
         scores[i] = points;
     }

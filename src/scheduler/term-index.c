@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "scheduler/term-index-internal.h"
-
 #define KEY_MAX ((size_t)64 * 1024 * 1024)
 
 TermIndex *term_index_new(void) {
@@ -34,31 +32,31 @@ TermIndex *term_index_free(TermIndex *index) {
     return NULL;
 }
 
-/* --- terms ---------------------------------------------------------------- */
-
-int term_index_number_key(TermIndex *index, Str key) {
-    uint32_t number = map_find(&index->key_numbers, key);
-    Str kept, *at;
-
-    if (number != MAP_NONE)
-        return (int)number;
-    kept = arena_copy(index->arena, key);
-    at = VEC_PUSH(&index->keys, index->arena);
-    number = (uint32_t)index->keys.n - 1;
-    if (!kept.ptr || !at || map_add(&index->key_numbers, kept, number) < 0)
-        return -ENOMEM;
-    *at = kept;
-    return (int)number;
+int term_index_error(const TermIndex *index) {
+    return index->has_failed || arena_has_failed(index->arena) ? -ENOMEM : 0;
 }
 
-static int make_selector(const TermSource *source, size_t number, Arena *arena, TermSelector *ret) {
-    int r = term_selector_make(source->pod, &source->first[number], arena, ret);
+uint32_t term_index_number_key(TermIndex *index, Str key) {
+    uint32_t number = map_find(&index->key_numbers, key);
+    Str kept;
 
-    if (r < 0 || !source->by_owner)
-        return r;
+    if (number != MAP_NONE)
+        return number;
+    kept = arena_copy(index->arena, key);
+    number = (uint32_t)index->keys.n;
+    if (!VEC_ADD(&index->keys, index->arena, kept) ||
+        map_add(&index->key_numbers, kept, number) < 0)
+        index->has_failed = true;
+    return number;
+}
+
+static void make_selector(
+    const TermSource *source, size_t number, Arena *arena, TermSelector *ret) {
+    term_selector_make(source->pod, &source->first[number], arena, ret);
+    if (!source->by_owner)
+        return;
     ret->owner_kind = arena_copy(arena, source->pod->owner_kind);
     ret->owner_name = arena_copy(arena, source->pod->owner_name);
-    return ret->owner_kind.ptr && ret->owner_name.ptr ? 0 : -ENOMEM;
 }
 
 static void print_owner(const Pod *pod, Buf *out) {
@@ -67,60 +65,49 @@ static void print_owner(const Pod *pod, Buf *out) {
     term_text_put(out, pod->owner_name);
 }
 
-/* Terms by owner are looked up, the others are tried one by one. */
-static int link_term(TermIndex *index, const TermSource *source, uint32_t number) {
-    uint32_t *at = source->by_owner ? NULL : VEC_PUSH(&index->tried, index->arena);
-    OwnerTerms *owner;
+/* Terms by owner are looked up, the others are tried one by one. False: out of memory. */
+static bool link_term(TermIndex *index, const TermSource *source, uint32_t number) {
     uint32_t known;
     Str text;
 
-    if (at)
-        *at = number;
     if (!source->by_owner)
-        return at ? 0 : -ENOMEM;
+        return VEC_ADD(&index->tried, index->arena, number);
     buf_reset(&index->text);
     print_owner(source->pod, &index->text);
     known = map_find(&index->owner_numbers, buf_str(&index->text));
     if (known == MAP_NONE) {
         text = arena_copy(index->arena, buf_str(&index->text));
         known = (uint32_t)index->owners.n;
-        if (!VEC_PUSH(&index->owners, index->arena) || !text.ptr ||
+        if (!text.ptr || !VEC_PUSH(&index->owners, index->arena) ||
             map_add(&index->owner_numbers, text, known) < 0)
-            return -ENOMEM;
+            return false;
     }
-    owner = &index->owners.items[known];
-    at = VEC_PUSH(&owner->terms, index->arena);
-    if (!at)
-        return -ENOMEM;
-    *at = number;
-    return 0;
+    return VEC_ADD(&index->owners.items[known].terms, index->arena, number);
 }
 
-static int add_term(TermIndex *index, const TermSource *source, uint32_t *ret) {
+static uint32_t add_term(TermIndex *index, const TermSource *source) {
     Str text = arena_copy(index->arena, buf_str(&index->text));
     TermSelector *selectors = ARENA_ARRAY(index->arena, TermSelector, source->n);
-    Term *term = VEC_PUSH(&index->terms, index->arena);
-    int key = term_index_number_key(index, source->key);
-
-    if (!text.ptr || !selectors || !term || key < 0)
-        return -ENOMEM;
-    for (size_t i = 0; i < source->n; i++)
-        if (make_selector(source, i, index->arena, &selectors[i]) < 0)
-            return -ENOMEM;
-    *term = (Term){
-        .key = (uint32_t)key,
+    uint32_t number = (uint32_t)index->terms.n;
+    Term term = {
+        .key = term_index_number_key(index, source->key),
         .selectors = selectors,
         .n_selectors = source->n,
         .is_spread = source->is_spread,
     };
+
+    for (size_t i = 0; selectors && i < source->n; i++)
+        make_selector(source, i, index->arena, &selectors[i]);
     index->has_spread |= source->is_spread;
-    *ret = (uint32_t)index->terms.n - 1;
-    if (map_add(&index->numbers, text, *ret) < 0)
-        return -ENOMEM;
-    return link_term(index, source, *ret);
+    if (!selectors || !VEC_ADD(&index->terms, index->arena, term) ||
+        map_add(&index->numbers, text, number) < 0 || !link_term(index, source, number))
+        index->has_failed = true;
+    return term_index_error(index) < 0 ? NO_TERM : number;
 }
 
-int term_index_number(TermIndex *index, const TermSource *source, uint32_t *ret) {
+uint32_t term_index_number(TermIndex *index, const TermSource *source) {
+    uint32_t number;
+
     arena_reset(index->scratch);
     buf_reset(&index->text);
     buf_append_char(&index->text, source->is_spread ? 's' : 'a');
@@ -128,146 +115,116 @@ int term_index_number(TermIndex *index, const TermSource *source, uint32_t *ret)
     for (size_t i = 0; i < source->n; i++) {
         TermSelector selector;
 
-        if (make_selector(source, i, index->scratch, &selector) < 0)
-            return -ENOMEM;
+        make_selector(source, i, index->scratch, &selector);
         term_selector_print(&selector, &index->text);
     }
-    if (buf_error(&index->text))
-        return 1;
-    *ret = map_find(&index->numbers, buf_str(&index->text));
-    if (*ret != MAP_NONE)
-        return 0;
-    if (source->by_owner ? index->terms.n - index->tried.n >= TERM_INDEX_OWNERS_MAX
-                         : index->tried.n >= TERM_INDEX_TERMS_MAX)
-        return 1;
-    return add_term(index, source, ret);
+    index->has_failed |= arena_has_failed(index->scratch);
+    number = buf_error(&index->text) ? MAP_NONE : map_find(&index->numbers, buf_str(&index->text));
+    if (number != MAP_NONE)
+        return number;
+    if (buf_error(&index->text) ||
+        (source->by_owner ? index->terms.n - index->tried.n >= TERM_INDEX_OWNERS_MAX
+                          : index->tried.n >= TERM_INDEX_TERMS_MAX)) {
+        index->has_lost = true;
+        return NO_TERM;
+    }
+    return add_term(index, source);
 }
 
 typedef VEC(TermUse) TermUses;
 
-static int add_use(
+/* These return false if there are too many, or no memory. */
+static bool add_use(
     TermIndex *index, const TermSource *source, TermRole role, int64_t weight, TermUses *uses) {
-    TermUse *use = VEC_PUSH(uses, index->arena);
-    int r;
+    TermUse use = {
+        .term = term_index_number(index, source), .role = role, .weight = (int32_t)weight};
 
-    if (!use)
-        return -ENOMEM;
-    *use = (TermUse){.role = role, .weight = (int32_t)weight};
-    r = term_index_number(index, source, &use->term);
-    if (r == 0 && role == TERM_AFFINITY)
-        index->terms.items[use->term].is_sought = true;
-    return r;
+    if (use.term == NO_TERM)
+        return false;
+    if (role == TERM_AFFINITY)
+        index->terms.items[use.term].is_sought = true;
+    return VEC_ADD(uses, index->arena, use);
 }
 
-static int add_required(
-    TermIndex *index, const Pod *pod, const PodAffinity *affinity, TermUses *uses) {
-    const PodAffinityTerms *lists[] = {&affinity->pods, &affinity->anti};
-    int r = 0;
+static bool add_required(
+    TermIndex *index, const Pod *pod, const PodAffinityTerms *list, bool is_anti, TermUses *uses) {
+    TermSource all = {.pod = pod, .first = list->required, .n = list->n_required};
 
-    for (size_t k = 0; k < ELEMENTS_OF(lists); k++)
-        for (size_t i = 0; r == 0 && i < lists[k]->n_required; i++) {
-            const PodAffinityTerm *term = &lists[k]->required[i];
-            TermSource one = {.pod = pod, .first = term, .n = 1, .key = term->topology_key};
-            TermSource all = one;
+    for (size_t i = 0; i < list->n_required; i++) {
+        const PodAffinityTerm *term = &list->required[i];
+        TermSource one = {.pod = pod, .first = term, .n = 1, .key = term->topology_key};
 
-            all.first = lists[k]->required;
-            all.n = lists[k]->n_required;
-            if (lists[k] == &affinity->anti) {
-                r = add_use(index, &one, TERM_ANTI_AFFINITY, 0, uses);
-                continue;
-            }
-            r = add_use(index, &all, TERM_AFFINITY, 0, uses);
-            if (r == 0)
-                r = add_use(index, &one, TERM_ATTRACTS, 1, uses);
-        }
-    return r;
+        all.key = term->topology_key;
+        if (is_anti ? !add_use(index, &one, TERM_ANTI_AFFINITY, 0, uses)
+                    : !add_use(index, &all, TERM_AFFINITY, 0, uses) ||
+                          !add_use(index, &one, TERM_ATTRACTS, 1, uses))
+            return false;
+    }
+    return true;
 }
 
-static int add_preferred(
+static bool add_preferred(
     TermIndex *index, const Pod *pod, const PodAffinityTerms *list, int sign, TermUses *uses) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < list->n_preferred; i++) {
+    for (size_t i = 0; i < list->n_preferred; i++) {
         const PodAffinityTerm *term = &list->preferred[i];
         TermSource one = {.pod = pod, .first = term, .n = 1, .key = term->topology_key};
         int64_t weight = term->weight < 0 ? 0 : term->weight > 100 ? 100 : term->weight;
 
-        r = add_use(index, &one, TERM_PREFERRED, sign * weight, uses);
+        if (!add_use(index, &one, TERM_PREFERRED, sign * weight, uses))
+            return false;
     }
-    return r;
+    return true;
 }
 
-int term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) {
+void term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) {
     const PodAffinity *affinity = pod->details ? pod->details->affinity : NULL;
     TermUses uses = {0};
-    int r;
 
     *ret = (PodTerms){0};
-    if (!affinity)
-        return 0;
-    r = add_required(index, pod, affinity, &uses);
-    if (r == 0)
-        r = add_preferred(index, pod, &affinity->pods, 1, &uses);
-    if (r == 0)
-        r = add_preferred(index, pod, &affinity->anti, -1, &uses);
-    if (r == 0)
+    if (affinity && add_required(index, pod, &affinity->pods, /* is_anti= */ false, &uses) &&
+        add_required(index, pod, &affinity->anti, /* is_anti= */ true, &uses) &&
+        add_preferred(index, pod, &affinity->pods, 1, &uses) &&
+        add_preferred(index, pod, &affinity->anti, -1, &uses))
         *ret = (PodTerms){.uses = uses.items, .n_uses = (uint32_t)uses.n};
-    return r;
 }
-
-/* --- domains -------------------------------------------------------------- */
 
 /* The key ROWS: each node is a domain. */
-static int find_domains(TermIndex *index, const NodeTable *table, Str key, TermDomains *ret) {
+static void find_domains(TermIndex *index, const NodeTable *table, Str key, TermDomains *ret) {
     uint32_t *by_row = ARENA_ARRAY(index->arena, uint32_t, table->n_rows + 1);
+    bool is_rows = str_eq(key, ROWS);
     Map numbers = MAP_INIT_IN(index->arena);
 
-    if (!by_row)
-        return -ENOMEM;
     ret->by_row = by_row;
-    if (str_eq(key, ROWS)) {
-        for (uint32_t row = 0; row < table->n_rows; row++)
-            by_row[row] = row;
-        ret->n = table->n_rows;
-        return 0;
-    }
-    for (uint32_t row = 0; row < table->n_rows; row++) {
-        const Node *node = table_node(table, row);
+    ret->n = is_rows ? table->n_rows : 0;
+    for (uint32_t row = 0; by_row && row < table->n_rows; row++) {
+        const Node *node = is_rows ? NULL : table_node(table, row);
         const Str *value = node ? labels_find(&node->labels, key) : NULL;
-        uint32_t number = value ? map_find(&numbers, *value) : NO_DOMAIN;
 
-        if (value && number == MAP_NONE &&
-            map_add(&numbers, *value, number = (uint32_t)ret->n++) < 0)
-            return -ENOMEM;
-        by_row[row] = number;
+        by_row[row] = is_rows ? row : value ? map_find(&numbers, *value) : NO_DOMAIN;
+        if (!value || by_row[row] != MAP_NONE)
+            continue;
+        by_row[row] = (uint32_t)ret->n++;
+        if (map_add(&numbers, *value, by_row[row]) < 0)
+            return;
     }
-    return 0;
 }
 
-static int note_labels(TermIndex *index, const Selector *selector) {
+static void note_labels(TermIndex *index, const Selector *selector) {
     for (size_t i = 0; i < selector->n; i++)
         if (map_find(&index->read_labels, selector->items[i].key) == MAP_NONE &&
             map_add(&index->read_labels, selector->items[i].key, 0) < 0)
-            return -ENOMEM;
-    return 0;
+            return;
 }
 
-int term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related) {
-    int r = 0;
-
+void term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related) {
     index->namespaces.kinds[RELATED_NAMESPACES] = related->kinds[RELATED_NAMESPACES];
     index->domains = ARENA_ARRAY(index->arena, TermDomains, index->keys.n + 1);
-    if (!index->domains)
-        return -ENOMEM;
-    for (size_t i = 0; r == 0 && i < index->keys.n; i++)
-        r = find_domains(index, table, index->keys.items[i], &index->domains[i]);
-    for (size_t i = 0; r == 0 && i < index->terms.n; i++)
-        for (size_t k = 0; r == 0 && k < index->terms.items[i].n_selectors; k++)
-            r = note_labels(index, &index->terms.items[i].selectors[k].labels);
-    return r;
+    for (size_t i = 0; index->domains && i < index->keys.n; i++)
+        find_domains(index, table, index->keys.items[i], &index->domains[i]);
+    for (size_t i = 0; term_index_error(index) == 0 && i < index->terms.n; i++)
+        for (size_t k = 0; k < index->terms.items[i].n_selectors; k++)
+            note_labels(index, &index->terms.items[i].selectors[k].labels);
 }
-
-/* --- pods ----------------------------------------------------------------- */
 
 /* TERM_SELECTS_NOT if one of its selectors does not, and unsure if one is. */
 static TermSelects term_selects(const Term *term, const Pod *pod, const Namespace *namespace) {
@@ -285,18 +242,16 @@ static TermSelects term_selects(const Term *term, const Pod *pod, const Namespac
 
 typedef VEC(uint32_t) TermNumbers;
 
-static int try_term(TermIndex *index, const Pod *pod, const Namespace *namespace, uint32_t number,
+static void try_term(TermIndex *index, const Pod *pod, const Namespace *namespace, uint32_t number,
     TermNumbers *selecting, PodKind *kind) {
     const Term *term = &index->terms.items[number];
     TermSelects selects = term->is_spread && pod->is_terminating
                               ? TERM_SELECTS_NOT
                               : term_selects(term, pod, namespace);
-    uint32_t *at = selects == TERM_SELECTS ? VEC_PUSH(selecting, index->arena) : NULL;
 
     kind->is_unsure |= selects == TERM_SELECTS_UNSURE;
-    if (at)
-        *at = number;
-    return selects == TERM_SELECTS && !at ? -ENOMEM : 0;
+    if (selects == TERM_SELECTS && !VEC_ADD(selecting, index->arena, number))
+        index->has_failed = true;
 }
 
 static const OwnerTerms *find_owner(TermIndex *index, const Pod *pod) {
@@ -308,23 +263,24 @@ static const OwnerTerms *find_owner(TermIndex *index, const Pod *pod) {
     return number == MAP_NONE ? NULL : &index->owners.items[number];
 }
 
-static int make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
+static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     Pod only = {.namespace = pod->namespace};
     Related related = {0};
-    int r = related_objects_find(&index->namespaces, &only, index->arena, &related);
     Namespace unlabelled = {.name = pod->namespace};
-    const Namespace *namespace = related.namespace ? related.namespace : &unlabelled;
+    const Namespace *namespace = NULL;
     const OwnerTerms *owner = find_owner(index, pod);
     TermNumbers selecting = {0};
 
-    namespace = related.knows_namespaces ? namespace : NULL;
-    for (size_t i = 0; r == 0 && i < index->tried.n; i++)
-        r = try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
-    for (size_t i = 0; r == 0 && owner && i < owner->terms.n; i++)
-        r = try_term(index, pod, namespace, owner->terms.items[i], &selecting, ret);
+    if (related_objects_find(&index->namespaces, &only, index->arena, &related) < 0)
+        index->has_failed = true;
+    if (related.knows_namespaces)
+    namespace = related.namespace ? related.namespace : &unlabelled;
+    for (size_t i = 0; i < index->tried.n; i++)
+        try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
+    for (size_t i = 0; owner && i < owner->terms.n; i++)
+        try_term(index, pod, namespace, owner->terms.items[i], &selecting, ret);
     ret->terms = selecting.items;
     ret->n_terms = selecting.n;
-    return r;
 }
 
 static void print_kind(TermIndex *index, const Pod *pod) {
@@ -341,50 +297,34 @@ static void print_kind(TermIndex *index, const Pod *pod) {
         }
 }
 
-int term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) {
+void term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) {
+    uint32_t number;
     PodKind *kind;
     Str text;
 
     terms->kind = 0;
-    if (index->terms.n == 0)
-        return 0;
+    if (index->terms.n == 0 || term_index_error(index) < 0)
+        return;
     print_kind(index, pod);
-    terms->kind = map_find(&index->kind_numbers, buf_str(&index->text));
-    if (terms->kind != MAP_NONE)
-        return 0;
+    number = map_find(&index->kind_numbers, buf_str(&index->text));
+    if (number != MAP_NONE) {
+        terms->kind = number;
+        return;
+    }
     if ((uint64_t)index->tried.n * index->kinds.n > TERM_INDEX_MATCHES_MAX) {
-        terms->kind = 0;
-        return 1;
+        index->has_lost = true;
+        return;
     }
     text = arena_copy(index->arena, buf_str(&index->text));
+    number = (uint32_t)index->kinds.n;
     kind = VEC_PUSH(&index->kinds, index->arena);
-    terms->kind = (uint32_t)index->kinds.n - 1;
     if (buf_error(&index->text) || !text.ptr || !kind ||
-        map_add(&index->kind_numbers, text, terms->kind) < 0)
-        return -ENOMEM;
-    return make_kind(index, pod, kind);
-}
-
-/* --- reading -------------------------------------------------------------- */
-
-bool term_index_is_empty(const TermIndex *index) {
-    return index->keys.n == 0;
-}
-
-const TermDomains *term_index_key_domains(const TermIndex *index, uint32_t key) {
-    return &index->domains[key];
-}
-
-size_t term_index_n_terms(const TermIndex *index) {
-    return index->terms.n;
-}
-
-const TermDomains *term_index_domains(const TermIndex *index, uint32_t term) {
-    return &index->domains[index->terms.items[term].key];
-}
-
-const PodKind *term_index_kind(const TermIndex *index, const PodTerms *terms) {
-    return &index->kinds.items[terms->kind];
+        map_add(&index->kind_numbers, text, number) < 0) {
+        index->has_failed = true;
+        return;
+    }
+    terms->kind = number;
+    make_kind(index, pod, kind);
 }
 
 static bool reads_namespaces(const Term *term) {

@@ -9,6 +9,8 @@
  * (scheduler/inter-pod.h).
  */
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "model/pod.h"
@@ -76,38 +78,85 @@ typedef struct TermDomains {
     size_t n;
 } TermDomains;
 
-typedef struct TermIndex TermIndex;
+/* Terms that select pods of one owner. */
+typedef struct OwnerTerms {
+    VEC(uint32_t) terms;
+} OwnerTerms;
+
+#define ROWS STR("\x1f") /* as a topology key: each node is a domain */
+
+typedef struct TermIndex {
+    Arena *arena, *scratch; /* scratch: of one term */
+    Map numbers;            /* text of a term to its number */
+    VEC(Term) terms;
+    VEC(uint32_t) tried; /* terms without an owner */
+    Map owner_numbers;
+    VEC(OwnerTerms) owners;
+    bool has_spread;
+    Map key_numbers;
+    VEC(Str) keys;
+    TermDomains *domains; /* by key, after term_index_settle() */
+    Map read_labels;      /* label keys that terms read */
+    Map kind_numbers;
+    VEC(PodKind) kinds; /* the first one: of pods that no term selects */
+    RelatedObjects namespaces;
+    Buf text;
+    bool has_lost;   /* there were too many terms, or kinds of pods: some do not count */
+    bool has_failed; /* out of memory: term_index_error() */
+} TermIndex;
 
 TermIndex *term_index_new(void);              /* NULL: out of memory */
 TermIndex *term_index_free(TermIndex *index); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(TermIndex *, term_index_free)
 
-/* Adds the terms of @pod, which has details; copies what it needs. 0; 1: there are too many, @ret
- * has none; or -ENOMEM. */
-int term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) MUST_CHECK;
+/* The next four remember a lack of memory. */
+
+/* Adds the terms of @pod, which has details; copies what it needs. If there are too many, @ret has
+ * none. */
+void term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret);
 
 /* Adds the spread constraints of @pod to @terms: its own, or kube-scheduler's default ones, for
  * pods of a ReplicaSet, StatefulSet or ReplicationController, or with @services: labels by which
  * Services select it. Pods of a ReplicaSet are taken to be those that have it as their controller.
- * 0; 1: there are too many, @terms has none; or -ENOMEM. */
-int term_index_add_spread(TermIndex *index, const Pod *pod, const Labels *services, PodTerms *terms)
-    MUST_CHECK;
+ * If there are too many, @terms has none. */
+void term_index_add_spread(
+    TermIndex *index, const Pod *pod, const Labels *services, PodTerms *terms);
 
-/* After all pods were added, finds the domains in @table. @related is borrowed. 0, or -ENOMEM. */
-int term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related)
-    MUST_CHECK;
-/* Then for each pod: sets its kind. 0; 1: too many kinds, as if no term selected it; or -ENOMEM. */
-int term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) MUST_CHECK;
+/* After all pods were added, finds the domains in @table. @related is borrowed. */
+void term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related);
+/* Then for each pod: sets its kind; if there are too many, as if no term selected it. */
+void term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms);
 
-bool term_index_is_empty(const TermIndex *index);
-size_t term_index_n_terms(const TermIndex *index);
-/* Of a topology key. */
-const TermDomains *term_index_key_domains(const TermIndex *index, uint32_t key);
-const TermDomains *term_index_domains(const TermIndex *index, uint32_t term);
-const PodKind *term_index_kind(const TermIndex *index, const PodTerms *terms);
+/* 0, or -ENOMEM: then it cannot be used. */
+int term_index_error(const TermIndex *index) MUST_CHECK;
+
+static inline const TermDomains *term_index_domains(const TermIndex *index, uint32_t term) {
+    return &index->domains[index->terms.items[term].key];
+}
+
+static inline const PodKind *term_index_kind(const TermIndex *index, const PodTerms *terms) {
+    return &index->kinds.items[terms->kind];
+}
+
 /* Whether terms of the pod, or terms that may select it, read labels of namespaces, and these are
  * not known. */
 bool term_index_is_unsure(const TermIndex *index, const PodTerms *terms);
 /* Whether a pod with required podAffinity or DoNotSchedule may be waiting for this one. */
 bool term_index_is_sought(const TermIndex *index, const PodTerms *terms);
 bool pod_kind_has_term(const PodKind *kind, uint32_t term);
+
+/* A term to be: those from @first on must all select a pod. */
+typedef struct TermSource {
+    const Pod *pod;
+    const PodAffinityTerm *first;
+    size_t n;
+    Str key;
+    bool is_spread;
+    bool by_owner; /* only pods with the same controller */
+} TermSource;
+
+/* For term-spread.c. NO_TERM: there are too many, or no memory. */
+uint32_t term_index_number(TermIndex *index, const TermSource *source);
+
+/* The number of the key. */
+uint32_t term_index_number_key(TermIndex *index, Str key);

@@ -2,31 +2,26 @@
 
 #include "scheduler/term-selector.h"
 
-#include <errno.h>
+#include "base/vec.h"
 
-/* --- making --------------------------------------------------------------- */
+typedef VEC(Requirement) Requirements;
 
-/* NULL: no room. */
-static const Str *copy_texts(const Str *from, size_t n, Arena *arena) {
+/* Empty when there is no room. */
+static size_t copy_texts(const Str *from, size_t n, Arena *arena, const Str **ret) {
     Str *to = ARENA_ARRAY(arena, Str, n + 1);
 
-    for (size_t i = 0; to && i < n; i++) {
+    for (size_t i = 0; to && i < n; i++)
         to[i] = arena_copy(arena, from[i]);
-        if (!to[i].ptr)
-            return NULL;
-    }
-    return to;
+    *ret = to;
+    return to ? n : 0;
 }
 
-static int make_requirement(
-    Str key, SelectorOp op, const Str *values, size_t n, Arena *arena, Requirement *ret) {
-    *ret = (Requirement){
-        .key = arena_copy(arena, key),
-        .op = op,
-        .values = copy_texts(values, n, arena),
-        .n_values = n,
-    };
-    return ret->key.ptr && ret->values ? 0 : -ENOMEM;
+static void add_requirement(
+    Str key, SelectorOp op, const Str *values, size_t n, Arena *arena, Requirements *list) {
+    Requirement one = {.key = arena_copy(arena, key), .op = op};
+
+    one.n_values = copy_texts(values, n, arena, &one.values);
+    (void)VEC_ADD(list, arena, one); /* the arena remembers */
 }
 
 /* SELECTOR_OPS: there is no such, or its values are wrong. */
@@ -37,81 +32,56 @@ static size_t find_op(const MatchExpression *expression) {
     return SELECTOR_OPS;
 }
 
-/* 0; 1: it is invalid; or -ENOMEM. @n_more: room for others behind. */
-static int make_selector(
-    const LabelSelector *from, size_t n_more, Arena *arena, Requirement **ret, size_t *ret_n) {
-    Requirement *items =
-        ARENA_ARRAY(arena, Requirement, from->labels.n + from->n_expressions + n_more + 1);
-    size_t n = 0;
-    int r = items ? 0 : -ENOMEM;
-
-    for (size_t i = 0; r == 0 && i < from->labels.n; i++)
-        r = make_requirement(from->labels.items[i].key, SELECTOR_IN, &from->labels.items[i].value,
-            1, arena, &items[n++]);
-    for (size_t i = 0; r == 0 && i < from->n_expressions; i++) {
+/* False: it is invalid. */
+static bool add_selector(const LabelSelector *from, Arena *arena, Requirements *list) {
+    for (size_t i = 0; i < from->labels.n; i++)
+        add_requirement(
+            from->labels.items[i].key, SELECTOR_IN, &from->labels.items[i].value, 1, arena, list);
+    for (size_t i = 0; i < from->n_expressions; i++) {
         const MatchExpression *expression = &from->expressions[i];
         size_t op = find_op(expression);
 
-        r = op == SELECTOR_OPS ? 1
-                               : make_requirement(expression->key, (SelectorOp)op,
-                                     expression->values, expression->n_values, arena, &items[n++]);
+        if (op == SELECTOR_OPS)
+            return false;
+        add_requirement(
+            expression->key, (SelectorOp)op, expression->values, expression->n_values, arena, list);
     }
-    *ret = items;
-    *ret_n = n;
-    return r;
+    return true;
 }
 
 /* Keys that the pod lacks are ignored. */
-static int add_own_keys(const Pod *pod, const Str *keys, size_t n_keys, SelectorOp op, Arena *arena,
-    Requirement *items, size_t *n) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < n_keys; i++) {
+static void add_own_keys(const Pod *pod, const Str *keys, size_t n_keys, SelectorOp op,
+    Arena *arena, Requirements *list) {
+    for (size_t i = 0; i < n_keys; i++) {
         const Str *value = labels_find(&pod->labels, keys[i]);
 
         if (value)
-            r = make_requirement(keys[i], op, value, 1, arena, &items[(*n)++]);
+            add_requirement(keys[i], op, value, 1, arena, list);
     }
-    return r;
 }
 
-static int make_labels(
+void term_selector_make(
     const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret) {
-    Requirement *items;
-    size_t n;
-    int r = make_selector(
-        &term->selector, term->n_match_keys + term->n_mismatch_keys, arena, &items, &n);
+    bool by_labels = term->namespace_selector.is_given;
+    bool is_own = term->n_namespaces == 0 && !by_labels;
+    Requirements labels = {0}, of_namespace = {0};
+    bool is_valid = add_selector(&term->selector, arena, &labels);
+    bool is_namespace_valid =
+        !by_labels || add_selector(&term->namespace_selector, arena, &of_namespace);
 
-    ret->selects_none = !term->selector.is_given || r == 1;
-    if (r == 0)
-        r = add_own_keys(pod, term->match_keys, term->n_match_keys, SELECTOR_IN, arena, items, &n);
-    if (r == 0)
-        r = add_own_keys(
-            pod, term->mismatch_keys, term->n_mismatch_keys, SELECTOR_NOT_IN, arena, items, &n);
-    ret->labels = (Selector){.items = items, .n = r == 0 ? n : 0};
-    return r < 0 ? r : 0;
+    add_own_keys(pod, term->match_keys, term->n_match_keys, SELECTOR_IN, arena, &labels);
+    add_own_keys(pod, term->mismatch_keys, term->n_mismatch_keys, SELECTOR_NOT_IN, arena, &labels);
+    *ret = (TermSelector){
+        .selects_none = !term->selector.is_given || !is_valid || !is_namespace_valid,
+        .labels = {.items = labels.items, .n = is_valid ? labels.n : 0},
+        .by_namespace_labels = by_labels,
+        .namespace_labels = {.items = of_namespace.items,
+            .n = is_namespace_valid ? of_namespace.n : 0},
+    };
+    ret->n_namespaces =
+        is_own ? copy_texts(&pod->namespace, 1, arena, &ret->namespaces)
+               : copy_texts(term->namespaces, term->n_namespaces, arena, &ret->namespaces);
 }
-
-int term_selector_make(
-    const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret) {
-    bool is_own = term->n_namespaces == 0 && !term->namespace_selector.is_given;
-    Requirement *items = NULL;
-    size_t n = 0;
-    int r;
-
-    *ret = (TermSelector){.by_namespace_labels = term->namespace_selector.is_given};
-    r = make_labels(pod, term, arena, ret);
-    if (r == 0 && ret->by_namespace_labels)
-        r = make_selector(&term->namespace_selector, 0, arena, &items, &n);
-    ret->selects_none |= r == 1;
-    ret->namespace_labels = (Selector){.items = items, .n = r == 0 ? n : 0};
-    ret->namespaces = is_own ? copy_texts(&pod->namespace, 1, arena)
-                             : copy_texts(term->namespaces, term->n_namespaces, arena);
-    ret->n_namespaces = is_own ? 1 : term->n_namespaces;
-    return r < 0 || !ret->namespaces ? -ENOMEM : 0;
-}
-
-/* --- matching ------------------------------------------------------------- */
 
 static TermSelects selects_namespace(
     const TermSelector *selector, Str name, const Namespace *namespace) {
@@ -136,8 +106,6 @@ TermSelects term_selector_selects(
         return TERM_SELECTS_NOT;
     return selects_namespace(selector, pod->namespace, namespace);
 }
-
-/* --- texts ---------------------------------------------------------------- */
 
 void term_text_put(Buf *out, Str text) {
     buf_printf(out, "%zu:", text.len);

@@ -7,8 +7,8 @@
  * mismatchLabelKeys conditions on labels; here the term's own pod does.
  */
 
-#include "model/namespace.h"
 #include "model/pod.h"
+#include "model/related.h"
 #include "model/selector.h"
 
 typedef struct TermSelector {
@@ -27,9 +27,9 @@ typedef enum TermSelects {
     TERM_SELECTS_UNSURE, /* it depends on labels of the namespace, which is not known */
 } TermSelects;
 
-/* @term of @pod. Everything is copied to @arena. 0, or -ENOMEM. */
-int term_selector_make(const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret)
-    MUST_CHECK;
+/* @term of @pod. Everything is copied to @arena, which remembers if it had no room. */
+void term_selector_make(
+    const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret);
 
 /* @namespace: of @pod; NULL: not known. */
 TermSelects term_selector_selects(

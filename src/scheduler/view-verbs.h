@@ -1,32 +1,22 @@
 #pragma once
 
 /*
- * ViewVerbs: filter and prioritize of a View for a Scheduler, over rows of any NodeSet of it.
+ * ViewVerbs: the policies of a View as the extender of a Scheduler, over nodes that its owner
+ * finds.
  *
  * Policies in mode Observe do not take part, as in a reply to kube-scheduler.
  */
 
 #include "extender/view.h"
+#include "scheduler/scheduler.h"
 
-/* Who asks for which rows. */
-typedef struct ViewQuestion {
-    const View *view;
-    NodeSet node_set;
-    RequestTime time;
-    const Pod *pod;
-    const uint32_t *rows; /* of the set's table */
-    size_t n;
-} ViewQuestion;
+typedef struct ViewVerbs {
+    const Program *program;
+    /* The input to judge @rows, rows of the scheduler's cluster, for @pod. 0, or -ENOMEM. */
+    int (*ask)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+        Arena *arena, JudgeInput *ret);
+    void *context;
+} ViewVerbs;
 
-/* A judge of them, in @arena. 0, or -ENOMEM. */
-int view_open_judge(const ViewQuestion *question, Arena *arena, Judge **ret) MUST_CHECK;
-
-/* For each row VERDICT_PASS, or the number of the filter that rejects it; as narrowing leaves them.
- * In @arena. 0, or -ENOMEM. */
-int view_filter(const ViewQuestion *question, Arena *arena, const uint16_t **ret) MUST_CHECK;
-
-/* The scores as on the wire; NULL: there are none. The same. */
-int view_prioritize(const ViewQuestion *question, Arena *arena, const uint8_t **ret) MUST_CHECK;
-
-/* "policy/filter: reason". */
-void view_print_reason(const Program *program, size_t number, Buf *out);
+/* Borrows @verbs. */
+SchedulerExtender view_verbs(ViewVerbs *verbs);

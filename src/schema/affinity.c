@@ -2,15 +2,10 @@
 
 #include "schema/schema-internal.h"
 
-/* --- selectors ----------------------------------------------------------------------------- */
-
 #define EXPRESSION(X)                                                                              \
-    X(key, TEXT(KEY_MAX_BYTES), schema_text(item->key),                                            \
-        "of a label; in matchFields metadata.name")                                                \
-    X(operator, TEXT(WORD_MAX_BYTES), schema_text(item->operator),                                 \
-        "In, NotIn, Exists, DoesNotExist; of nodes also Gt, Lt")                                   \
-    X(values, VALUE(schema_strings_type, LABELS_ASSUMED),                                          \
-        schema_strings(run, item->values, item->n_values), "its values")
+    X(key, KEY(item->key), "of a label; in matchFields metadata.name")                             \
+    X(operator, WORD(item->operator), "In, NotIn, Exists, DoesNotExist; of nodes also Gt, Lt")     \
+    X(values, STRINGS(LABELS_ASSUMED, item->values, item->n_values), "its values")
 SCHEMA_RECORD(
     schema_match_expression, "LabelSelectorRequirement", ITEM(MatchExpression), EXPRESSION);
 SCHEMA_LIST_TYPE(expressions_type, &schema_match_expression.of);
@@ -18,8 +13,7 @@ SCHEMA_LIST_TYPE(expressions_type, &schema_match_expression.of);
 #define EXPRESSIONS(of, member) ITEMS(schema_match_expression, (of)->member, (of)->n_##member)
 
 #define SELECTOR(X)                                                                                \
-    X(matchLabels, VALUE(schema_labels_type, LABELS_ASSUMED), schema_labels(run, &item->labels),   \
-        "labels with these values")                                                                \
+    X(matchLabels, LABELS(item->labels), "labels with these values")                               \
     X(matchExpressions, VALUE(expressions_type, AFFINITY_ITEMS_MAX),                               \
         EXPRESSIONS(item, expressions), "and these conditions")
 SCHEMA_RECORD(schema_label_selector, "LabelSelector", ITEM(LabelSelector), SELECTOR);
@@ -30,8 +24,6 @@ static CelValue selector(CelRun *run, const LabelSelector *of) {
 
 #define MAYBE_SELECTOR &schema_label_selector.of, MAYBE, 0
 
-/* --- node affinity ------------------------------------------------------------------------- */
-
 #define NODE_TERM(X)                                                                               \
     X(matchExpressions, VALUE(expressions_type, AFFINITY_ITEMS_MAX),                               \
         EXPRESSIONS(item, expressions), "conditions on labels of the node")                        \
@@ -41,9 +33,8 @@ SCHEMA_RECORD(schema_node_term, "NodeSelectorTerm", ITEM(NodeSelectorTerm), NODE
 SCHEMA_LIST_TYPE(node_terms_type, &schema_node_term.of);
 
 #define PREFERENCE(X)                                                                              \
-    X(weight, INT, cel_int(item->weight), "1 to 100")                                              \
-    X(preference, VALUE(schema_node_term.of, 0), schema_item(run, &schema_node_term, item),        \
-        "the nodes")
+    X(weight, NUMBER(item->weight), "1 to 100")                                                    \
+    X(preference, RECORD(schema_node_term, item), "the nodes")
 SCHEMA_RECORD(
     schema_node_preference, "PreferredSchedulingTerm", ITEM(NodeSelectorTerm), PREFERENCE);
 SCHEMA_LIST_TYPE(node_preferences_type, &schema_node_preference.of);
@@ -55,16 +46,13 @@ SCHEMA_LIST_TYPE(node_preferences_type, &schema_node_preference.of);
 SCHEMA_RECORD(schema_node_selector, "NodeSelector", ITEM(PodAffinity), NODE_SELECTOR);
 
 #define NODE_AFFINITY(X)                                                                           \
-    X(requiredDuringSchedulingIgnoredDuringExecution, VALUE(schema_node_selector.of, 0),           \
-        schema_item(run, &schema_node_selector, item),                                             \
+    X(requiredDuringSchedulingIgnoredDuringExecution, RECORD(schema_node_selector, item),          \
         "nodes that it can run on; pod.selects(node) tests them")                                  \
     X(preferredDuringSchedulingIgnoredDuringExecution,                                             \
         VALUE(node_preferences_type, AFFINITY_ITEMS_MAX),                                          \
         ITEMS(schema_node_preference, item->node_preferred, item->n_node_preferred),               \
         "nodes that it prefers")
 SCHEMA_RECORD(schema_node_affinity, "NodeAffinity", ITEM(PodAffinity), NODE_AFFINITY);
-
-/* --- affinity to pods ---------------------------------------------------------------------- */
 
 #define TEXTS VALUE(schema_strings_type, AFFINITY_ITEMS_MAX)
 #define POD_TERM(X)                                                                                \
@@ -73,8 +61,7 @@ SCHEMA_RECORD(schema_node_affinity, "NodeAffinity", ITEM(PodAffinity), NODE_AFFI
         "their namespaces; absent: namespaces alone")                                              \
     X(namespaces, TEXTS, schema_strings(run, item->namespaces, item->n_namespaces),                \
         "their namespaces; if there is no namespaceSelector either, the pod's own")                \
-    X(topologyKey, TEXT(KEY_MAX_BYTES), schema_text(item->topology_key),                           \
-        "a label of nodes: near is the same value")                                                \
+    X(topologyKey, KEY(item->topology_key), "a label of nodes: near is the same value")            \
     X(matchLabelKeys, TEXTS, schema_strings(run, item->match_keys, item->n_match_keys),            \
         "labels that these pods have with the pod's value")                                        \
     X(mismatchLabelKeys, TEXTS, schema_strings(run, item->mismatch_keys, item->n_mismatch_keys),   \
@@ -83,9 +70,8 @@ SCHEMA_RECORD(schema_pod_term, "PodAffinityTerm", ITEM(PodAffinityTerm), POD_TER
 SCHEMA_LIST_TYPE(pod_terms_type, &schema_pod_term.of);
 
 #define WEIGHTED(X)                                                                                \
-    X(weight, INT, cel_int(item->weight), "1 to 100")                                              \
-    X(podAffinityTerm, VALUE(schema_pod_term.of, 0), schema_item(run, &schema_pod_term, item),     \
-        "the pods")
+    X(weight, NUMBER(item->weight), "1 to 100")                                                    \
+    X(podAffinityTerm, RECORD(schema_pod_term, item), "the pods")
 SCHEMA_RECORD(schema_weighted_pod_term, "WeightedPodAffinityTerm", ITEM(PodAffinityTerm), WEIGHTED);
 SCHEMA_LIST_TYPE(weighted_pod_terms_type, &schema_weighted_pod_term.of);
 
@@ -99,12 +85,9 @@ SCHEMA_LIST_TYPE(weighted_pod_terms_type, &schema_weighted_pod_term.of);
 SCHEMA_RECORD(schema_pod_affinity, "PodAffinity", ITEM(PodAffinityTerms), POD_AFFINITY_OF);
 
 #define AFFINITY(X)                                                                                \
-    X(nodeAffinity, VALUE(schema_node_affinity.of, 0),                                             \
-        schema_item(run, &schema_node_affinity, item), "to nodes")                                 \
-    X(podAffinity, VALUE(schema_pod_affinity.of, 0),                                               \
-        schema_item(run, &schema_pod_affinity, &item->pods), "pods that it should run near")       \
-    X(podAntiAffinity, VALUE(schema_pod_affinity.of, 0),                                           \
-        schema_item(run, &schema_pod_affinity, &item->anti), "pods that it should not run near")
+    X(nodeAffinity, RECORD(schema_node_affinity, item), "to nodes")                                \
+    X(podAffinity, RECORD(schema_pod_affinity, &item->pods), "pods that it should run near")       \
+    X(podAntiAffinity, RECORD(schema_pod_affinity, &item->anti), "pods that it should not run near")
 SCHEMA_RECORD(schema_affinity, "Affinity", ITEM(PodAffinity), AFFINITY);
 
 CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity) {
@@ -113,16 +96,13 @@ CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity) {
     return schema_item(run, &schema_affinity, affinity ? affinity : &none);
 }
 
-/* --- topology spread ----------------------------------------------------------------------- */
-
 static CelValue word(Str text, Str otherwise) {
     return schema_text(str_is_empty(text) ? otherwise : text);
 }
 
 #define SPREAD(X)                                                                                  \
-    X(maxSkew, INT, cel_int(item->max_skew), "how far domains may differ")                         \
-    X(topologyKey, TEXT(KEY_MAX_BYTES), schema_text(item->topology_key),                           \
-        "a label of nodes: a domain is a value of it")                                             \
+    X(maxSkew, NUMBER(item->max_skew), "how far domains may differ")                               \
+    X(topologyKey, KEY(item->topology_key), "a label of nodes: a domain is a value of it")         \
     X(whenUnsatisfiable, TEXT(WORD_MAX_BYTES),                                                     \
         word(item->when_unsatisfiable, STR("DoNotSchedule")), "DoNotSchedule or ScheduleAnyway")   \
     X(labelSelector, MAYBE_SELECTOR, selector(run, &item->selector),                               \

@@ -19,19 +19,17 @@ static CelValue zones_of(CelRun *run, const VolumeClaim *claim) {
 }
 
 #define CLAIM(X)                                                                                   \
-    X(name, TEXT(NAME_MAX_BYTES), schema_text(item->name), "its name")                             \
-    X(storageClassName, TEXT(NAME_MAX_BYTES), schema_text(item->storage_class),                    \
-        "its StorageClass")                                                                        \
-    X(phase, TEXT(WORD_MAX_BYTES), schema_text(item->phase),                                       \
+    X(name, NAME(item->name), "its name")                                                          \
+    X(storageClassName, NAME(item->storage_class), "its StorageClass")                             \
+    X(phase, WORD(item->phase),                                                                    \
         "Pending, Bound or Lost; empty: there is no such claim, or berth has not seen it yet")     \
-    X(volumeName, TEXT(NAME_MAX_BYTES), schema_text(item->volume_name),                            \
+    X(volumeName, NAME(item->volume_name),                                                         \
         "the PersistentVolume that it is bound to; empty: none yet")                               \
     X(requested, &cel_double_type, ALWAYS, 0, cel_double((double)item->requested),                 \
         "requested storage in bytes")                                                              \
     X(capacity, &cel_double_type, ALWAYS, 0, cel_double((double)item->capacity),                   \
         "capacity of the bound volume in bytes; 0.0: it is not bound")                             \
-    X(accessModes, VALUE(schema_strings_type, CLAIM_ACCESS_MODES_MAX),                             \
-        schema_strings(run, item->access_modes, item->n_access_modes),                             \
+    X(accessModes, STRINGS(CLAIM_ACCESS_MODES_MAX, item->access_modes, item->n_access_modes),      \
         "ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod")                          \
     X(zones, VALUE(schema_strings_type, CLAIM_ZONES_MAX), zones_of(run, item),                     \
         "zones of the bound volume, by its node affinity (keys that end in /zone) and its zone "   \

@@ -14,8 +14,8 @@ static CelValue totals(CelRun *run, const ClusterValue *value, AmountKind kind) 
 
 #define AMOUNTS VALUE(schema_amounts_type, TABLE_RESOURCES_MAX)
 #define CLUSTER(X)                                                                                 \
-    X(nodes, INT, cel_int(value->n_nodes), "number of nodes")                                      \
-    X(pods, INT, cel_int(value->n_pods), "number of pods on them")                                 \
+    X(nodes, NUMBER(value->n_nodes), "number of nodes")                                            \
+    X(pods, NUMBER(value->n_pods), "number of pods on them")                                       \
     X(allocatable, AMOUNTS, totals(run, value, AMOUNT_ALLOCATABLE), "sum of node.allocatable",     \
         PART_ALLOCATABLE)                                                                          \
     X(requested, AMOUNTS, totals(run, value, AMOUNT_REQUESTED), "sum of node.requested",           \

@@ -6,8 +6,6 @@
 
 #define IMAGE_BYTES 512 /* for the cost */
 
-/* --- amounts ------------------------------------------------------------------------------- */
-
 /* NULL: out of memory. */
 static const Resources *round_amounts(CelRun *run, const AmountList *list) {
     Resources *resources = cel_alloc(run, sizeof(*resources));
@@ -54,36 +52,29 @@ CelValue schema_resources_of(CelRun *run, const AmountList *requests, const Amou
     return cel_record(&made->value.head);
 }
 
-/* --- parts of a container ------------------------------------------------------------------ */
-
 #define PORT(X)                                                                                    \
-    X(name, TEXT(WORD_MAX_BYTES), schema_text(item->name), "its name; may be empty")               \
-    X(containerPort, INT, cel_int(item->port), "the port in the container")                        \
-    X(hostPort, INT, cel_int(item->host_port), "the port of the node; 0: none")                    \
-    X(protocol, TEXT(WORD_MAX_BYTES),                                                              \
-        schema_text(str_is_empty(item->protocol) ? STR("TCP") : item->protocol),                   \
+    X(name, WORD(item->name), "its name; may be empty")                                            \
+    X(containerPort, NUMBER(item->port), "the port in the container")                              \
+    X(hostPort, NUMBER(item->host_port), "the port of the node; 0: none")                          \
+    X(protocol, WORD(str_is_empty(item->protocol) ? STR("TCP") : item->protocol),                  \
         "TCP, UDP or SCTP")                                                                        \
-    X(hostIP, TEXT(WORD_MAX_BYTES), schema_text(item->host_ip),                                    \
-        "the address of the node; empty: every one")
+    X(hostIP, WORD(item->host_ip), "the address of the node; empty: every one")
 SCHEMA_RECORD(schema_container_port, "ContainerPort", ITEM(ContainerPort), PORT);
 
 #define ENV(X)                                                                                     \
-    X(name, TEXT(NAME_MAX_BYTES), schema_text(*item), "its name")                                  \
+    X(name, NAME(*item), "its name")                                                               \
     REFUSED(X, value, "values of environment variables may be secrets: berth never reads them")
 SCHEMA_RECORD(schema_env_var, "EnvVar", ITEM(Str), ENV);
 
 SCHEMA_LIST_TYPE(ports_type, &schema_container_port.of);
 SCHEMA_LIST_TYPE(env_type, &schema_env_var.of);
 
-/* --- containers ---------------------------------------------------------------------------- */
-
 #define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
 #define CONTAINER(X)                                                                               \
-    X(name, TEXT(WORD_MAX_BYTES), schema_text(item->name), "its name",                             \
-        OF_POD(POD_CONTAINER_NAMES))                                                               \
+    X(name, WORD(item->name), "its name", OF_POD(POD_CONTAINER_NAMES))                             \
     X(image, TEXT(IMAGE_BYTES), schema_text(item->image), "its image, as the pod names it",        \
         OF_POD(POD_CONTAINER_NAMES))                                                               \
-    X(restartPolicy, TEXT(WORD_MAX_BYTES), schema_text(item->restart_policy),                      \
+    X(restartPolicy, WORD(item->restart_policy),                                                   \
         "Always: an init container that goes on running (a sidecar); mostly empty")                \
     X(resources, VALUE(schema_requirements.of, 0),                                                 \
         schema_resources_of(run, &item->requests, &item->limits),                                  \
@@ -102,26 +93,24 @@ SCHEMA_LIST_TYPE(env_type, &schema_env_var.of);
         OF_POD(POD_CONTAINER_ENV))
 SCHEMA_RECORD(schema_container, "Container", ITEM(PodContainer), CONTAINER);
 
-/* --- volumes, claims and gates ------------------------------------------------------------- */
-
 #define VOLUME(X)                                                                                  \
-    X(name, TEXT(WORD_MAX_BYTES), schema_text(item->name), "its name")                             \
-    X(kind, TEXT(WORD_MAX_BYTES), schema_text(item->kind),                                         \
+    X(name, WORD(item->name), "its name")                                                          \
+    X(kind, WORD(item->kind),                                                                      \
         "its type as the API names the field: persistentVolumeClaim, ephemeral, emptyDir, "        \
         "hostPath, configMap, …")                                                                  \
-    X(claimName, TEXT(NAME_MAX_BYTES), schema_text(item->claim_name),                              \
+    X(claimName, NAME(item->claim_name),                                                           \
         "the PersistentVolumeClaim of a persistentVolumeClaim or ephemeral volume; else empty")    \
-    X(storageClassName, TEXT(NAME_MAX_BYTES), schema_text(item->storage_class),                    \
+    X(storageClassName, NAME(item->storage_class),                                                 \
         "the storage class in the template of an ephemeral volume; empty: none, or another type")
 SCHEMA_RECORD(schema_volume, "Volume", ITEM(PodVolume), VOLUME);
 
 #define CLAIM(X)                                                                                   \
-    X(name, TEXT(WORD_MAX_BYTES), schema_text(item->name), "its name in the pod")                  \
-    X(resourceClaimName, TEXT(NAME_MAX_BYTES), schema_text(item->claim_name),                      \
+    X(name, WORD(item->name), "its name in the pod")                                               \
+    X(resourceClaimName, NAME(item->claim_name),                                                   \
         "the ResourceClaim; empty if a template makes one")                                        \
-    X(resourceClaimTemplateName, TEXT(NAME_MAX_BYTES), schema_text(item->template_name),           \
+    X(resourceClaimTemplateName, NAME(item->template_name),                                        \
         "the ResourceClaimTemplate; may be empty")
 SCHEMA_RECORD(schema_resource_claim, "PodResourceClaim", ITEM(PodResourceClaim), CLAIM);
 
-#define GATE(X) X(name, TEXT(KEY_MAX_BYTES), schema_text(*item), "its name")
+#define GATE(X) X(name, KEY(*item), "its name")
 SCHEMA_RECORD(schema_scheduling_gate, "PodSchedulingGate", ITEM(Str), GATE);

@@ -12,8 +12,7 @@ typedef struct DecisionValue {
 } DecisionValue;
 
 #define DECISION(X)                                                                                \
-    X(policies, VALUE(schema_strings_type, POLICIES_ASSUMED),                                      \
-        schema_strings(run, value->policies, value->n_policies),                                   \
+    X(policies, STRINGS(POLICIES_ASSUMED, value->policies, value->n_policies),                     \
         "names of the policies that apply to the pod, without those in mode Observe")              \
     X(score, VALUE(cel_double_type, 0), cel_double(value->score),                                  \
         "the node's score, 0 to 100, computed again at the bind and for this node alone: a rule "  \

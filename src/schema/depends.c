@@ -44,9 +44,7 @@ static bool is_node_record(const SchemaRecord *record) {
 /* Whether @node reads one of the @n @fields of @record. */
 static bool is_field_of(
     const CelGraphNode *node, const SchemaRecord *record, const FieldName *fields, size_t n) {
-    if (node->op != OP_FIELD && node->op != OP_TEST_FIELD && node->op != OP_OPT_FIELD)
-        return false;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; schema_is_field(node) && i < n; i++)
         if (fields[i].record == record &&
             str_is(record->type.fields[node->immediate].name, fields[i].field))
             return true;

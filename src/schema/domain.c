@@ -1,7 +1,6 @@
-/*
- * Rows are numbered by the value of their label, then sorted by number in a stable counting sort:
- * each domain is a slice of one array. Its pods are collected when an expression reads them.
- */
+/* Topology domains as values. Rows are numbered by the value of their label, then sorted by number
+ * in a stable counting sort: each domain is a slice of one array. Its pods are collected when an
+ * expression reads them. */
 
 #include "schema/schema-internal.h"
 
@@ -39,8 +38,7 @@ static CelValue domain_pods(CelRun *run, const DomainValue *domain) {
 }
 
 #define DOMAIN(X)                                                                                  \
-    X(value, TEXT(WORD_MAX_BYTES), schema_text(domain->value),                                     \
-        "of the label; empty when the node has none")                                              \
+    X(value, WORD(domain->value), "of the label; empty when the node has none")                    \
     X(nodes, VALUE(schema_nodes_type, 0),                                                          \
         schema_rows(run, domain->table, domain->rows, domain->n_rows),                             \
         "the nodes that have that value, the node itself included; empty when the node lacks the " \
@@ -57,9 +55,7 @@ static DomainValue domain(const NodeTable *table, Str value, const uint32_t *row
         .n_rows = (uint32_t)n};
 }
 
-/* --- grouping ---------------------------------------------------------------------------- */
-
-/* Without memory for a map: searches the rows before for the same value. */
+/* If there is no memory for a map: searches earlier rows for the same value. */
 static uint32_t search_group(
     const NodeTable *table, Str key, Str value, size_t before, const uint32_t *groups) {
     for (size_t row = 0; row < before; row++) {
@@ -99,7 +95,7 @@ typedef struct Grouping {
     uint32_t *starts, *rows;
 } Grouping;
 
-/* A counting sort. An error, or CEL_ABSENT: fine. */
+/* A counting sort. Returns an error, or CEL_ABSENT for success. */
 static CelValue group_rows(CelRun *run, const NodeTable *table, Str key, Grouping *ret) {
     size_t n_rows = table->n_rows;
     uint32_t *groups = cel_alloc(run, (n_rows + 1) * sizeof(uint32_t));
@@ -129,8 +125,6 @@ static Str value_of_group(
     const NodeTable *table, Str key, const Grouping *grouping, uint32_t group) {
     return *labels_find(table_labels(table, grouping->rows[grouping->starts[group]]), key);
 }
-
-/* --- functions of expressions --------------------------------------------------------------- */
 
 CelValue schema_domains(CelRun *run, const NodeTable *table, Str key) {
     Grouping grouping = {0};

@@ -1,4 +1,4 @@
-/* Loads leaves of measured values: runs of rows in one chunk are copied at once. */
+/* Loads leaves of measured values. Consecutive rows of one chunk are copied at once. */
 
 #include <math.h>
 
@@ -11,8 +11,8 @@ typedef struct RowRun {
     size_t at, n;       /* among the rows to load */
 } RowRun;
 
-/* How many of @rows, at most @max, are consecutive. Usually all are: a loop without an exit is
- * faster. */
+/* How many of @rows, at most @max, are consecutive. Usually all are, and the first loop, which has
+ * no exit, is faster. */
 static size_t count_following(const uint32_t *rows, size_t max) {
     uint32_t differ = 0;
     size_t n = 1;

@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "base/nsec.h"
+#include "base/wide-loops.h"
 #include "schema/leaf.h"
 #include "schema/schema-internal.h"
 
@@ -365,11 +366,35 @@ static uint8_t tolerated(const Pod *pod, const Taints *taints) {
     return tolerations_admit(&pod->tolerations, taints) ? COLUMN_TRUE : COLUMN_FALSE;
 }
 
+/* Whether @rows follow each other. */
+WIDE_LOOPS static bool is_range(const uint32_t *rows, uint32_t n) {
+    uint32_t differs = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        differs |= rows[i] - rows[0] - i;
+    return differs == 0;
+}
+
 /* Arrays are restrict: a byte that is written could be any part of them otherwise. */
-static void look_up_sets(const NodeChunk *const *restrict chunks, const uint32_t *restrict rows,
-    size_t n, const uint8_t *restrict known, uint8_t *restrict ret) {
+static inline void look_up_slots(
+    const uint32_t *restrict sets, size_t n, const uint8_t *restrict known, uint8_t *restrict ret) {
+    UNROLLED
     for (size_t i = 0; i < n; i++)
-        ret[i] = known[chunks[rows[i] / CHUNK_ROWS]->taint_set[table_slot(rows[i])]];
+        ret[i] = known[sets[i]];
+}
+
+/* Chunk by chunk, if all rows of a part of the table are evaluated. */
+static void look_up_sets(const NodeChunk *const *chunks, const uint32_t *rows, size_t n,
+    const uint8_t *known, uint8_t *ret) {
+    bool by_chunk = is_range(rows, (uint32_t)n);
+
+    for (size_t i = 0, run = 1; i < n; i += run) {
+        uint32_t slot = table_slot(rows[i]);
+
+        if (by_chunk)
+            run = CHUNK_ROWS - slot < n - i ? CHUNK_ROWS - slot : n - i;
+        look_up_slots(chunks[rows[i] / CHUNK_ROWS]->taint_set + slot, run, known, ret + i);
+    }
 }
 
 /* Once for each list of taints, if there are few: most nodes have the same. */

@@ -94,7 +94,7 @@ static const CelRecord *find_constant(
     const Reading *reading, const CelGraphNode *call, CelFunction *fn) {
     const CelGraphNode *row, *constant;
 
-    if (reading->is_pod || !call || call->n_overloads != 1 || call->overloads[0]->spec->fn != fn)
+    if (reading->is_pod || !call || !schema_calls(call, fn))
         return NULL;
     row = node_if(reading, call->args[0], OP_VARIABLE);
     constant = node_if(reading, call->args[1], OP_CONSTANT);
@@ -233,7 +233,7 @@ bool leaf_read(const CelGraph *graph, uint32_t number, uint32_t row_slot, Leaf *
 static bool is_selected(const Reading *reading, uint32_t number, Leaf *ret) {
     const CelGraphNode *call = cel_graph_node(reading->graph, number), *pod;
 
-    if (call->n_overloads != 1 || call->overloads[0]->spec->fn != schema_call_selects)
+    if (!schema_calls(call, schema_call_selects))
         return false;
     pod = cel_graph_node(reading->graph, call->args[0]);
     *reading->ret_key = call->args[0];
@@ -252,7 +252,7 @@ static bool is_tolerated(const Reading *reading, uint32_t number, Leaf *ret) {
     taints = node_if(reading, loop->args[0], OP_FIELD);
     call = cel_graph_node(reading->graph, loop->args[1]);
     if (!taints || !find_path(reading, taints, PATH_LIST, &source) || source != LEAF_N_TAINTS ||
-        call->n_overloads != 1 || call->overloads[0]->spec->fn != schema_call_tolerates_text ||
+        !schema_calls(call, schema_call_tolerates_text) ||
         !node_if(reading, call->args[0], OP_VARIABLE))
         return false;
     text = node_if(reading, call->args[1], OP_FIELD);

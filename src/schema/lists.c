@@ -6,12 +6,16 @@
 SCHEMA_LIST_TYPE(schema_strings_type, &cel_string_type);
 SCHEMA_MAP_TYPE(schema_labels_type, &cel_string_type);
 
-typedef struct ItemList {
-    CelList list;
-    const SchemaRecord *type;
-    const char *items;
-    size_t size; /* of one */
-} ItemList;
+CelValue schema_list(
+    CelRun *run, SchemaElement *at, const void *items, size_t n, const void *of, size_t size) {
+    SchemaList *list = cel_alloc(run, sizeof(*list));
+
+    if (!list)
+        return cel_no_memory(run);
+    *list = (SchemaList){
+        .list = {.n = (uint32_t)n, .depth = 1, .at = at}, .items = items, .of = of, .size = size};
+    return cel_list(&list->list);
+}
 
 CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item) {
     ItemValue *value = cel_alloc(run, sizeof(*value));
@@ -23,40 +27,22 @@ CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item) {
 }
 
 static CelValue item_at(const CelList *list, uint32_t i, CelRun *run) {
-    const ItemList *items = OBJECT_OF(list, ItemList, list);
+    const SchemaList *items = schema_list_of(list);
 
-    return schema_item(run, items->type, items->items + i * items->size);
+    return schema_item(run, items->of, (const char *)items->items + i * items->size);
 }
 
 CelValue schema_items(
     CelRun *run, const SchemaRecord *type, const void *items, size_t n, size_t size) {
-    ItemList *list = cel_alloc(run, sizeof(*list));
-
-    if (!list)
-        return cel_no_memory(run);
-    *list = (ItemList){.list = {.n = (uint32_t)n, .depth = 1, .at = item_at},
-        .type = type,
-        .items = items,
-        .size = size};
-    return cel_list(&list->list);
+    return schema_list(run, item_at, items, n, type, size);
 }
 
-typedef struct StringList {
-    CelList list;
-    const Str *items;
-} StringList;
-
 static CelValue string_at(const CelList *list, uint32_t i, CelRun *run) {
-    return schema_text(OBJECT_OF(list, StringList, list)->items[i]);
+    return schema_text(((const Str *)schema_list_of(list)->items)[i]);
 }
 
 CelValue schema_strings(CelRun *run, const Str *items, size_t n) {
-    StringList *list = cel_alloc(run, sizeof(*list));
-
-    if (!list)
-        return cel_no_memory(run);
-    *list = (StringList){.list = {.n = (uint32_t)n, .depth = 1, .at = string_at}, .items = items};
-    return cel_list(&list->list);
+    return schema_list(run, string_at, items, n, NULL, 0);
 }
 
 typedef struct LabelMap {

@@ -1,8 +1,6 @@
-/*
- * `metrics` is a call that no expression can write: of the node and of a constant, which identifies
- * the policy. It gives a record whose fields read the columns of cluster/loads.h; leaf.c recognises
- * the call, so that plans read the columns directly.
- */
+/* Metrics in expressions. `metrics` becomes a call that no expression can write, with the node and
+ * a constant for the policy. It returns a record whose fields read the columns of cluster/loads.h;
+ * leaf.c recognizes the call, so that plans read the columns directly. */
 
 #include "schema/metrics.h"
 
@@ -10,8 +8,6 @@
 
 #include "cel/graph.h"
 #include "schema/schema-internal.h"
-
-/* --- values -------------------------------------------------------------------------------- */
 
 /* `metrics` for one row. */
 typedef struct MetricsValue {
@@ -95,8 +91,6 @@ CelValue schema_workload(
     return cel_record(&value->head);
 }
 
-/* --- the graph ------------------------------------------------------------------------------ */
-
 #define OVERLOAD(variable, title, function)                                                        \
     static const CelOverloadSpec variable##_spec = {                                               \
         .name = title, .signature = "", .fn = function, .cost = CEL_COST_CALL};                    \
@@ -111,7 +105,7 @@ OVERLOAD(metrics_overload, "@metrics", schema_call_metrics);
 OVERLOAD(measured_overload, "@measured", schema_call_measured);
 OVERLOAD(measured_at_overload, "@measured-at", schema_call_measured_at);
 
-static uint32_t add_variable(
+uint32_t schema_add_variable(
     CelGraph *graph, const char *name, uint32_t slot, uint8_t group, const CelType *type) {
     CelGraphNode node = {.op = OP_VARIABLE,
         .groups = SCHEMA_BIT(group),
@@ -142,7 +136,7 @@ static uint32_t add_node_call(CelGraph *graph, const Schema *schema,
     CelGraphNode constant = {
         .op = OP_CONSTANT, .type = &cel_dyn_type, .constant = cel_record(what)};
     uint32_t args[] = {
-        add_variable(graph, "node", schema->node_slot, SCHEMA_NODE, &schema_node_record.of),
+        schema_add_variable(graph, "node", schema->node_slot, SCHEMA_NODE, &schema_node_record.of),
         cel_graph_add(graph, &constant),
     };
 
@@ -159,8 +153,8 @@ static uint32_t expand_metrics(CelGraph *graph, const CelVariable *variable) {
 static uint32_t expand_measured(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
 
-    return add_node_call(graph, metric->metrics->schema, measured_overload_list, &metric->constant,
-        &cel_double_type);
+    return add_node_call(
+        graph, metric->metrics->schema, measured_overload_list, &metric->constant, variable->type);
 }
 
 static uint32_t expand_time(CelGraph *graph, const CelVariable *variable) {
@@ -173,17 +167,14 @@ static uint32_t expand_time(CelGraph *graph, const CelVariable *variable) {
 /* now less the time of the measurement, which depends on the node alone. */
 static uint32_t expand_age(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
-    const Schema *schema = metric->metrics->schema;
+    uint32_t now_slot = metric->metrics->schema->now_slot;
     uint32_t args[] = {
-        add_variable(graph, "now", schema->now_slot, SCHEMA_NOW, &cel_timestamp_type),
-        add_node_call(
-            graph, schema, measured_at_overload_list, &metric->constant, &cel_timestamp_type),
+        schema_add_variable(graph, "now", now_slot, SCHEMA_NOW, &cel_timestamp_type),
+        expand_time(graph, variable),
     };
 
     return add_call(graph, &metric->metrics->less, args, &cel_duration_type);
 }
-
-/* --- names ------------------------------------------------------------------------------------ */
 
 /* timestamp - timestamp. */
 static const CelOverload *find_less(const CelEnv *env) {
@@ -209,23 +200,19 @@ static const struct Aspect {
 };
 
 /* metrics.NAME.age, and so on. */
-static int add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Arena *arena) {
+static void add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Arena *arena) {
     SchemaMetric *metric = &metrics->each[field];
     Str name = metrics->fields[field].name;
-    int r = 0;
 
     *metric = (SchemaMetric){
         .constant.type = &metrics->type, .metrics = metrics, .gauge = metrics->gauges[field]};
-    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(aspects); i++)
-        r = cel_env_add_meaning(env,
+    for (size_t i = 0; i < ELEMENTS_OF(aspects); i++)
+        (void)!cel_env_add_meaning(env,
             arena_printf(arena, "metrics.%.*s.%s", STR_FMT(name), aspects[i].name), aspects[i].type,
             aspects[i].expand, metric);
-    return r;
 }
 
-int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
-    int r;
-
+void schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     metrics->less = find_less(env);
     assert(metrics->less); /* the language's own */
     metrics->type.name = STR("metrics");
@@ -236,18 +223,14 @@ int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     metrics->workload_type.get = get_workload_metric;
     metrics->type.noun = metrics->workload_type.noun = METRIC_NOUN;
     metrics->constant.type = &metrics->type;
-    r = cel_env_add_meaning(
+    (void)!cel_env_add_meaning(
         env, STR("metrics"), cel_record_of(arena, &metrics->type), expand_metrics, metrics);
-    for (uint32_t i = 0; r == 0 && i < metrics->type.n_fields; i++)
-        r = add_metric(env, metrics, i, arena);
-    if (r == 0)
-        r = cel_env_add_variable(env, STR("workload.metrics"),
-            cel_record_of(arena, &metrics->workload_type),
-            /* max_size= */ 1, SCHEMA_POD, &metrics->workload_slot);
-    return r;
+    for (uint32_t i = 0; i < metrics->type.n_fields; i++)
+        add_metric(env, metrics, i, arena);
+    (void)!cel_env_add_variable(env, STR("workload.metrics"),
+        cel_record_of(arena, &metrics->workload_type), /* max_size= */ 1, SCHEMA_POD,
+        &metrics->workload_slot);
 }
-
-/* --- metrics that an expression names -------------------------------------------------------- */
 
 uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note) {
     const CelVariable *variable = note->ref == CEL_REF_VARIABLE ? note->variable : NULL;

@@ -47,13 +47,13 @@ struct SchemaMetrics {
     const CelOverload *less; /* timestamp - timestamp */
 };
 
-/* The calls that replace them, which leaf.c recognizes: of the node, and of a constant. */
+/* The calls that replace these fields; leaf.c recognizes them. */
 CelFunction schema_call_metrics, schema_call_measured, schema_call_measured_at;
 
-/* Declares all of the above in @env. Schema, names and numbers must be filled in: type.n_fields of
- * fields and gauges, workload_type.n_fields of the others; the rest is set. @metrics must outlive
- * @env. 0 or -ENOMEM. */
-int schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) MUST_CHECK;
+/* Declares all of the above in @env. Schema, names and numbers must be filled in (type.n_fields of
+ * fields and gauges, workload_type.n_fields of the others); it sets the rest. @metrics must outlive
+ * @env. When out of memory @arena, which is that of @env, has failed. */
+void schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena);
 
 /* The value of `workload.metrics` for @pod; @loads may be NULL. Borrows all. ABSENT: out of
  * memory. */

@@ -21,7 +21,7 @@ static CelValue labels_at(CelRun *run, const Pod *pod, size_t labels) {
 }
 
 #define METADATA(X)                                                                                \
-    X(name, TEXT(WORD_MAX_BYTES), schema_text(pod->namespace), "pod.metadata.namespace")           \
+    X(name, WORD(pod->namespace), "pod.metadata.namespace")                                        \
     X(labels, VALUE(schema_labels_type, LABELS_ASSUMED),                                           \
         labels_at(run, pod, offsetof(Namespace, labels)),                                          \
         "its labels; labels[?'key'] where one may be missing")                                     \

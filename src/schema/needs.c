@@ -8,19 +8,9 @@
 #include "schema/metrics.h"
 #include "schema/schema-internal.h"
 
-/* --- collecting ---------------------------------------------------------------------------- */
-
 static void add_key(SchemaNeeds *needs, SchemaKeys *keys, Str key) {
-    Str *added;
-
-    if (str_is_one_of(key, keys->items, keys->n))
-        return;
-    key = arena_copy(needs->arena, key);
-    added = key.ptr ? VEC_PUSH(keys, needs->arena) : NULL;
-    if (added)
-        *added = key;
-    else
-        needs->has_failed = true;
+    if (!str_is_one_of(key, keys->items, keys->n))
+        (void)VEC_ADD(keys, needs->arena, arena_copy(needs->arena, key));
 }
 
 /* @part: PART_LABELS, or annotations of pods. */
@@ -79,12 +69,6 @@ PodParts schema_kept_pods(const SchemaNeeds *needs) {
     return kept;
 }
 
-/* --- reads of a graph node --------------------------------------------------------------- */
-
-static bool is_field(uint16_t op) {
-    return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
-}
-
 /* Of the pod to be placed, which always has all fields. */
 static bool is_placed(const SchemaRecord *record) {
     return record == &schema_pod_record || record == &schema_pod_metadata ||
@@ -95,7 +79,7 @@ static bool is_placed(const SchemaRecord *record) {
 static SchemaPart part_of(const CelGraph *graph, const CelGraphNode *node) {
     const SchemaRecord *record;
 
-    if (!is_field(node->op))
+    if (!schema_is_field(node))
         return PART_NONE;
     record = schema_record_in(cel_graph_node(graph, node->args[0])->type);
     if (!record || is_placed(record))
@@ -134,29 +118,16 @@ static bool find_key(const CelGraph *graph, const CelGraphNode *node, uint32_t a
     return true;
 }
 
-static bool calls(const CelGraphNode *node, CelFunction *fn) {
-    return node->n_overloads == 1 && node->overloads[0]->spec->fn == fn;
-}
-
 /* Calls that group nodes by a label. */
 static bool groups(const CelGraphNode *node) {
-    return calls(node, schema_call_domain) || calls(node, schema_call_domains) ||
-           calls(node, schema_call_nodes_by_label);
+    return schema_calls(node, schema_call_domain) || schema_calls(node, schema_call_domains) ||
+           schema_calls(node, schema_call_nodes_by_label);
 }
 
 /* By labels that are not known here. */
 static bool selects(const CelGraphNode *node) {
-    return calls(node, schema_call_selects) || calls(node, schema_call_claim_selects);
+    return schema_calls(node, schema_call_selects) || schema_calls(node, schema_call_claim_selects);
 }
-
-static void need_label(SchemaNeeds *needs, const CelGraphNode *key) {
-    if (is_text(key))
-        need_key(needs, PART_LABELS, cel_str(key->constant));
-    else
-        need_part(needs, PART_LABELS);
-}
-
-/* --- nodes that cannot be followed ------------------------------------------------------- */
 
 /* Records from which one comes to the fields of a node, a running pod or a container. Recursion:
  * CEL_TYPE_DEPTH_MAX bounds it. */
@@ -181,8 +152,8 @@ static Holding holding_of(const CelType *type) {
 
 /* Measured values are not part of a Node object. */
 static bool is_measured(const CelGraphNode *node) {
-    return calls(node, schema_call_metrics) || calls(node, schema_call_measured) ||
-           calls(node, schema_call_measured_at);
+    return schema_calls(node, schema_call_metrics) || schema_calls(node, schema_call_measured) ||
+           schema_calls(node, schema_call_measured_at);
 }
 
 /* Calls that return elements of their list without a look at them. */
@@ -196,9 +167,9 @@ static bool passes_on(const CelGraphNode *call) {
 /* Whether @node reads the contents of its argument, which is @holding, in a way that cannot be
  * followed here: not by a field, not by passing it on. */
 static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding) {
-    if (is_field(node->op) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS ||
-        selects(node) || calls(node, schema_call_tolerates) ||
-        calls(node, schema_call_tolerates_text))
+    if (schema_is_field(node) || groups(node) || is_measured(node) || node->op == OP_OPT_HAS ||
+        selects(node) || schema_calls(node, schema_call_tolerates) ||
+        schema_calls(node, schema_call_tolerates_text))
         return false;
     if (node->op == OP_CALL || node->op == OP_CALL_CHECKED || node->op == OP_DISPATCH)
         return !str_is(node->overloads[0]->name, "size") && !passes_on(node);
@@ -206,8 +177,6 @@ static bool looks_inside(const CelGraphNode *node, uint32_t arg, Holding holding
         return false;
     return holding_of(node->type) < holding;
 }
-
-/* --- the walk ----------------------------------------------------------------------------- */
 
 static void need_entry(
     SchemaNeeds *needs, const CelGraph *graph, const CelGraphNode *node, uint32_t arg) {
@@ -225,12 +194,13 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
 
     if (!is_keyed(part) || node->op == OP_OPT_FIELD)
         need_part(needs, part);
-    if (groups(node))
-        need_label(needs, cel_graph_node(graph, node->args[1]));
-    if (selects(node))
+    if (groups(node) && is_text(cel_graph_node(graph, node->args[1])))
+        need_key(needs, PART_LABELS, cel_str(cel_graph_node(graph, node->args[1])->constant));
+    else if (groups(node) || selects(node))
         need_part(needs, PART_LABELS);
     /* Also of NodePod, whose tolerations count. */
-    if ((calls(node, schema_call_tolerates) || calls(node, schema_call_tolerates_text)) &&
+    if ((schema_calls(node, schema_call_tolerates) ||
+            schema_calls(node, schema_call_tolerates_text)) &&
         schema_record_of(cel_graph_node(graph, node->args[0])->type) != &schema_pod_record)
         need_part(needs, OF_POD(POD_TOLERATIONS));
     for (uint32_t i = 0; i < node->n_args; i++) {
@@ -243,63 +213,71 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
     }
 }
 
-void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
-    SchemaNeeds *needs) {
+/* Marks the nodes that @roots are made of; @ret_n is the number of marks. NULL: out of memory. */
+static bool *mark(
+    const CelGraph *graph, const uint32_t *roots, size_t n, Arena *arena, size_t *ret_n) {
     size_t n_nodes = 0;
-    bool *is_seen;
+    bool *marks;
 
     for (size_t i = 0; i < n; i++)
         n_nodes = roots[i] >= n_nodes ? roots[i] + (size_t)1 : n_nodes;
-    is_seen = ARENA_ARRAY(needs->arena, bool, n_nodes);
-    if (!is_seen) {
-        needs->has_failed = true;
-        return;
+    marks = ARENA_ARRAY(arena, bool, n_nodes);
+    *ret_n = marks ? n_nodes : 0;
+    for (size_t i = 0; marks && i < n; i++)
+        marks[roots[i]] = true;
+    for (size_t i = *ret_n; i-- > 0;) { /* arguments have lower numbers */
+        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
+
+        for (uint32_t k = 0; marks[i] && k < node->n_args; k++)
+            marks[node->args[k]] = true;
     }
+    return marks;
+}
+
+void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
+    SchemaNeeds *needs) {
+    size_t n_marks;
+    const bool *marks = mark(graph, roots, n, needs->arena, &n_marks);
+
+    if (!marks)
+        return;
     for (size_t i = 0; i < n; i++) {
-        is_seen[roots[i]] = true;
         need_part(needs, keyed_part(graph, roots[i]));
         need_all_of(needs, holding_of(cel_graph_node(graph, roots[i])->type));
     }
-    for (size_t i = n_nodes; i-- > 0;) { /* arguments have lower numbers */
+    for (size_t i = 0; i < n_marks; i++) {
         const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
 
-        if (!is_seen[i])
+        if (!marks[i])
             continue;
         /* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
         if (node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
             (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot))
             need_all_of(needs, HOLDS_NODE);
         need_node(needs, graph, node);
-        for (uint32_t k = 0; k < node->n_args; k++)
-            is_seen[node->args[k]] = true;
     }
 }
 
-/* --- annotations of running pods ---------------------------------------------------------- */
-
 bool schema_check_annotations(
     const CelGraph *graph, uint32_t root, Arena *scratch, SchemaReport *report, void *context) {
-    bool *is_seen = ARENA_ARRAY(scratch, bool, root + (size_t)1);
+    size_t n_marks;
+    const bool *marks = mark(graph, &root, 1, scratch, &n_marks);
 
-    if (!is_seen)
+    if (!marks)
         return false;
-    is_seen[root] = true;
     if (keyed_part(graph, root) == OF_POD(POD_ANNOTATIONS))
         report(context, cel_graph_node(graph, root));
-    for (size_t i = root + (size_t)1; i-- > 0;) { /* arguments have lower numbers */
+    for (size_t i = n_marks; i-- > 0;) {
         const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
 
-        if (!is_seen[i])
-            continue;
-        if (node->op == OP_OPT_FIELD && part_of(graph, node) == OF_POD(POD_ANNOTATIONS))
+        if (marks[i] && node->op == OP_OPT_FIELD && part_of(graph, node) == OF_POD(POD_ANNOTATIONS))
             report(context, node);
-        for (uint32_t k = 0; k < node->n_args; k++) {
+        for (uint32_t k = 0; marks[i] && k < node->n_args; k++) {
             Str key;
 
             if (keyed_part(graph, node->args[k]) == OF_POD(POD_ANNOTATIONS) &&
                 !find_key(graph, node, k, &key)) /* which one is missing is not known */
                 report(context, cel_graph_node(graph, node->args[k]));
-            is_seen[node->args[k]] = true;
         }
     }
     return true;

@@ -24,8 +24,6 @@ static CelValue texts(CelRun *run, const TextList *list) {
     return schema_strings(run, list->items, list->n);
 }
 
-/* --- the parts of a node that are lists ------------------------------------------------ */
-
 /* As kubectl writes it. With one string instead of three, results can be computed once for all
  * nodes that have the same taint. */
 static CelValue taint_text(CelRun *run, const Taint *taint) {
@@ -37,10 +35,9 @@ static CelValue taint_text(CelRun *run, const Taint *taint) {
 }
 
 #define TAINT(X)                                                                                   \
-    X(key, TEXT(KEY_MAX_BYTES), schema_text(item->key), "its key", PART_TAINTS)                    \
-    X(value, TEXT(WORD_MAX_BYTES), schema_text(item->value), "its value; may be empty",            \
-        PART_TAINTS)                                                                               \
-    X(effect, TEXT(WORD_MAX_BYTES), schema_text(taint_effect_word(item->effect)),                  \
+    X(key, KEY(item->key), "its key", PART_TAINTS)                                                 \
+    X(value, WORD(item->value), "its value; may be empty", PART_TAINTS)                            \
+    X(effect, WORD(taint_effect_word(item->effect)),                                               \
         "NoSchedule, PreferNoSchedule or NoExecute; Unknown: any other effect, which repels no "   \
         "pod",                                                                                     \
         PART_TAINTS)                                                                               \
@@ -49,44 +46,34 @@ static CelValue taint_text(CelRun *run, const Taint *taint) {
 SCHEMA_RECORD(schema_taint, "Taint", ITEM(Taint), TAINT);
 
 #define CONDITION(X)                                                                               \
-    X(type, TEXT(WORD_MAX_BYTES), schema_text(item->type),                                         \
-        "Ready, MemoryPressure, DiskPressure, …", PART_CONDITIONS)                                 \
-    X(status, TEXT(WORD_MAX_BYTES), schema_text(item->status), "True, False or Unknown",           \
-        PART_CONDITIONS)                                                                           \
-    X(lastTransitionTime, TIME, schema_time(item->changed_at), "when its status changed last",     \
-        PART_DETAILS)                                                                              \
+    X(type, WORD(item->type), "Ready, MemoryPressure, DiskPressure, …", PART_CONDITIONS)           \
+    X(status, WORD(item->status), "True, False or Unknown", PART_CONDITIONS)                       \
+    X(lastTransitionTime, SECONDS(item->changed_at), "when its status changed last", PART_DETAILS) \
     REFUSED(X, lastHeartbeatTime, "heartbeats change all the time and are not kept")
 SCHEMA_RECORD(schema_condition, "Condition", ITEM(Condition), CONDITION);
 
 #define IMAGE(X)                                                                                   \
-    X(names, VALUE(schema_strings_type, NODE_IMAGE_NAMES_MAX),                                     \
-        schema_strings(run, item->names, item->n_names),                                           \
+    X(names, STRINGS(NODE_IMAGE_NAMES_MAX, item->names, item->n_names),                            \
         "tags and digests, as the node lists them", PART_REST)                                     \
-    X(sizeBytes, INT, cel_int(item->size), "its size in bytes", PART_REST)
+    X(sizeBytes, NUMBER(item->size), "its size in bytes", PART_REST)
 SCHEMA_RECORD(schema_image, "Image", ITEM(Image), IMAGE);
 
 #define ADDRESS(X)                                                                                 \
-    X(type, TEXT(WORD_MAX_BYTES), schema_text(address_type_name(item->type)),                      \
-        "InternalIP, ExternalIP or Hostname", PART_REST)                                           \
-    X(address, TEXT(NAME_MAX_BYTES), schema_text(item->text), "the address", PART_REST)
+    X(type, WORD(address_type_name(item->type)), "InternalIP, ExternalIP or Hostname", PART_REST)  \
+    X(address, NAME(item->text), "the address", PART_REST)
 SCHEMA_RECORD(schema_address, "NodeAddress", ITEM(Address), ADDRESS);
 
-#define ATTACHED(X) X(name, TEXT(NAME_MAX_BYTES), schema_text(*item), "its name", PART_DETAILS)
+#define ATTACHED(X) X(name, NAME(*item), "its name", PART_DETAILS)
 SCHEMA_RECORD(schema_attached_volume, "AttachedVolume", ITEM(Str), ATTACHED);
 
 #define INFO(X)                                                                                    \
-    X(architecture, TEXT(WORD_MAX_BYTES), schema_text(item->architecture), "amd64, arm64, …",      \
+    X(architecture, WORD(item->architecture), "amd64, arm64, …", PART_DETAILS)                     \
+    X(operatingSystem, WORD(item->operating_system), "linux or windows", PART_DETAILS)             \
+    X(osImage, NAME(item->os_image), "the distribution and its version", PART_DETAILS)             \
+    X(kernelVersion, NAME(item->kernel_version), "as uname -r prints it", PART_DETAILS)            \
+    X(containerRuntimeVersion, NAME(item->container_runtime_version), "containerd://2.1.4",        \
         PART_DETAILS)                                                                              \
-    X(operatingSystem, TEXT(WORD_MAX_BYTES), schema_text(item->operating_system),                  \
-        "linux or windows", PART_DETAILS)                                                          \
-    X(osImage, TEXT(NAME_MAX_BYTES), schema_text(item->os_image),                                  \
-        "the distribution and its version", PART_DETAILS)                                          \
-    X(kernelVersion, TEXT(NAME_MAX_BYTES), schema_text(item->kernel_version),                      \
-        "as uname -r prints it", PART_DETAILS)                                                     \
-    X(containerRuntimeVersion, TEXT(NAME_MAX_BYTES), schema_text(item->container_runtime_version), \
-        "containerd://2.1.4", PART_DETAILS)                                                        \
-    X(kubeletVersion, TEXT(WORD_MAX_BYTES), schema_text(item->kubelet_version), "v1.34.1",         \
-        PART_DETAILS)
+    X(kubeletVersion, WORD(item->kubelet_version), "v1.34.1", PART_DETAILS)
 SCHEMA_RECORD(schema_node_info, "NodeSystemInfo", ITEM(NodeDetails), INFO);
 
 SCHEMA_LIST_TYPE(addresses_type, &schema_address.of);
@@ -95,26 +82,24 @@ SCHEMA_LIST_TYPE(taints_type, &schema_taint.of);
 SCHEMA_LIST_TYPE(conditions_type, &schema_condition.of);
 SCHEMA_LIST_TYPE(images_type, &schema_image.of);
 
-/* --- metadata, spec, status ---------------------------------------------------------------- */
-
 #define METADATA(X)                                                                                \
-    X(name, TEXT(NAME_MAX_BYTES), schema_text(node->name), "its name")                             \
-    X(uid, TEXT(WORD_MAX_BYTES), schema_text(node->uid), "its UID", PART_REST)                     \
-    X(labels, VALUE(schema_labels_type, LABELS_ASSUMED), schema_labels(run, &node->labels),        \
-        "its labels; labels[?'key'] where one may be missing", PART_LABELS)                        \
+    X(name, NAME(node->name), "its name")                                                          \
+    X(uid, WORD(node->uid), "its UID", PART_REST)                                                  \
+    X(labels, LABELS(node->labels), "its labels; labels[?'key'] where one may be missing",         \
+        PART_LABELS)                                                                               \
     X(annotations, VALUE(schema_labels_type, ANNOTATIONS_MAX),                                     \
         schema_labels(run, &node->annotations),                                                    \
         "its annotations; those with a value over 4 KiB are left out", PART_REST)                  \
-    X(creationTimestamp, TIME, schema_time(node->created_at), "when it was created", PART_REST)
+    X(creationTimestamp, SECONDS(node->created_at), "when it was created", PART_REST)
 SCHEMA_RECORD(schema_node_metadata, "NodeMetadata", NODE_VALUE(metadata), METADATA);
 
 #define SPEC(X)                                                                                    \
-    X(unschedulable, BOOL, cel_bool(node->is_unschedulable), "it is cordoned")                     \
+    X(unschedulable, FLAG(node->is_unschedulable), "it is cordoned")                               \
     X(taints, VALUE(taints_type, TAINTS_MAX),                                                      \
         ITEMS(schema_taint, node->taints.items, node->taints.n),                                   \
         "its taints; see pod.tolerates()", PART_TAINTS)                                            \
-    X(providerID, TEXT(NAME_MAX_BYTES), schema_text(details_of(node)->provider_id),                \
-        "its ID at the cloud provider", PART_DETAILS)                                              \
+    X(providerID, NAME(details_of(node)->provider_id), "its ID at the cloud provider",             \
+        PART_DETAILS)                                                                              \
     X(podCIDRs, VALUE(schema_strings_type, NODE_POD_CIDRS_MAX),                                    \
         texts(run, &details_of(node)->pod_cidrs), "addresses of its pods", PART_DETAILS)
 SCHEMA_RECORD(schema_node_spec, "NodeSpec", NODE_VALUE(spec), SPEC);
@@ -138,8 +123,7 @@ static CelValue attached(CelRun *run, const TextList *list) {
     X(capacity, VALUE(schema_quantities_type, RESOURCES_MAX),                                      \
         schema_quantities_of(run, &details_of(node)->capacity),                                    \
         "all that it has, as quantities; node.capacity has numbers", PART_DETAILS)                 \
-    X(nodeInfo, VALUE(schema_node_info.of, 0),                                                     \
-        schema_item(run, &schema_node_info, details_of(node)), "its system and versions",          \
+    X(nodeInfo, RECORD(schema_node_info, details_of(node)), "its system and versions",             \
         PART_DETAILS)                                                                              \
     X(addresses, VALUE(addresses_type, NODE_ADDRESSES_MAX),                                        \
         ITEMS(schema_address, node->addresses, node->n_addresses),                                 \
@@ -151,8 +135,6 @@ static CelValue attached(CelRun *run, const TextList *list) {
         attached(run, &details_of(node)->volumes_attached), "volumes that are attached to it",     \
         PART_DETAILS)
 SCHEMA_RECORD(schema_node_status, "NodeStatus", NODE_VALUE(status), STATUS);
-
-/* --- the node itself ------------------------------------------------------------------------- */
 
 const Pod *const *node_pods(const NodeTable *table, uint32_t row, uint32_t *ret_n) {
     const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
@@ -177,7 +159,7 @@ static CelValue amounts(CelRun *run, const NodeValue *value, AmountKind kind) {
     X(metadata, VALUE(schema_node_metadata.of, 0), cel_record(&value->metadata), "its metadata")   \
     X(spec, VALUE(schema_node_spec.of, 0), cel_record(&value->spec), "its spec")                   \
     X(status, VALUE(schema_node_status.of, 0), cel_record(&value->status), "its status")           \
-    X(ready, BOOL, cel_bool(node->is_ready), "its condition Ready is True", PART_CONDITIONS)       \
+    X(ready, FLAG(node->is_ready), "its condition Ready is True", PART_CONDITIONS)                 \
     X(free, AMOUNTS, amounts(run, value, AMOUNT_FREE),                                             \
         "allocatable less requested, as numbers: cpu in cores, 0.0 for what it does not offer; "   \
         "below 0 when it is overcommitted; milliCPU is cpu in thousandths",                        \
@@ -216,24 +198,12 @@ CelValue schema_row(CelRun *run, const NodeTable *table, uint32_t row) {
     return cel_record(&value->head);
 }
 
-typedef struct RowValues {
-    CelList list;
-    const NodeTable *table;
-    const uint32_t *rows;
-} RowValues;
-
 static CelValue row_at(const CelList *list, uint32_t i, CelRun *run) {
-    const RowValues *values = OBJECT_OF(list, RowValues, list);
+    const SchemaList *rows = schema_list_of(list);
 
-    return schema_row(run, values->table, values->rows[i]);
+    return schema_row(run, rows->of, ((const uint32_t *)rows->items)[i]);
 }
 
 CelValue schema_rows(CelRun *run, const NodeTable *table, const uint32_t *rows, size_t n) {
-    RowValues *values = cel_alloc(run, sizeof(*values));
-
-    if (!values)
-        return cel_no_memory(run);
-    *values = (RowValues){
-        .list = {.n = (uint32_t)n, .depth = 1, .at = row_at}, .table = table, .rows = rows};
-    return cel_list(&values->list);
+    return schema_list(run, row_at, rows, n, table, sizeof(*rows));
 }

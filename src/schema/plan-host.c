@@ -20,21 +20,20 @@ static const Schema *schema_of(const PlanHost *host) {
     return (const Schema *)(const void *)((const char *)host - offsetof(Schema, host));
 }
 
-/* --- leaves ------------------------------------------------------------------------------ */
+/* The number of @leaf, if @is_leaf. */
+static uint32_t number_of(const PlanHost *host, bool is_leaf, Leaf *leaf) {
+    struct SchemaReads *reads = schema_of(host)->reads;
 
-static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
-    Leaf *added;
-
-    for (size_t i = 0; i < reads->leaves.n; i++)
+    for (size_t i = 0; is_leaf && i < reads->leaves.n; i++)
         if (leaf_equal(&reads->leaves.items[i], leaf))
             return (uint32_t)i;
+    if (!is_leaf)
+        return PLAN_NO_LEAF;
     leaf->key = arena_copy(reads->arena, leaf->key);
     if (leaf->otherwise.kind == CEL_STRING)
         leaf->otherwise = cel_string(arena_copy(reads->arena, cel_str(leaf->otherwise)));
-    added = arena_has_failed(reads->arena) ? NULL : VEC_PUSH(&reads->leaves, reads->arena);
-    if (!added)
+    if (arena_has_failed(reads->arena) || !VEC_ADD(&reads->leaves, reads->arena, *leaf))
         return PLAN_NO_LEAF;
-    *added = *leaf;
     reads->n_labels += leaf->source == LEAF_LABEL;
     reads->n_annotations += leaf->source == LEAF_ANNOTATION;
     return (uint32_t)(reads->leaves.n - 1);
@@ -43,45 +42,32 @@ static uint32_t number_of(struct SchemaReads *reads, Leaf *leaf) {
 static uint32_t leaf_number(const PlanHost *host, const CelGraph *graph, uint32_t node) {
     Leaf leaf;
 
-    return leaf_read(graph, node, host->row_slot, &leaf) ? number_of(schema_of(host)->reads, &leaf)
-                                                         : PLAN_NO_LEAF;
+    return number_of(host, leaf_read(graph, node, host->row_slot, &leaf), &leaf);
 }
 
 static uint32_t keyed_leaf_number(
     const PlanHost *host, const CelGraph *graph, uint32_t node, uint32_t *ret_key) {
     Leaf leaf;
 
-    return leaf_read_keyed(graph, node, host->row_slot, &leaf, ret_key)
-               ? number_of(schema_of(host)->reads, &leaf)
-               : PLAN_NO_LEAF;
+    return number_of(host, leaf_read_keyed(graph, node, host->row_slot, &leaf, ret_key), &leaf);
 }
 
 static uint32_t element_leaf_number(const PlanHost *host, const CelGraph *graph, uint32_t node) {
     Leaf leaf;
 
-    return leaf_read_pod(graph, node, &leaf) ? number_of(schema_of(host)->reads, &leaf)
-                                             : PLAN_NO_LEAF;
+    return number_of(host, leaf_read_pod(graph, node, &leaf), &leaf);
 }
-
-/* --- groups ------------------------------------------------------------------------------ */
 
 /* The number of a label that rows are grouped by. */
 static bool key_number(struct SchemaReads *reads, Str key, uint32_t *ret) {
-    Str *added, copy;
+    Str copy;
 
-    for (*ret = 0; *ret < reads->keys.n; ++*ret)
-        if (str_eq(reads->keys.items[*ret], key))
-            return true;
+    *ret = (uint32_t)str_index(key, reads->keys.items, reads->keys.n);
+    if (*ret < reads->keys.n)
+        return true;
+    *ret = (uint32_t)reads->keys.n;
     copy = arena_copy(reads->arena, key);
-    added = copy.ptr ? VEC_PUSH(&reads->keys, reads->arena) : NULL;
-    if (added)
-        *added = copy;
-    return added != NULL;
-}
-
-static bool calls(const CelGraphNode *node, CelFunction *fn) {
-    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
-           node->overloads[0]->spec->fn == fn;
+    return copy.ptr && VEC_ADD(&reads->keys, reads->arena, copy);
 }
 
 /* @fn of the variable in @slot and a constant key: the key's number. */
@@ -89,7 +75,7 @@ static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t numbe
     uint32_t slot, uint32_t *ret) {
     const CelGraphNode *call = cel_graph_node(graph, number), *variable, *key;
 
-    if (!calls(call, fn))
+    if (!schema_calls(call, fn))
         return false;
     variable = cel_graph_node(graph, call->args[0]);
     if (variable->op != OP_VARIABLE || variable->immediate != slot)
@@ -100,7 +86,7 @@ static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t numbe
 }
 
 static bool reads_other_rows(const PlanHost *host, const CelGraph *graph, uint32_t node) {
-    return calls(cel_graph_node(graph, node), schema_call_domain);
+    return schema_calls(cel_graph_node(graph, node), schema_call_domain);
 }
 
 static bool find_groups(
@@ -112,29 +98,21 @@ static bool find_groups(
 
 /* The row variable as a node of the graph. CEL_NO_NODE: out of memory. */
 static uint32_t add_row(const Schema *schema, CelGraph *graph) {
-    CelGraphNode node = {.op = OP_VARIABLE,
-        .groups = SCHEMA_BIT(SCHEMA_NODE),
-        .type = &schema_node_record.of,
-        .immediate = schema->node_slot,
-        .constant = cel_string(STR("node"))};
-
-    return cel_graph_add(graph, &node);
+    return schema_add_variable(
+        graph, "node", schema->node_slot, SCHEMA_NODE, &schema_node_record.of);
 }
 
 /* The same for node.pods. */
 static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
     uint32_t row = add_row(schema, graph);
-    CelGraphNode node;
-
-    if (row == CEL_NO_NODE)
-        return CEL_NO_NODE;
-    node = (CelGraphNode){.op = OP_FIELD,
+    CelGraphNode node = {.op = OP_FIELD,
         .args = &row,
         .n_args = 1,
         .type = &schema_pods_type,
         .immediate = cel_record_find(&schema_node_record.type, STR("pods")),
         .constant = cel_string(STR("pods"))};
-    return cel_graph_add(graph, &node);
+
+    return row == CEL_NO_NODE ? CEL_NO_NODE : cel_graph_add(graph, &node);
 }
 
 /* The pods or nodes of a domain: of the row's own, or of the variable of a loop over all. */
@@ -173,8 +151,6 @@ bool schema_plan_host_init(Schema *schema, Arena *arena) {
         .find_groups = find_groups};
     return true;
 }
-
-/* --- the table -------------------------------------------------------------------------------- */
 
 /* Policies with many rules read dozens of keys of each node. An index of a block reads all labels
  * of its nodes once; then a column of a key is there without a search in each node. Open addressing
@@ -254,7 +230,7 @@ static CelValue table_row(const PlanTable *table, uint32_t row, CelRun *run) {
     return schema_row(run, table->rows, row);
 }
 
-/* The values of a label or annotation by row; NULL: they are to be searched. */
+/* The values of a label or annotation by row; NULL: search them. */
 static const Str *const *find_known(const PlanTable *table, const struct SchemaReads *reads,
     const Leaf *leaf, const uint32_t *rows, size_t n) {
     bool annotations = leaf->source == LEAF_ANNOTATION;

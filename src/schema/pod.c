@@ -22,24 +22,20 @@ static const PodDetails *details_of(const Pod *pod) {
     return pod->details ? pod->details : &none;
 }
 
-/* --- the parts of a pod that are lists ------------------------------------------------- */
-
 #define OWNER(X)                                                                                   \
-    X(apiVersion, TEXT(NAME_MAX_BYTES), schema_text(item->api_version), "apps/v1, batch/v1, …")    \
-    X(kind, TEXT(WORD_MAX_BYTES), schema_text(item->kind), "ReplicaSet, Job, …")                   \
-    X(name, TEXT(NAME_MAX_BYTES), schema_text(item->name), "its name")                             \
-    X(uid, TEXT(WORD_MAX_BYTES), schema_text(item->uid), "its UID")                                \
-    X(controller, BOOL, cel_bool(item->is_controller), "it manages the pod; one of them at most")  \
-    X(blockOwnerDeletion, BOOL, cel_bool(item->blocks_deletion),                                   \
-        "it cannot be deleted before the pod")
+    X(apiVersion, NAME(item->api_version), "apps/v1, batch/v1, …")                                 \
+    X(kind, WORD(item->kind), "ReplicaSet, Job, …")                                                \
+    X(name, NAME(item->name), "its name")                                                          \
+    X(uid, WORD(item->uid), "its UID")                                                             \
+    X(controller, FLAG(item->is_controller), "it manages the pod; one of them at most")            \
+    X(blockOwnerDeletion, FLAG(item->blocks_deletion), "it cannot be deleted before the pod")
 SCHEMA_RECORD(schema_owner, "OwnerReference", ITEM(PodOwner), OWNER);
 
 #define TOLERATION(X)                                                                              \
-    X(key, TEXT(KEY_MAX_BYTES), schema_text(item->key), "empty: every key")                        \
-    X(operator, TEXT(WORD_MAX_BYTES), schema_text(item->exists ? STR("Exists") : STR("Equal")),    \
-        "Equal or Exists")                                                                         \
-    X(value, TEXT(WORD_MAX_BYTES), schema_text(item->value), "empty with Exists")                  \
-    X(effect, TEXT(WORD_MAX_BYTES), schema_text(taint_effect_word(item->effect)),                  \
+    X(key, KEY(item->key), "empty: every key")                                                     \
+    X(operator, WORD(item->exists ? STR("Exists") : STR("Equal")), "Equal or Exists")              \
+    X(value, WORD(item->value), "empty with Exists")                                               \
+    X(effect, WORD(taint_effect_word(item->effect)),                                               \
         "NoSchedule, PreferNoSchedule, NoExecute; empty: every effect; Unknown: any other, which " \
         "tolerates nothing")
 SCHEMA_RECORD(schema_toleration, "Toleration", ITEM(Toleration), TOLERATION);
@@ -51,8 +47,6 @@ SCHEMA_LIST_TYPE(gates_type, &schema_scheduling_gate.of);
 SCHEMA_LIST_TYPE(volumes_type, &schema_volume.of);
 SCHEMA_LIST_TYPE(claims_type, &schema_resource_claim.of);
 SCHEMA_LIST_TYPE(spread_type, &schema_spread_constraint.of);
-
-/* --- metadata ----------------------------------------------------------------------------- */
 
 /* Without details the controlling one alone is known. */
 static CelValue owners(CelRun *run, const Pod *pod) {
@@ -73,12 +67,11 @@ static CelValue owners(CelRun *run, const Pod *pod) {
 }
 
 #define METADATA(X)                                                                                \
-    X(name, TEXT(NAME_MAX_BYTES), schema_text(pod->name), "its name")                              \
-    X(namespace, TEXT(WORD_MAX_BYTES), schema_text(pod->namespace), "its namespace")               \
-    X(uid, TEXT(WORD_MAX_BYTES), schema_text(pod->uid), "its UID")                                 \
-    X(labels, VALUE(schema_labels_type, LABELS_ASSUMED), schema_labels(run, &pod->labels),         \
-        "its labels; labels[?'key'] where one may be missing")                                     \
-    X(creationTimestamp, TIME, schema_time(pod->created_at), "when it was created")                \
+    X(name, NAME(pod->name), "its name")                                                           \
+    X(namespace, WORD(pod->namespace), "its namespace")                                            \
+    X(uid, WORD(pod->uid), "its UID")                                                              \
+    X(labels, LABELS(pod->labels), "its labels; labels[?'key'] where one may be missing")          \
+    X(creationTimestamp, SECONDS(pod->created_at), "when it was created")                          \
     X(ownerReferences, VALUE(owners_type, POD_OWNERS_MAX), owners(run, pod),                       \
         "its owners, in their order; see workload", OF_POD(POD_OWNERS))                            \
     REFUSED(X, deletionTimestamp, "only whether it is set is kept: pod.terminating")
@@ -99,8 +92,6 @@ SCHEMA_RECORD(schema_pod_metadata, "PodMetadata", POD_VALUE(metadata), POD_METAD
         OF_POD(POD_ANNOTATIONS))
 SCHEMA_RECORD(schema_node_pod_metadata, "NodePodMetadata", POD_VALUE(metadata), NODE_POD_METADATA);
 
-/* --- spec --------------------------------------------------------------------------------- */
-
 /* An array of the details, @items, as records of @type. */
 #define DETAIL_ITEMS(type, items) ITEMS(type, details_of(pod)->items, details_of(pod)->n_##items)
 
@@ -110,16 +101,13 @@ static Str preemption_policy(const PodDetails *details) {
 }
 
 #define SPEC(X)                                                                                    \
-    X(nodeName, TEXT(NAME_MAX_BYTES), schema_text(pod->node_name),                                 \
-        "the node it runs on; empty for the pod to be placed")                                     \
-    X(schedulerName, TEXT(NAME_MAX_BYTES), schema_text(pod->scheduler_name),                       \
-        "the scheduler that places it")                                                            \
-    X(priority, INT, cel_int(pod->priority), "default 0")                                          \
+    X(nodeName, NAME(pod->node_name), "the node it runs on; empty for the pod to be placed")       \
+    X(schedulerName, NAME(pod->scheduler_name), "the scheduler that places it")                    \
+    X(priority, NUMBER(pod->priority), "default 0")                                                \
     X(tolerations, VALUE(tolerations_type, TOLERATIONS_MAX),                                       \
         ITEMS(schema_toleration, pod->tolerations.items, pod->tolerations.n),                      \
         "its tolerations; see tolerates()", OF_POD(POD_TOLERATIONS))                               \
-    X(nodeSelector, VALUE(schema_labels_type, LABELS_ASSUMED),                                     \
-        schema_labels(run, &details_of(pod)->node_selector),                                       \
+    X(nodeSelector, LABELS(details_of(pod)->node_selector),                                        \
         "labels that its node must have; kube-scheduler checks them", OF_POD(POD_NODE_SELECTOR))   \
     X(containers, VALUE(containers_type, POD_CONTAINERS_MAX),                                      \
         DETAIL_ITEMS(schema_container, containers), "its containers", OF_POD(POD_CONTAINERS))      \
@@ -127,17 +115,16 @@ static Str preemption_policy(const PodDetails *details) {
         DETAIL_ITEMS(schema_container, init_containers),                                           \
         "its init containers; those with restartPolicy Always are sidecars",                       \
         OF_POD(POD_CONTAINERS))                                                                    \
-    X(priorityClassName, TEXT(NAME_MAX_BYTES), schema_text(details_of(pod)->priority_class_name),  \
-        "its PriorityClass", OF_POD(POD_PRIORITY_CLASS))                                           \
-    X(preemptionPolicy, TEXT(WORD_MAX_BYTES), schema_text(preemption_policy(details_of(pod))),     \
-        "PreemptLowerPriority or Never", OF_POD(POD_PREEMPTION_POLICY))                            \
-    X(runtimeClassName, TEXT(NAME_MAX_BYTES), schema_text(details_of(pod)->runtime_class_name),    \
-        "its RuntimeClass", OF_POD(POD_RUNTIME_CLASS))                                             \
-    X(serviceAccountName, TEXT(NAME_MAX_BYTES),                                                    \
-        schema_text(details_of(pod)->service_account_name), "its ServiceAccount",                  \
+    X(priorityClassName, NAME(details_of(pod)->priority_class_name), "its PriorityClass",          \
+        OF_POD(POD_PRIORITY_CLASS))                                                                \
+    X(preemptionPolicy, WORD(preemption_policy(details_of(pod))), "PreemptLowerPriority or Never", \
+        OF_POD(POD_PREEMPTION_POLICY))                                                             \
+    X(runtimeClassName, NAME(details_of(pod)->runtime_class_name), "its RuntimeClass",             \
+        OF_POD(POD_RUNTIME_CLASS))                                                                 \
+    X(serviceAccountName, NAME(details_of(pod)->service_account_name), "its ServiceAccount",       \
         OF_POD(POD_SERVICE_ACCOUNT))                                                               \
-    X(hostNetwork, BOOL, cel_bool(details_of(pod)->host_network),                                  \
-        "it uses the network of the node", OF_POD(POD_HOST_NETWORK))                               \
+    X(hostNetwork, FLAG(details_of(pod)->host_network), "it uses the network of the node",         \
+        OF_POD(POD_HOST_NETWORK))                                                                  \
     X(schedulingGates, VALUE(gates_type, POD_SCHEDULING_GATES_MAX),                                \
         DETAIL_ITEMS(schema_scheduling_gate, scheduling_gates),                                    \
         "its scheduling gates; kube-scheduler places no pod that still has one",                   \
@@ -162,8 +149,6 @@ static Str preemption_policy(const PodDetails *details) {
 SCHEMA_RECORD(schema_pod_spec, "PodSpec", POD_VALUE(spec), SPEC);
 SCHEMA_RECORD(schema_node_pod_spec, "NodePodSpec", POD_VALUE(spec), SPEC);
 
-/* --- status ------------------------------------------------------------------------------- */
-
 static CelValue set_text(Str text) {
     return text.len > 0 ? schema_text(text) : cel_absent();
 }
@@ -171,16 +156,14 @@ static CelValue set_text(Str text) {
 #define STATUS(X)                                                                                  \
     X(nominatedNodeName, &cel_string_type, MAYBE, NAME_MAX_BYTES,                                  \
         set_text(pod->nominated_node_name), "the node on which preemption makes room for it")      \
-    X(startTime, TIME, schema_time(pod->started_at), "when the kubelet accepted it")               \
+    X(startTime, SECONDS(pod->started_at), "when the kubelet accepted it")                         \
     REFUSED(X, phase,                                                                              \
         "the phase is not kept: a pod to be placed is Pending, and pods that have ended are not "  \
         "among node.pods")                                                                         \
-    X(qosClass, TEXT(WORD_MAX_BYTES), schema_text(pod_qos_class(details_of(pod))),                 \
+    X(qosClass, WORD(pod_qos_class(details_of(pod))),                                              \
         "Guaranteed, Burstable or BestEffort, computed from its spec", OF_POD(POD_AMOUNTS))
 SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_VALUE(status), STATUS);
 SCHEMA_RECORD(schema_node_pod_status, "NodePodStatus", POD_VALUE(status), STATUS);
-
-/* --- the pod itself ------------------------------------------------------------------------ */
 
 /* Both texts are empty if the pod is in none. */
 static WorkloadName workload(const Pod *pod) {
@@ -190,10 +173,9 @@ static WorkloadName workload(const Pod *pod) {
 }
 
 #define WORKLOAD(X)                                                                                \
-    X(kind, TEXT(WORD_MAX_BYTES), schema_text(workload(item).kind),                                \
+    X(kind, WORD(workload(item).kind),                                                             \
         "Deployment, StatefulSet, DaemonSet, CronJob, Job, …; empty: it has no controlling owner") \
-    X(name, TEXT(NAME_MAX_BYTES), schema_text(workload(item).name),                                \
-        "its name; its namespace is the pod's")
+    X(name, NAME(workload(item).name), "its name; its namespace is the pod's")
 SCHEMA_RECORD(schema_pod_workload, "PodWorkload", ITEM(Pod), WORKLOAD);
 
 #define AMOUNTS VALUE(schema_amounts_type, RESOURCES_MAX)
@@ -204,13 +186,12 @@ SCHEMA_RECORD(schema_pod_workload, "PodWorkload", ITEM(Pod), WORKLOAD);
     X(requests, AMOUNTS, schema_amounts_of(run, &pod->requests),                                   \
         "its requests as kube-scheduler counts them, as numbers: cpu in cores, 0.0 for others; "   \
         "milliCPU is cpu in thousandths")                                                          \
-    X(owner, TEXT(WORD_MAX_BYTES), schema_text(pod->owner_uid),                                    \
-        "the UID of its controlling owner; empty when it has none")                                \
-    X(workload, VALUE(schema_pod_workload.of, 0), schema_item(run, &schema_pod_workload, pod),     \
+    X(owner, WORD(pod->owner_uid), "the UID of its controlling owner; empty when it has none")     \
+    X(workload, RECORD(schema_pod_workload, pod),                                                  \
         "the end of its owner chain, as far as the pod tells: its controlling owner; of a "        \
         "ReplicaSet whose name ends in the label pod-template-hash its Deployment, of a Job "      \
         "whose name ends in a time its CronJob")                                                   \
-    X(terminating, BOOL, cel_bool(pod->is_terminating), "it has a deletionTimestamp")              \
+    X(terminating, FLAG(pod->is_terminating), "it has a deletionTimestamp")                        \
     X(limits, AMOUNTS, limits(run, details_of(pod)),                                               \
         "its limits, as Kubernetes adds them up, as numbers like requests; 0.0: no container has " \
         "one",                                                                                     \
@@ -235,7 +216,7 @@ SCHEMA_RECORD(schema_pod_record, "Pod", POD_VALUE(head), POD);
 
 #define NODE_POD(X)                                                                                \
     POD_OF(X, schema_node_pod_metadata, schema_node_pod_spec, schema_node_pod_status)              \
-    X(scheduledTime, TIME, schema_time(pod_placed_at(pod)),                                        \
+    X(scheduledTime, SECONDS(pod_placed_at(pod)),                                                  \
         "when it was bound to the node; if unknown, when it was started or created")               \
     REFUSED(X, claims, "claims are looked up of the pod to be placed only")
 SCHEMA_RECORD(schema_node_pod, "NodePod", POD_VALUE(head), NODE_POD);
@@ -250,11 +231,6 @@ void pod_value_init(PodValue *value, const Pod *pod) {
         .pod = pod};
 }
 
-typedef struct PodValues {
-    CelList list;
-    const Pod *const *items;
-} PodValues;
-
 static CelValue pod_at(const CelList *list, uint32_t i, CelRun *run) {
     PodValue *value = cel_alloc(run, sizeof(*value));
 
@@ -264,15 +240,10 @@ static CelValue pod_at(const CelList *list, uint32_t i, CelRun *run) {
         .metadata = {.type = &schema_node_pod_metadata.type},
         .spec = {.type = &schema_node_pod_spec.type},
         .status = {.type = &schema_node_pod_status.type},
-        .pod = OBJECT_OF(list, PodValues, list)->items[i]};
+        .pod = ((const Pod *const *)schema_list_of(list)->items)[i]};
     return cel_record(&value->head);
 }
 
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n) {
-    PodValues *pods = cel_alloc(run, sizeof(*pods));
-
-    if (!pods)
-        return cel_no_memory(run);
-    *pods = (PodValues){.list = {.n = (uint32_t)n, .depth = 1, .at = pod_at}, .items = items};
-    return cel_list(&pods->list);
+    return schema_list(run, pod_at, items, n, NULL, sizeof(*items));
 }

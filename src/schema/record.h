@@ -6,7 +6,7 @@
  * A record is declared by one list of its fields, in the file of its noun:
  *
  *     #define TAINT(X)                                                              \
- *         X(key, TEXT(KEY_MAX_BYTES), schema_text(item->key), "its key", PART_TAINTS) \
+ *         X(key, KEY(item->key), "its key", PART_TAINTS)                        \
  *         …
  *     SCHEMA_RECORD(schema_taint, "Taint", ITEM(Taint), TAINT)
  *
@@ -23,8 +23,8 @@
 #include "cel/value.h"
 
 /* The part of a Node object that a field is read from (NodeParts), or of a running pod (PodPart).
- * Records that are also parts of the pod to be placed have the latter, too: its fields are always
- * there. */
+ * Records that running pods share with the pod to be placed have a PodPart, too; the latter has all
+ * its fields. */
 typedef enum SchemaPart {
     PART_NONE, /* always there, or not of a node */
     PART_LABELS,
@@ -43,7 +43,7 @@ typedef struct SchemaRecord {
     const uint8_t *parts; /* SchemaPart */
 } SchemaRecord;
 
-/* All of them; nested records come first. */
+/* All records; nested ones come first. */
 extern const SchemaRecord *const schema_records[];
 extern const size_t schema_n_records;
 
@@ -56,7 +56,7 @@ const SchemaRecord *schema_record_of(const CelType *type);
 #define ALWAYS true /* has() is always true: an unset field has the API's default */
 #define MAYBE false /* has() is false if unset; reading it is an error */
 
-/* A field that expressions might expect and that is not kept: refused, with the reason. */
+/* A field that users may expect but that is not kept: reading it is an error with the reason. */
 #define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, cel_absent(), text)
 
 /* A row of the list: X(name, TYPE, value, description), and the part of a Node object, if any. The

@@ -2,6 +2,7 @@
 
 /* Shared by the files of this folder: the model as values of expressions. */
 
+#include "cel/graph.h"
 #include "cel/library.h"
 #include "cluster/related-objects.h"
 #include "cluster/table.h"
@@ -10,8 +11,7 @@
 #include "schema/record.h"
 #include "schema/schema.h"
 
-/* --- schema.c */
-
+/* schema.c */
 typedef struct SchemaVariable {
     Str name;
     const CelType *type;
@@ -26,6 +26,15 @@ extern const size_t schema_n_variables;
 /* The record of @type, or of what an optional holds; NULL: none. */
 const SchemaRecord *schema_record_in(const CelType *type);
 
+static inline bool schema_is_field(const CelGraphNode *node) {
+    return node->op == OP_FIELD || node->op == OP_TEST_FIELD || node->op == OP_OPT_FIELD;
+}
+
+/* Whether @node is a call of @fn and of nothing else. */
+static inline bool schema_calls(const CelGraphNode *node, CelFunction *fn) {
+    return node->n_overloads == 1 && node->overloads[0]->spec->fn == fn;
+}
+
 /* --- lists.c */
 
 /* Lists and maps of the model as values: elements are wrapped when they are fetched.
@@ -34,6 +43,22 @@ const SchemaRecord *schema_record_in(const CelType *type);
 
 extern const CelType schema_strings_type; /* list(string) */
 extern const CelType schema_labels_type;  /* map(string, string) */
+
+/* A list of @n values that @at makes from @items when they are read. */
+typedef struct SchemaList {
+    CelList list;
+    const void *items;
+    const void *of; /* what the items belong to */
+    size_t size;    /* of an item */
+} SchemaList;
+
+typedef CelValue SchemaElement(const CelList *list, uint32_t i, CelRun *run);
+CelValue schema_list(
+    CelRun *run, SchemaElement *at, const void *items, size_t n, const void *of, size_t size);
+
+static inline const SchemaList *schema_list_of(const CelList *list) {
+    return OBJECT_OF(list, SchemaList, list);
+}
 
 /* An element of an array of structures. */
 typedef struct ItemValue {
@@ -54,6 +79,17 @@ CelValue schema_items(
 
 /* The same for the array @items with @n of them. */
 #define ITEMS(type, items, n) schema_items(run, &(type), (items), (n), sizeof(*(items)))
+
+/* TYPE and value of a row of SCHEMA_RECORD()'s list, for the usual ones. */
+#define NAME(value) TEXT(NAME_MAX_BYTES), schema_text(value)
+#define WORD(value) TEXT(WORD_MAX_BYTES), schema_text(value)
+#define KEY(value) TEXT(KEY_MAX_BYTES), schema_text(value)
+#define NUMBER(value) INT, cel_int(value)
+#define FLAG(value) BOOL, cel_bool(value)
+#define SECONDS(value) TIME, schema_time(value)
+#define LABELS(value) VALUE(schema_labels_type, LABELS_ASSUMED), schema_labels(run, &value)
+#define STRINGS(max, items, n) VALUE(schema_strings_type, max), schema_strings(run, items, n)
+#define RECORD(type, object) VALUE(type.of, 0), schema_item(run, &type, object)
 
 /* One structure as a record of @type. */
 CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item);
@@ -87,12 +123,10 @@ void pod_value_init(PodValue *value, const Pod *pod);
 /* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
 
-/* --- namespace.c */
-
+/* namespace.c */
 extern const SchemaRecord schema_namespace_record, schema_namespace_metadata;
 
-/* --- claim.c */
-
+/* claim.c */
 extern const SchemaRecord schema_claim;
 extern const CelType schema_claims_type; /* list(PersistentVolumeClaim) */
 
@@ -111,8 +145,7 @@ extern const SchemaRecord schema_requirements, schema_container_port, schema_env
 CelValue schema_quantity_list(CelRun *run, const AmountList *list);
 CelValue schema_resources_of(CelRun *run, const AmountList *requests, const AmountList *limits);
 
-/* --- affinity.c */
-
+/* affinity.c */
 extern const SchemaRecord schema_match_expression, schema_label_selector, schema_node_term,
     schema_node_preference, schema_node_selector, schema_node_affinity, schema_pod_term,
     schema_weighted_pod_term, schema_pod_affinity, schema_affinity, schema_spread_constraint;
@@ -120,8 +153,7 @@ extern const SchemaRecord schema_match_expression, schema_label_selector, schema
 /* @affinity NULL: an empty one. An error when there is no memory. */
 CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity);
 
-/* --- node.c */
-
+/* node.c */
 typedef struct NodeValue {
     CelRecord head, metadata, spec, status;
     const NodeTable *table;
@@ -148,8 +180,7 @@ const Pod *const *node_pods(const NodeTable *table, uint32_t row, uint32_t *ret_
 CelValue schema_row(CelRun *run, const NodeTable *table, uint32_t row);
 CelValue schema_rows(CelRun *run, const NodeTable *table, const uint32_t *rows, size_t n);
 
-/* --- cluster.c */
-
+/* cluster.c */
 extern const SchemaRecord schema_cluster_record;
 
 typedef struct ClusterValue {
@@ -163,8 +194,7 @@ static inline const ClusterValue *cluster_value_of(CelValue cluster) {
     return OBJECT_OF(cluster.record, ClusterValue, head);
 }
 
-/* --- decision.c */
-
+/* decision.c */
 extern const SchemaRecord schema_decision_record;
 
 /* --- domain.c */
@@ -195,6 +225,12 @@ extern const size_t schema_n_functions;
 
 CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
 CelFunction schema_call_selects, schema_call_tolerates, schema_call_tolerates_text;
+
+/* --- metrics.c */
+
+/* The variable @name as a node of @graph. CEL_NO_NODE: out of memory. */
+uint32_t schema_add_variable(
+    CelGraph *graph, const char *name, uint32_t slot, uint8_t group, const CelType *type);
 
 /* --- plan-host.c */
 

@@ -89,6 +89,7 @@ const size_t schema_n_variables = ELEMENTS_OF(schema_variables);
 
 Schema *schema_new(Arena *arena) {
     Schema *schema = ARENA_NEW(arena, Schema);
+    bool is_right = true;
 
     if (!schema)
         return NULL;
@@ -96,19 +97,17 @@ Schema *schema_new(Arena *arena) {
     if (!schema->env)
         return NULL;
     for (size_t i = 0; i < schema_n_records; i++)
-        if (cel_env_add_record(schema->env, &schema_records[i]->type) < 0)
-            return NULL;
+        is_right &= cel_env_add_record(schema->env, &schema_records[i]->type) == 0;
     for (size_t i = 0; i < schema_n_functions; i++)
-        if (cel_env_add_overload(schema->env, &schema_functions[i]) != 0)
-            return NULL;
+        is_right &= cel_env_add_overload(schema->env, &schema_functions[i]) == 0;
     for (size_t i = 0; i < schema_n_variables; i++) {
         const SchemaVariable *variable = &schema_variables[i];
+        uint32_t *slot = (uint32_t *)(void *)((char *)schema + variable->slot);
 
-        if (cel_env_add_variable(schema->env, variable->name, variable->type, 0, variable->group,
-                (uint32_t *)(void *)((char *)schema + variable->slot)) != 0)
-            return NULL;
+        is_right &= cel_env_add_variable(
+                        schema->env, variable->name, variable->type, 0, variable->group, slot) == 0;
     }
-    return schema_plan_host_init(schema, arena) ? schema : NULL;
+    return is_right && schema_plan_host_init(schema, arena) ? schema : NULL;
 }
 
 CelValue schema_pod(const Pod *pod, Arena *arena) {

@@ -99,7 +99,7 @@ typedef struct SchemaBlock {
 PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
 /* The parts of a Node object that several expressions read, and that a request must decode; and the
- * fields of running pods. */
+ * fields of running pods. Without memory the arena has failed. */
 typedef VEC(Str) SchemaKeys;
 
 typedef struct SchemaNeeds {
@@ -108,7 +108,6 @@ typedef struct SchemaNeeds {
     PodParts pods;
     SchemaKeys labels;      /* those of @parts */
     SchemaKeys annotations; /* those of @pods */
-    bool has_failed;        /* out of memory */
 } SchemaNeeds;
 
 /* Adds the parts that the @n @roots of @graph read, in one walk. Labels, and annotations of running

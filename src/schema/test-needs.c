@@ -191,7 +191,7 @@ static void test_needs(void **state) {
         uint32_t root = scene_lower(scene, graph, cases[i].source);
 
         schema_need(scene->schema, graph, &root, 1, &needs);
-        assert_false(needs.has_failed);
+        assert_false(arena_has_failed(scene->arena));
         print_needs(&needs, &got);
         if (!has_all(buf_str(&got), cases[i].want))
             fail_msg("%s: got \"%.*s\", want \"%s\"", cases[i].source, STR_FMT(buf_str(&got)),

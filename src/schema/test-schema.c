@@ -679,7 +679,7 @@ static void test_mistakes(void **state) {
         Str source = str_from_c(cases[i].source);
 
         assert_case(cases[i].source, cel_compile(scene->schema->env, STR("t"), source, NULL,
-                                         scene->arena, &diags, &program) == CEL_COMPILE_REFUSED);
+                                         scene->arena, &diags, &program) == CEL_REFUSED);
         diag_list_print(&diags, false, &text);
         buf_append_char(&text, '\0');
         if (!strstr(text.data, cases[i].text) || !strstr(text.data, cases[i].hint))

@@ -1,8 +1,5 @@
-/*
- * A request is a route and a body; the route has the function that answers it. A worker takes a
- * reference to the view when it begins and keeps it to the end, so a newer view does not matter to
- * it.
- */
+/* Answers requests: verbs from a view, pages by their route. A worker takes a reference to the view
+ * when it begins and keeps it to the end, so that a newer view cannot change a running request. */
 
 #include "serve/answers.h"
 
@@ -10,22 +7,78 @@
 
 #include "api/routes.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "live/verb-reply.h"
-#include "serve/observers.h"
 
-/* --- verbs ------------------------------------------------------------------------------------ */
+/* Errors are logged, but a client must not be able to fill a disk. */
+#define LOG_PER_SEC 10
+
+static void count(ApiContext *api, const Observation *o) {
+    AnswerCounts *counts = &api->counts;
+
+    metrics_note_decision(api->metrics, o->verb, o->view->program, o->decision);
+    atomic_fetch_add_explicit(&counts->answered[o->verb], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(
+        &counts->rejected_nodes, o->decision->summary.n_rejected, memory_order_relaxed);
+    latency_note_decision(api->latency, o->verb, &o->decision->summary, o->now_nsec);
+    if (!str_is_empty(o->decision->error))
+        latency_note_error(api->latency, o->verb, o->now_nsec);
+}
+
+static bool may_log(Answers *answers, int64_t now_nsec) {
+    int64_t second = now_nsec / NSEC_PER_SEC;
+
+    if (atomic_exchange(&answers->log_second, second) != second)
+        atomic_store(&answers->n_logged, 0);
+    return atomic_fetch_add(&answers->n_logged, 1) < LOG_PER_SEC;
+}
+
+static void log_answer(Answers *answers, const Observation *o) {
+    const Decision *decision = o->decision;
+
+    if (!str_is_empty(decision->error) && may_log(answers, o->now_nsec))
+        log_warn("request answered with an error", LOG_CSTR("verb", verb_name(o->verb)),
+            LOG_STR("namespace", decision->pod_namespace), LOG_STR("pod", decision->pod_name),
+            LOG_STR("error", decision->error));
+    else
+        log_debug("decision", LOG_CSTR("verb", verb_name(o->verb)),
+            LOG_STR("namespace", decision->pod_namespace), LOG_STR("pod", decision->pod_name),
+            LOG_STR("uid", decision->pod_uid), LOG_INT("nodes_in", decision->summary.n_in),
+            LOG_INT("nodes_out", decision->summary.n_out),
+            LOG_INT("nodes_unknown", decision->summary.n_unknown));
+}
+
+void answers_observe(Answers *answers, const Observation *o) {
+    ApiContext *api = answers->api;
+    PastTimes times = {
+        .at_nsec = o->at_nsec,
+        .duration_nsec = o->begin_nsec < 0 ? -1 : o->now_nsec - o->begin_nsec,
+    };
+
+    /* First: a bind may follow the reply at once, and Events are limited per pod. */
+    recent_pods_note(api->recent_pods, o->view, o->verb, o->decision, o->now_nsec, o->at_nsec);
+    if (api->live && o->verb == VERB_FILTER)
+        live_observe_filter(api->live, o->view, o->decision, o->now_nsec);
+    count(api, o);
+    decisions_note(api->decisions, o->view, o->verb, o->decision, times);
+    if (!answers->is_quiet)
+        log_answer(answers, o);
+    if (!answers->is_quiet && o->arena) /* last: it evaluates again, in the time that is left */
+        warnings_note(
+            answers->warnings, o->view, o->verb, o->decision, o->time, o->arena, o->now_nsec);
+}
 
 void answers_note_bind(Answers *answers, const Decision *decision) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
 
-    observers_run(answers, &(Observation){
-                               .verb = VERB_BIND,
-                               .view = view,
-                               .decision = decision,
-                               .at_nsec = clock_wall_nsec(),
-                               .begin_nsec = -1,
-                               .now_nsec = clock_monotonic_nsec(),
-                           });
+    answers_observe(answers, &(Observation){
+                                 .verb = VERB_BIND,
+                                 .view = view,
+                                 .decision = decision,
+                                 .at_nsec = clock_wall_nsec(),
+                                 .begin_nsec = -1,
+                                 .now_nsec = clock_monotonic_nsec(),
+                             });
 }
 
 static void answer_bind(Answers *answers, Str body, Arena *arena, Answer *answer) {
@@ -43,11 +96,11 @@ static void answer_bind(Answers *answers, Str body, Arena *arena, Answer *answer
     extender_bind_reply(&args, str_from_c(error), arena, answer);
 }
 
-/* The time to evaluate policies. It starts when it is first checked: reading a large body is not
- * the policies' time. */
+/* The time to evaluate policies. It starts when it is first checked, so that reading a large body
+ * does not count. */
 typedef struct Allowance {
     int64_t limit_nsec;
-    int64_t end_nsec; /* monotonic; 0: it has not begun */
+    int64_t end_nsec; /* monotonic; 0: not started */
 } Allowance;
 
 static bool is_over(void *context) {
@@ -73,31 +126,27 @@ static RequestTime request_time(Allowance *allowance, Arena *scratch) {
 
 static void evaluate(Answers *answers, Verb verb, const View *view, const RequestTime *time,
     Str body, Arena *arena, Answer *ret) {
-    switch (verb) {
-    case VERB_FILTER:
+    if (verb == VERB_FILTER)
         extender_filter(view, time, body, arena, ret);
-        break;
-    case VERB_PRIORITIZE:
+    else if (verb == VERB_PRIORITIZE)
         extender_prioritize(view, time, body, arena, ret);
-        break;
-    case VERB_PREEMPT:
+    else if (verb == VERB_PREEMPT)
         extender_preempt(view, time, body, arena, ret);
-        break;
-    default:
+    else
         answer_bind(answers, body, arena, ret);
-        break;
-    }
 }
 
-/* With @ret_newer, for a filter of a watched cluster, it may wait for nodes that @view does not
- * have; *ret_newer is the view that it was decided over then, or NULL. */
-static void decide(Answers *answers, Verb verb, const View *view, View **ret_newer, Str body,
-    Arena *arena, Answer *ret) {
+/* With @ret_newer, for a filter of a watched cluster, it may wait for nodes that @view lacks:
+ * *ret_newer is the newer view that was used then, or NULL. @kept may be NULL; @ret is valid until
+ * @kept is given back. */
+static void decide(Answers *answers, Verb verb, const View *view, View **ret_newer, KeptPod *kept,
+    Str body, Arena *arena, Answer *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
     int64_t begin = clock_monotonic_nsec();
     Allowance allowance = {.limit_nsec = answers->api->fixed.deadline_nsec};
     RequestTime time = request_time(&allowance, scratch);
 
+    time.kept_pod = kept;
     evaluate(answers, verb, view, &time, body, arena, ret);
     if (ret_newer)
         *ret_newer = node_wait(
@@ -108,36 +157,39 @@ static void decide(Answers *answers, Verb verb, const View *view, View **ret_new
         time.now_nsec = clock_wall_nsec();
         evaluate(answers, verb, view, &time, body, arena, ret);
     }
-    observers_run(answers, &(Observation){
-                               .verb = verb,
-                               .view = view,
-                               .decision = &ret->decision,
-                               .time = &time,
-                               .arena = arena,
-                               .at_nsec = time.now_nsec,
-                               .begin_nsec = begin,
-                               .now_nsec = clock_monotonic_nsec(),
-                           });
+    answers_observe(answers, &(Observation){
+                                 .verb = verb,
+                                 .view = view,
+                                 .decision = &ret->decision,
+                                 .time = &time,
+                                 .arena = arena,
+                                 .at_nsec = time.now_nsec,
+                                 .begin_nsec = begin,
+                                 .now_nsec = clock_monotonic_nsec(),
+                             });
 }
 
 void answers_filter(Answers *answers, const View *view, Str body, Arena *arena, Answer *ret) {
-    decide(answers, VERB_FILTER, view, /* ret_newer= */ NULL, body, arena, ret);
+    decide(answers, VERB_FILTER, view, /* ret_newer= */ NULL, /* kept= */ NULL, body, arena, ret);
 }
 
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current), *newer = NULL;
+    KeptPod *kept = kept_pods_take(&answers->kept_pods);
     bool is_watched = verb == VERB_FILTER && answers->api->live;
     Answer answer;
 
-    decide(answers, verb, view, is_watched ? &newer : NULL, request->body, request->arena, &answer);
-    if (is_watched)
-        live_choose(answers->api->live, newer ? newer : view, request->arena, &answer);
+    decide(answers, verb, view, is_watched ? &newer : NULL, kept, request->body, request->arena,
+        &answer);
     reply_with(reply, &answer);
     if (is_watched)
         live_expect(answers->api->live, request, newer ? newer : view, &answer.decision, reply);
+    kept_pods_give(&answers->kept_pods, kept);
+    if (is_watched)
+        live_wait(answers->api->live);
 }
 
-/* No observer sees it: nothing is recorded, counted or expected to be bound. */
+/* Without answers_observe(): nothing is recorded, counted or expected to be bound. */
 static void answer_dry_run(Answers *answers, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
@@ -148,8 +200,6 @@ static void answer_dry_run(Answers *answers, const HttpRequest *request, HttpRep
     extender_filter_dry_run(view, &time, request->body, request->arena, &answer);
     reply_with(reply, &answer);
 }
-
-/* --- the server's callbacks ------------------------------------------------------------------- */
 
 static PageAccess access_of(const ApiContext *api, const HttpRequest *request) {
     return (PageAccess){

@@ -10,18 +10,25 @@
 /* A pod's name, '_', 16 digits, NUL. */
 #define REPLICA_NAME_MAX 272u
 
+/* In the order of their ends: metrics on the first show figures of the others. */
+typedef enum DaemonListener {
+    LISTEN_PAGES,
+    LISTEN_VERBS,
+    LISTEN_REVIEWS, /* AdmissionReviews */
+    _LISTENERS,
+} DaemonListener;
+
 struct Daemon {
     const DaemonOptions *options;
-    char url[SERVER_URL_MAX];
     char identity[REPLICA_NAME_MAX];
     int signal_fd, stop_fd;
 
     Current current;
     Files files;
-    Server *server;
-    Pages *pages;      /* NULL: there is no second listener */
-    Server *admission; /* NULL: there is none for AdmissionReviews */
-    Live *live;        /* NULL: the cluster is not watched */
+    Server *servers[_LISTENERS]; /* NULL: there is no such listener */
+    char urls[_LISTENERS][SERVER_URL_MAX];
+    Pages pages;
+    Live *live; /* NULL: the cluster is not watched */
     Measuring *measuring;
     Expiry *expiry;             /* of the daemon's thread, like the next */
     WatchChanges watch;         /* the state of the watches at the last check */
@@ -30,16 +37,15 @@ struct Daemon {
     Journal *journal;           /* NULL: decisions are in memory only */
     Task *journaling;           /* writes it: a disk can be slow */
     Zones *zones;               /* time zones for expressions */
-    /* All this for pages, and what is counted and remembered: the daemon's own. Observers
-     * (serve/observers.h) write it, pages read it; each part has its own lock. */
+    /* All this for pages, and what is counted and remembered: the daemon's own. Answers
+     * write it, pages read it; each part has its own lock. */
     ApiContext api;
     Answers answers; /* all this for the verbs */
 };
 
-/* A descriptor to poll, which does not block; -1: none (daemon-loop.c). The second has only the
- * signals that end the process. */
-int daemon_open_signals(void);
-int daemon_open_end_signals(void);
+/* A descriptor to poll, which does not block; -1: none (daemon-loop.c). @only_end: of the signals
+ * that end the process. */
+int daemon_open_signals(bool only_end);
 
 /* The functions of the tasks @refresh and @journaling. */
 void daemon_refresh(void *daemon, unsigned wanted);

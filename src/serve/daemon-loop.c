@@ -19,43 +19,33 @@
 #define TICK_MSEC 250
 #define RELOAD_NSEC NSEC_PER_SEC
 
-/* --- signals ---------------------------------------------------------------------------------- */
-
-static void set_of_interest(sigset_t *ret) {
-    (void)sigemptyset(ret);
-    (void)sigaddset(ret, SIGTERM);
-    (void)sigaddset(ret, SIGINT);
-    (void)sigaddset(ret, SIGHUP);
-    (void)sigaddset(ret, SIGUSR2);
-}
-
-void daemon_block_signals(void) {
-    sigset_t signals;
-
-    set_of_interest(&signals);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-}
-
-int daemon_open_signals(void) {
-    sigset_t signals;
-
-    set_of_interest(&signals);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-int daemon_open_end_signals(void) {
+static sigset_t signals_of_interest(bool only_end) {
     sigset_t signals;
 
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
+    if (!only_end) {
+        (void)sigaddset(&signals, SIGHUP);
+        (void)sigaddset(&signals, SIGUSR2);
+    }
+    return signals;
+}
+
+void daemon_block_signals(void) {
+    const sigset_t signals = signals_of_interest(/* only_end= */ false);
+
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int daemon_open_signals(bool only_end) {
+    const sigset_t signals = signals_of_interest(only_end);
+
     return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* --- periodic work --------------------------------------------------------------------------- */
-
-/* A new view when something in the one in force has grown too old. On the task's thread. */
+/* Makes a new view when a value in the one in force has expired. On the task's thread. */
 void daemon_refresh(void *context, unsigned wanted) {
     Daemon *daemon = context;
     int64_t now = clock_monotonic_nsec();
@@ -76,7 +66,7 @@ static void report_expired(void *context, const View *view, size_t gauge, Expiry
             gauge_source_name(about));
 }
 
-/* The policy that keeps a pod pending, for figures. */
+/* Notes the policy that keeps a pod pending, for metrics. */
 static void note_reason(void *context, const PastDecision *past) {
     const Daemon *daemon = context;
 
@@ -84,15 +74,13 @@ static void note_reason(void *context, const PastDecision *past) {
         past->pod_name, past_main_rule(past)->policy);
 }
 
-/* --- the loop ------------------------------------------------------------------------ */
-
 void daemon_stop(Daemon *daemon) {
     uint64_t one = 1;
 
     (void)!write(daemon->stop_fd, &one, sizeof(one));
 }
 
-/* The cluster as decisions see it now, for `--cluster` and for people. */
+/* Writes the cluster as decisions see it now, for `--cluster` and for users. */
 static void dump(Daemon *daemon) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
     const char *path = daemon->options->dump_path;
@@ -106,7 +94,7 @@ static void dump(Daemon *daemon) {
         log_info("cluster dumped", LOG_CSTR("file", path));
 }
 
-/* True when it is time to go. */
+/* True after a signal that ends the daemon. */
 static bool read_signals(Daemon *daemon) {
     struct signalfd_siginfo info;
     bool is_over = false;
@@ -132,7 +120,7 @@ static void tick_live(Daemon *daemon, int64_t now) {
         return;
     reloads_get(&daemon->files.reloads, RELOAD_POLICY, &policy);
     live_note_policy(daemon->live, str_from_c(policy.is_good ? "" : policy.error));
-    /* Else a view is being made, which may take long: there is a next time. */
+    /* If a view is being made, which may take long, the next tick tries again. */
     if (pthread_mutex_trylock(&daemon->current.publish_lock) == 0) {
         live_tick(daemon->live, now);
         (void)pthread_mutex_unlock(&daemon->current.publish_lock);
@@ -166,7 +154,7 @@ void daemon_write_journal(void *context, unsigned wanted) {
     journal_write(daemon->journal, daemon->api.decisions);
 }
 
-/* The last decisions are written, unless a write hangs: false. */
+/* Writes the last decisions. False: a write hangs. */
 static bool end_journal(Daemon *daemon, int64_t deadline) {
     if (!daemon->journaling)
         return true;
@@ -177,16 +165,18 @@ static bool end_journal(Daemon *daemon, int64_t deadline) {
 }
 
 static void tick_listeners(Daemon *daemon, int64_t now) {
-    server_tick(daemon->server, now);
-    pages_tick(daemon->pages, now);
-    if (daemon->admission)
-        server_tick(daemon->admission, now);
+    for (size_t i = 0; i < _LISTENERS; i++)
+        if (daemon->servers[i])
+            server_tick(daemon->servers[i], now);
 }
 
 /* Returns how many connections are left. */
 static unsigned drain_listeners(Daemon *daemon) {
-    return server_drain(daemon->server) + pages_drain(daemon->pages) +
-           (daemon->admission ? server_drain(daemon->admission) : 0);
+    unsigned n = 0;
+
+    for (size_t i = 0; i < _LISTENERS; i++)
+        n += daemon->servers[i] ? server_drain(daemon->servers[i]) : 0;
+    return n;
 }
 
 /* False: not all have ended in time. */
@@ -217,11 +207,12 @@ static void tick(Daemon *daemon, int64_t now) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
 
     tick_listeners(daemon, now);
-    /* Before updates, which have them. */
+    /* Before updates_tick(), which sends the reasons. */
     (void)decisions_find_reasons(daemon->api.decisions,
         &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
     updates_tick(daemon->api.updates, &daemon->api, now);
     (void)decisions_remove_secrets(daemon->api.decisions);
+    kept_pods_forget(&daemon->answers.kept_pods);
     if (daemon->journaling)
         task_request(daemon->journaling, 1);
     if (now >= atomic_load(&daemon->refresh_at) && current_is_due(view, now))
@@ -263,16 +254,15 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
     }
 }
 
-/* SIGTERM: no longer ready, but requests are answered as before, because endpoints and schedulers
- * need time to notice. */
+/* After SIGTERM: /readyz fails, but requests are answered as before, because Endpoints and
+ * schedulers need time to notice. */
 static void retire(Daemon *daemon) {
     unsigned delay_sec = daemon->options->drain_delay_sec;
 
     atomic_store(&daemon->api.is_draining, true);
-    server_retire(daemon->server);
-    pages_retire(daemon->pages);
-    if (daemon->admission)
-        server_retire(daemon->admission);
+    for (size_t i = 0; i < _LISTENERS; i++)
+        if (daemon->servers[i])
+            server_retire(daemon->servers[i]);
     if (delay_sec == 0)
         return;
     log_info("no longer ready, still accepting requests", LOG_INT("seconds", delay_sec));

@@ -1,4 +1,4 @@
-/* The start and the end of the daemon: everything is made, connected, and freed here. */
+/* Starts and ends the daemon: makes, connects and frees its parts. */
 
 #include "serve/daemon.h"
 
@@ -28,10 +28,6 @@
 
 View *daemon_view(Daemon *daemon) {
     return current_view(&daemon->current);
-}
-
-static View *view_of(void *context) {
-    return daemon_view(context);
 }
 
 int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
@@ -107,7 +103,7 @@ static void make_identity(char ret[static REPLICA_NAME_MAX]) {
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* Pods are pending as far back as the page of pods shows them. */
+/* Pods count as pending as long as the page of pods shows them. */
 static RecentPods *open_recent_pods(const DaemonOptions *options) {
     bool may_bind = live_is_wanted(&options->live) && options->live.may_bind;
 
@@ -122,15 +118,7 @@ static RecentPods *open_recent_pods(const DaemonOptions *options) {
     });
 }
 
-static ClusterOrigin cluster_source(const DaemonOptions *options) {
-    if (live_is_wanted(&options->live))
-        return CLUSTER_WATCHED;
-    if (options->cluster_path)
-        return CLUSTER_FILE;
-    return options->is_published ? CLUSTER_PUBLISHED : CLUSTER_NONE;
-}
-
-/* Everything for pages and verbs that does not have to be started. False: out of memory. */
+/* Makes the parts for pages and verbs that have no thread. False: out of memory. */
 static bool open_contexts(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     bool has_dashboard = options->dashboard && !options->no_dashboard;
@@ -148,7 +136,10 @@ static bool open_contexts(Daemon *daemon) {
                     options->deadline_nsec > 0 ? options->deadline_nsec : DAEMON_DEADLINE_DEFAULT,
                 .health =
                     options->health.errors_percent > 0 ? options->health : HEALTH_LIMITS_DEFAULT,
-                .source = cluster_source(options),
+                .source = live_is_wanted(&options->live) ? CLUSTER_WATCHED
+                          : options->cluster_path        ? CLUSTER_FILE
+                          : options->is_published        ? CLUSTER_PUBLISHED
+                                                         : CLUSTER_NONE,
                 .may_bind = options->live.may_bind || options->bind_hook,
                 .may_touch = options->live.may_touch,
                 .answers_reviews = options->admission.address != NULL,
@@ -185,6 +176,7 @@ static bool open_contexts(Daemon *daemon) {
 }
 
 static void free_records(Daemon *daemon) {
+    kept_pods_done(&daemon->answers.kept_pods);
     warnings_free(daemon->answers.warnings);
     metrics_free(daemon->api.metrics);
     changes_free(daemon->api.changes);
@@ -196,7 +188,7 @@ static void free_records(Daemon *daemon) {
 
 /* --- start ------------------------------------------------------------------------ */
 
-/* The first load, on a thread of its own: this one waits for signals meanwhile. */
+/* The first load, on a thread of its own, so that this one can wait for signals. */
 typedef struct FirstLoad {
     Daemon *daemon;
     pthread_t thread;
@@ -241,21 +233,16 @@ static bool await_load(const FirstLoad *load, int end_fd) {
     return fds[0].revents & POLLIN;
 }
 
-/* Cancels it. False: it has not ended in time. */
-static bool cancel_load(const FirstLoad *load) {
-    struct pollfd done = {.fd = load->done_fd, .events = POLLIN};
-
-    files_cancel(&load->daemon->files);
-    return poll(&done, 1, (int)(DRAIN_NSEC / NSEC_PER_MSEC)) > 0;
-}
-
 static int finish_load(FirstLoad *load, int end_fd, char *error) {
+    struct pollfd done = {.fd = load->done_fd, .events = POLLIN};
     bool has_ended = await_load(load, end_fd);
     int r = -ECANCELED;
 
     (void)snprintf(error, DAEMON_ERROR_MAX, "stopped by a signal while policies were loaded");
-    if (!has_ended && !cancel_load(load))
-        return r; /* its memory is the thread's */
+    if (!has_ended)
+        files_cancel(&load->daemon->files);
+    if (!has_ended && poll(&done, 1, (int)(DRAIN_NSEC / NSEC_PER_MSEC)) <= 0)
+        return r; /* it has not ended in time: its memory is the thread's */
     (void)pthread_join(load->thread, NULL);
     if (has_ended) {
         r = load->result;
@@ -266,33 +253,34 @@ static int finish_load(FirstLoad *load, int end_fd, char *error) {
     return r;
 }
 
+static int cannot_start(const char *what, int r, char *error) {
+    if (r == -ENOMEM)
+        return message_no_memory(error, DAEMON_ERROR_MAX, what, NULL);
+    (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start %s: %s", what, strerror(-r));
+    return r;
+}
+
 static int load_configuration(Daemon *daemon, char *error) {
     FirstLoad *load = calloc(1, sizeof(*load));
-    int r = load ? 0 : -ENOMEM, end_fd = daemon_open_end_signals();
+    int end_fd, r;
 
-    if (load)
-        *load = (FirstLoad){.daemon = daemon, .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    if (r == 0 && (end_fd < 0 || load->done_fd < 0))
-        r = -errno;
-    if (r == 0)
-        r = thread_start(&load->thread, "berth-load", run_first_load, load);
+    if (!load)
+        return cannot_start("a thread", -ENOMEM, error);
+    end_fd = daemon_open_signals(/* only_end= */ true);
+    *load = (FirstLoad){.daemon = daemon, .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    r = end_fd < 0 || load->done_fd < 0
+            ? -errno
+            : thread_start(&load->thread, "berth-load", run_first_load, load);
     if (r == 0) {
         r = finish_load(load, end_fd, error);
     } else {
-        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
-        if (load && load->done_fd >= 0)
+        r = cannot_start("a thread", r, error);
+        if (load->done_fd >= 0)
             (void)close(load->done_fd);
         free(load);
     }
     if (end_fd >= 0)
         (void)close(end_fd);
-    return r;
-}
-
-static int cannot_start(const char *what, int r, char *error) {
-    if (r == -ENOMEM)
-        return message_no_memory(error, DAEMON_ERROR_MAX, what, NULL);
-    (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start %s: %s", what, strerror(-r));
     return r;
 }
 
@@ -315,37 +303,20 @@ static int start_journal(Daemon *daemon, char *error) {
     if (r < 0)
         return r;
     r = task_new("berth-journal", daemon_write_journal, daemon, &daemon->journaling);
-    if (r < 0)
-        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
-    return r;
-}
-
-static void publish_measured(void *context, Measurements *measurements) {
-    Daemon *daemon = context;
-
-    if (current_set_measured(&daemon->current, measurements) < 0)
-        log_error("out of memory for a view of new metric values: the previous ones stay in force");
+    return r < 0 ? cannot_start("a thread", r, error) : 0;
 }
 
 static int start_measuring(Daemon *daemon, char *error) {
-    const DaemonOptions *options = daemon->options;
-    const MeasuringOptions measuring = {
-        .prometheus_url = options->prometheus_url,
-        .sources_path = options->sources_path,
-        .live = &options->live,
-        .resource_metrics_url = options->resource_metrics_url,
-        .poll_nsec_max = options->poll_nsec_max,
-        .has_cluster =
-            options->cluster_path || options->is_published || live_is_wanted(&options->live),
-    };
-    const MeasuringCallbacks callbacks = {
-        .context = daemon, .view = view_of, .publish = publish_measured};
-    int r = measuring_new(&measuring, &callbacks, &daemon->measuring, error, DAEMON_ERROR_MAX);
+    MeasuringOptions options = daemon->options->measuring;
+    int r;
 
+    options.live = &daemon->options->live;
+    options.has_cluster = daemon->api.fixed.source != CLUSTER_NONE;
+    r = measuring_new(&options, &daemon->current, &daemon->measuring, error, DAEMON_ERROR_MAX);
     if (r < 0)
         return r;
-    if (options->sources_path)
-        files_note_sources(&daemon->files);
+    if (options.sources_path)
+        reloads_note_good(&daemon->files.reloads, RELOAD_SOURCES, clock_wall_nsec() / NSEC_PER_SEC);
     daemon->files.measuring = daemon->measuring;
     daemon->current.measuring = daemon->measuring;
     daemon->api.measuring = daemon->measuring;
@@ -391,9 +362,14 @@ static int start_live(Daemon *daemon, char *error) {
     return r;
 }
 
-static int cannot_listen(const char *address, unsigned port, int r, char *error) {
-    (void)snprintf(
-        error, DAEMON_ERROR_MAX, "cannot listen on %s port %u: %s", address, port, strerror(-r));
+/* The end of each start of a server, which returned @r. */
+static int note_listening(Daemon *daemon, DaemonListener listener, const char *address,
+    unsigned port, int r, char *error) {
+    if (r == 0)
+        (void)server_url(daemon->servers[listener], daemon->urls[listener]);
+    else
+        (void)snprintf(error, DAEMON_ERROR_MAX, "cannot listen on %s port %u: %s", address, port,
+            strerror(-r));
     return r;
 }
 
@@ -427,13 +403,10 @@ static int start_server(Daemon *daemon, char *error) {
             .admit = answers_admit,
             .handle = answers_handle,
             .finished = answers_finished},
-        &daemon->server);
-    if (r < 0)
-        return cannot_listen(options.address, options.port, r, error);
+        &daemon->servers[LISTEN_VERBS]);
     /* Workers already answer: metrics have no figures of the server until this is set. */
-    atomic_store(&daemon->api.server, daemon->server);
-    (void)server_url(daemon->server, daemon->url);
-    return 0;
+    atomic_store(&daemon->api.server, daemon->servers[LISTEN_VERBS]);
+    return note_listening(daemon, LISTEN_VERBS, options.address, options.port, r, error);
 }
 
 static int start_pages(Daemon *daemon, char *error) {
@@ -442,9 +415,12 @@ static int start_pages(Daemon *daemon, char *error) {
 
     if (!options->address)
         return 0;
-    r = pages_new(options, &daemon->api, daemon->files.tls, &daemon->files.tokens, daemon->url,
-        &daemon->pages);
-    return r < 0 ? cannot_listen(options->address, options->port, r, error) : 0;
+    daemon->pages = (Pages){.options = options,
+        .api = &daemon->api,
+        .tokens = &daemon->files.tokens,
+        .verbs_url = daemon->urls[LISTEN_VERBS]};
+    r = pages_listen(&daemon->pages, daemon->files.tls, &daemon->servers[LISTEN_PAGES]);
+    return note_listening(daemon, LISTEN_PAGES, options->address, options->port, r, error);
 }
 
 static int start_admission(Daemon *daemon, char *error) {
@@ -453,12 +429,22 @@ static int start_admission(Daemon *daemon, char *error) {
 
     if (!options->address)
         return 0;
-    r = admission_listen(options, &daemon->api, daemon->files.tls, &daemon->admission);
-    if (r < 0)
-        return cannot_listen(options->address, options->port, r, error);
-    atomic_store(&daemon->api.admission, daemon->admission);
-    return 0;
+    r = admission_listen(
+        options, &daemon->api, daemon->files.tls, &daemon->servers[LISTEN_REVIEWS]);
+    atomic_store(&daemon->api.admission, daemon->servers[LISTEN_REVIEWS]);
+    return note_listening(daemon, LISTEN_REVIEWS, options->address, options->port, r, error);
 }
+
+/* In this order: each needs those before it. */
+static int (*const starts[])(Daemon *daemon, char *error) = {
+    start_journal,
+    start_tasks,
+    start_measuring,
+    start_live,
+    start_server,
+    start_pages,
+    start_admission,
+};
 
 int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     _cleanup_(daemon_freep) Daemon *daemon = calloc(1, sizeof(*daemon));
@@ -479,7 +465,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         .cpu_nsec = options->load_nsec > 0 ? options->load_nsec : DAEMON_LOAD_TIME_DEFAULT,
         .bytes = options->load_bytes > 0 ? options->load_bytes : DAEMON_LOAD_MEMORY_DEFAULT,
     };
-    daemon->signal_fd = daemon_open_signals();
+    daemon->signal_fd = daemon_open_signals(/* only_end= */ false);
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     make_identity(daemon->identity);
     daemon->expiry = expiry_new();
@@ -496,27 +482,15 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         (void)TAKE_PTR(daemon); /* the load may still use it */
         return r;
     }
-    if (r == 0)
-        r = start_journal(daemon, error);
-    if (r == 0)
-        r = start_tasks(daemon, error);
-    if (r == 0)
-        r = start_measuring(daemon, error);
-    if (r == 0)
-        r = start_live(daemon, error);
-    if (r == 0)
-        r = start_server(daemon, error);
-    if (r == 0)
-        r = start_pages(daemon, error);
-    if (r == 0)
-        r = start_admission(daemon, error);
+    for (size_t i = 0; r == 0 && i < ELEMENTS_OF(starts); i++)
+        r = starts[i](daemon, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < options->exempt.n; i++)
         log_info("pods exempt from policies", LOG_STR("pods", options->exempt.items[i].text));
     changes_note(daemon->api.changes, CHANGE_STARTED,
         daemon->api.fixed.started_at_sec * NSEC_PER_SEC, STR("berth " BERTH_VERSION),
-        str_from_c(daemon->url));
+        str_from_c(daemon_url(daemon)));
     *ret = TAKE_PTR(daemon);
     return 0;
 }
@@ -524,9 +498,8 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
 Daemon *daemon_free(Daemon *daemon) {
     if (!daemon)
         return NULL;
-    pages_free(daemon->pages);
-    server_free(daemon->server);
-    server_free(daemon->admission);         /* metrics of the others show its figures */
+    for (size_t i = 0; i < _LISTENERS; i++)
+        server_free(daemon->servers[i]);
     page_workers_free(daemon->api.workers); /* its data ended with the servers */
     updates_free(daemon->api.updates);
     files_cancel(&daemon->files);
@@ -550,20 +523,25 @@ Daemon *daemon_free(Daemon *daemon) {
     return NULL;
 }
 
+static const char *url_of(const Daemon *daemon, DaemonListener listener) {
+    return daemon->servers[listener] ? daemon->urls[listener] : NULL;
+}
+
 const char *daemon_url(const Daemon *daemon) {
-    return daemon->url;
+    return url_of(daemon, LISTEN_VERBS);
 }
 
 const char *daemon_pages_url(const Daemon *daemon) {
-    return daemon->pages ? pages_url(daemon->pages) : NULL;
+    return url_of(daemon, LISTEN_PAGES);
 }
 
-const char *daemon_admission_url(const Daemon *daemon, char ret[static SERVER_URL_MAX]) {
-    return daemon->admission ? server_url(daemon->admission, ret) : NULL;
+const char *daemon_admission_url(const Daemon *daemon) {
+    return url_of(daemon, LISTEN_REVIEWS);
 }
 
 const char *daemon_dashboard_url(const Daemon *daemon) {
-    if (daemon->pages && daemon->api.dashboard_on_pages && pages_are_seen(daemon->pages))
-        return pages_url(daemon->pages);
-    return daemon->api.dashboard_on_verbs ? daemon->url : NULL;
+    if (daemon->servers[LISTEN_PAGES] && daemon->api.dashboard_on_pages &&
+        pages_are_seen(&daemon->pages))
+        return daemon_pages_url(daemon);
+    return daemon->api.dashboard_on_verbs ? daemon_url(daemon) : NULL;
 }

@@ -11,8 +11,8 @@
  * workers (api/page-workers.h).
  *
  * A policy that does not compile, a certificate that does not fit its key, a cluster file or
- * sources that cannot be read leave the last good one in force, and say so in the log, in /metrics
- * and in /readyz?verbose.
+ * sources that cannot be read leave the last good one in force; the log, /metrics and
+ * /readyz?verbose report it.
  */
 
 #include "api/admission-listener.h"
@@ -35,14 +35,11 @@ typedef struct DaemonOptions {
     ServerOptions server;            /* its tls field is set by the daemon */
     const char *const *policy_paths; /* files or folders; none: everything passes */
     size_t n_policy_paths;
-    bool policies_from_cluster;       /* PlacementPolicies of the API server of live, besides */
-    const char *cluster_path;         /* kubectl's List; NULL: none */
-    LiveOptions live;                 /* a cluster that is watched, instead of cluster_path */
-    const char *prometheus_url;       /* the default source of PromQL; NULL: none */
-    const char *sources_path;         /* others who do, and how to reach them; NULL: none */
-    const char *resource_metrics_url; /* who serves metrics.k8s.io; NULL: the API server of live */
-    int64_t poll_nsec_max;            /* the longest interval of a source; 0: as in the policies */
-    bool is_published;                /* the cluster will come by daemon_publish() */
+    bool policies_from_cluster; /* PlacementPolicies of the API server of live, besides */
+    const char *cluster_path;   /* kubectl's List; NULL: none */
+    LiveOptions live;           /* a cluster that is watched, instead of cluster_path */
+    MeasuringOptions measuring; /* its live and has_cluster are set by the daemon */
+    bool is_published;          /* the cluster will come by daemon_publish() */
     const char *dump_path; /* where SIGUSR2 writes the cluster as berth sees it; NULL: nowhere */
     TlsFiles tls;          /* tls.certificate NULL: plain HTTP */
     bool insecure_http;    /* plain HTTP on an address that is not loopback */
@@ -93,7 +90,7 @@ const char *daemon_url(const Daemon *daemon);
 const char *daemon_pages_url(const Daemon *daemon);
 
 /* The same for that of AdmissionReviews. */
-const char *daemon_admission_url(const Daemon *daemon, char ret[static SERVER_URL_MAX]);
+const char *daemon_admission_url(const Daemon *daemon);
 
 /* Where the dashboard is; NULL: it is not shown. */
 const char *daemon_dashboard_url(const Daemon *daemon);

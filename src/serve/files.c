@@ -2,6 +2,7 @@
 
 #include "serve/files.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -18,26 +19,13 @@
 #define DIAGS_TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
 
-static uint64_t policy_fingerprint(const DaemonOptions *options) {
+/* Of all @paths together; NULL: no file. */
+static uint64_t fingerprint(const char *const *paths, size_t n) {
     uint64_t sum = 0;
 
-    for (size_t i = 0; i < options->n_policy_paths; i++)
-        sum = sum * 31 + file_fingerprint(options->policy_paths[i]);
+    for (size_t i = 0; i < n; i++)
+        sum = sum * 31 + (paths[i] ? file_fingerprint(paths[i]) : 0);
     return sum;
-}
-
-static uint64_t tls_fingerprint(const TlsFiles *files) {
-    return file_fingerprint(files->certificate) * 961 + file_fingerprint(files->key) * 31 +
-           (files->client_ca ? file_fingerprint(files->client_ca) : 0) +
-           (files->client_crl ? file_fingerprint(files->client_crl) * 29791 : 0);
-}
-
-/* All problems as text, for the log and for the person at the terminal. */
-static void describe_diags(const DiagList *diags, char *text, size_t size) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(DIAGS_TEXT_MAX);
-
-    diag_list_print(diags, /* colour= */ false, &out);
-    (void)snprintf(text, size, "%.*s", STR_FMT(str_trim(buf_str(&out))));
 }
 
 /* Policies as they were read: the program, and its sources. */
@@ -76,6 +64,7 @@ static int add_objects(Files *files, DiagList *diags, ReadPolicy *policy) {
 
 static int load_policy(Files *files, ReadPolicy *ret, char *error, size_t size) {
     _cleanup_(arena_freep) Arena *arena = arena_new(DIAGS_BUDGET);
+    _cleanup_(buf_done) Buf text = BUF_INIT(DIAGS_TEXT_MAX); /* all problems */
     const DaemonOptions *options = files->options;
     DiagList diags = DIAG_LIST_IN(arena);
     bool is_listed = files->objects && policy_objects_version(files->objects) > 0;
@@ -94,9 +83,11 @@ static int load_policy(Files *files, ReadPolicy *ret, char *error, size_t size) 
     if (r == 0 && is_listed)
         r = add_objects(files, &diags, ret);
     if (r > 0) {
-        describe_diags(&diags, error, size);
+        diag_list_print(&diags, /* colour= */ false, &text);
+        (void)snprintf(error, size, "%.*s", STR_FMT(str_trim(buf_str(&text))));
         return r == POLICIES_E_UNREADABLE ? -ENOENT : -EINVAL;
     }
+    assert(r < 0 || ret->program);
     if (r == 0)
         ret->program->is_partial = files->objects && !is_listed;
     if (r == 0 && !options->live.watcher.publishes &&
@@ -122,20 +113,15 @@ static void note_config(Files *files, ReloadKind kind, const char *text) {
 
 /* Before anything is read: a change meanwhile is seen later. */
 static void take_fingerprints(const DaemonOptions *options, uint64_t ret[_RELOAD_MAX]) {
-    const char *const paths[_RELOAD_MAX] = {
-        [RELOAD_CLUSTER] = options->cluster_path,
-        [RELOAD_SOURCES] = options->sources_path,
-        [RELOAD_PAGES_TOKEN] = options->pages.token_path,
-    };
-    const char *viewer = options->pages.viewer_token_path;
+    const TlsFiles *tls = &options->tls;
+    const char *const tokens[] = {options->pages.token_path, options->pages.viewer_token_path};
+    const char *const pair[] = {tls->certificate, tls->key, tls->client_ca, tls->client_crl};
 
-    for (size_t i = 0; i < _RELOAD_MAX; i++)
-        ret[i] = paths[i] ? file_fingerprint(paths[i]) : 0;
-    if (viewer)
-        ret[RELOAD_PAGES_TOKEN] = 31 * ret[RELOAD_PAGES_TOKEN] + file_fingerprint(viewer);
-    ret[RELOAD_POLICY] = policy_fingerprint(options);
-    if (options->tls.certificate)
-        ret[RELOAD_CERTIFICATES] = tls_fingerprint(&options->tls);
+    ret[RELOAD_POLICY] = fingerprint(options->policy_paths, options->n_policy_paths);
+    ret[RELOAD_CLUSTER] = fingerprint(&options->cluster_path, 1);
+    ret[RELOAD_CERTIFICATES] = fingerprint(pair, ELEMENTS_OF(pair));
+    ret[RELOAD_SOURCES] = fingerprint(&options->measuring.sources_path, 1);
+    ret[RELOAD_PAGES_TOKEN] = fingerprint(tokens, ELEMENTS_OF(tokens));
 }
 
 static void note_good(Files *files, ReloadKind kind) {
@@ -225,10 +211,6 @@ void files_done(Files *files) {
     files->tokens.viewer = token_free(files->tokens.viewer);
     files->cluster = cluster_policies_free(files->cluster);
     files->objects = policy_objects_free(files->objects);
-}
-
-void files_note_sources(Files *files) {
-    note_good(files, RELOAD_SOURCES);
 }
 
 /* --- when they have changed --------------------------------------------------------------- */
@@ -530,7 +512,7 @@ void files_reload(Files *files, bool force) {
         [RELOAD_POLICY] = files->options->n_policy_paths > 0 || files->objects,
         [RELOAD_CLUSTER] = files->options->cluster_path != NULL,
         [RELOAD_CERTIFICATES] = files->tls != NULL,
-        [RELOAD_SOURCES] = files->options->sources_path != NULL,
+        [RELOAD_SOURCES] = files->options->measuring.sources_path != NULL,
         [RELOAD_PAGES_TOKEN] = has_tokens(files),
     };
     uint64_t now[_RELOAD_MAX];

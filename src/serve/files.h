@@ -5,11 +5,11 @@
  *
  * Policies, a cluster, sources of metrics, certificates, a token; and besides files, the policies
  * of the cluster, as the watch shows them (live/cluster-policies.h). A file that cannot be used
- * leaves the last good one in force, and says so in the log, in /metrics and in /readyz?verbose.
+ * leaves the last good one in force, which the log, /metrics and /readyz?verbose report.
  *
  * Policies, the cluster and sources can take long. They are read again, in this order, on a thread
  * of their own (a Task), so that the daemon's thread never waits for them. A policy that changes
- * while it is being loaded is loaded anew.
+ * while it is being loaded is loaded again.
  *
  * Threads: the daemon's own; reloads and tls are read from any.
  */
@@ -68,9 +68,6 @@ bool files_stop(Files *files, int64_t timeout_nsec);
 /* The policies in force exceed the budget of a view: @message for users; NULL: they fit again. Any
  * thread. */
 void files_note_exceeded(Files *files, const char *message);
-
-/* The sources have been read for the first time. */
-void files_note_sources(Files *files);
 
 /* Loads policies again if those of the cluster have changed; after files_start(). */
 void files_reload_objects(Files *files);

@@ -73,7 +73,7 @@ void daemon_report_policies(Daemon *daemon, int64_t now_nsec) {
     if (view->program->n_gauges > 0)
         facts.is_measured = measuring_status(daemon->measuring, view, arena, &facts.measuring);
     live_report_policies(daemon->live,
-        (PolicyReport){.policies = daemon->files.cluster,
+        &(PolicyReport){.policies = daemon->files.cluster,
             .replica = str_from_c(daemon->identity),
             .error = str_from_c(reload.is_good ? "" : reload.error),
             .context = &facts,

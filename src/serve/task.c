@@ -36,15 +36,14 @@ static void call(Task *task) {
 
 static void *work(void *context) {
     Task *task = context;
+    _unlock_ pthread_mutex_t *held = mutex_hold(&task->lock);
 
-    (void)pthread_mutex_lock(&task->lock);
     while (!task->is_stopped) {
         if (task->wanted)
             call(task);
         else
             (void)pthread_cond_wait(&task->changed, &task->lock);
     }
-    (void)pthread_mutex_unlock(&task->lock);
     return NULL;
 }
 
@@ -71,10 +70,10 @@ int task_new(
 }
 
 void task_request(Task *task, unsigned wanted) {
-    (void)pthread_mutex_lock(&task->lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&task->lock);
+
     task->wanted |= wanted;
     (void)pthread_cond_broadcast(&task->changed);
-    (void)pthread_mutex_unlock(&task->lock);
 }
 
 bool task_stop(Task *task, int64_t timeout_nsec) {

@@ -1,4 +1,4 @@
-#include "serve/observers.h"
+#include "serve/answers.h"
 
 #include "api/test-api-fixture.h"
 #include "base/clock.h"
@@ -35,15 +35,14 @@ static void test_counts_rejections_after_deadline(void **state) {
     (void)state;
     api_fixture_init(&fixture, scene_text);
     fixture.api.decisions = decisions_new(10, FIXTURE_HISTORY_BYTES);
-    fixture.api.latency = latency_new();
     extender_filter(fixture.base.view, &time, body, fixture.base.arena, &answer);
-    observers_run(&answers, &(Observation){
-                                .verb = VERB_FILTER,
-                                .view = fixture.base.view,
-                                .decision = &answer.decision,
-                                .begin_nsec = -1,
-                                .now_nsec = now,
-                            });
+    answers_observe(&answers, &(Observation){
+                                  .verb = VERB_FILTER,
+                                  .view = fixture.base.view,
+                                  .decision = &answer.decision,
+                                  .begin_nsec = -1,
+                                  .now_nsec = now,
+                              });
     assert_int_equal(answer.decision.summary.n_unjudged, 3);
     assert_int_equal(atomic_load(&fixture.api.counts.rejected_nodes), 1);
     latency_slots(fixture.api.latency, now, slots);
@@ -54,7 +53,6 @@ static void test_counts_rejections_after_deadline(void **state) {
     assert_int_equal(found.past->summary.n_rejected, 1);
     assert_int_equal(found.past->summary.n_out, 2);
     found_done(&found);
-    latency_free(fixture.api.latency);
     api_fixture_done(&fixture);
 }
 

@@ -13,6 +13,7 @@
 
 struct BerthExtender {
     BerthExtenderOptions options;
+    ViewVerbs verbs;
     const ClusterState *cluster;
     Store *store;
     View *view; /* may be NULL, or older than the store, between calls */
@@ -46,8 +47,6 @@ static int refresh(BerthExtender *berth) {
     berth->view = view;
     return 0;
 }
-
-/* --- the cluster -------------------------------------------------------- */
 
 static bool has_key(const NodeParts *parts, Str key) {
     return parts->all_labels || str_is_one_of(key, parts->labels, parts->n_labels);
@@ -97,9 +96,6 @@ int berth_extender_new(
         return -ENOMEM;
     berth->options = *options;
     berth->cluster = cluster;
-    program_ref(options->program);
-    if (options->measurements)
-        measurements_ref(options->measurements);
     berth->store = store_new();
     berth->scratch = arena_new(SCRATCH_BUDGET);
     berth->rows = calloc(cluster->table->n_rows + 1, sizeof(uint32_t));
@@ -108,10 +104,9 @@ int berth_extender_new(
     if (options->related)
         store_set_related(berth->store, options->related);
     r = add_nodes(berth);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(berth);
-    return 0;
+    if (r == 0)
+        *ret = TAKE_PTR(berth);
+    return r;
 }
 
 BerthExtender *berth_extender_free(BerthExtender *berth) {
@@ -121,8 +116,6 @@ BerthExtender *berth_extender_free(BerthExtender *berth) {
     store_free(berth->store);
     arena_free(berth->scratch);
     free(berth->rows);
-    measurements_unref(berth->options.measurements);
-    program_unref(berth->options.program);
     free(berth);
     return NULL;
 }
@@ -154,12 +147,13 @@ void berth_extender_remove(BerthExtender *berth, const Pod *pod) {
     store_remove_pod(berth->store, pod->namespace, pod->name, STR_NULL);
 }
 
-/* --- the verbs ---------------------------------------------------------- */
-
-/* The pod's question about the current cluster. */
-static int ask(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
-    size_t n, Arena *arena, ViewQuestion *ret) {
+/* The current cluster as the pod sees it. */
+static int ask(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
+    Arena *arena, JudgeInput *ret) {
+    BerthExtender *berth = context;
+    const RequestTime time = {.now_nsec = now_nsec, .scratch = berth->scratch};
     uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
+    NodeSet node_set;
     int r = own ? refresh(berth) : -ENOMEM;
 
     if (r < 0)
@@ -167,23 +161,10 @@ static int ask(BerthExtender *berth, const Pod *pod, int64_t now_nsec, const uin
     assert(berth->view);
     for (size_t i = 0; i < n; i++)
         own[i] = berth->rows[rows[i]];
-    *ret = (ViewQuestion){
-        .view = berth->view,
-        .node_set = {.table = berth->view->table, .facts = &berth->view->facts},
-        .time = {.now_nsec = now_nsec, .scratch = berth->scratch},
-        .pod = pod,
-        .rows = own,
-        .n = n,
-    };
-    return view_adjust(berth->view, &ret->time, pod, /* gone= */ NULL, 0, arena, &ret->node_set);
-}
-
-static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
-    Arena *arena, const uint16_t **ret) {
-    ViewQuestion question;
-    int r = ask(context, pod, now_nsec, rows, n, arena, &question);
-
-    return r < 0 ? r : view_filter(&question, arena, ret);
+    node_set = (NodeSet){.table = berth->view->table, .facts = &berth->view->facts};
+    r = view_adjust(berth->view, &time, pod, /* rows= */ NULL, 0, arena, &node_set);
+    *ret = view_judge_input(berth->view, &time, &node_set, pod, own, n, arena);
+    return r;
 }
 
 /* Whether nodes show it, and new pods of its policy use that. */
@@ -195,49 +176,35 @@ static bool is_published(const Judge *judge, const Filter *filter) {
 
 static int filter_published(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint16_t **ret_verdicts) {
-    const Program *program = ((BerthExtender *)context)->options.program;
+    const ViewVerbs *verbs = context;
     uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
     uint8_t *states = ARENA_RAW(arena, uint8_t, n + 1);
     Judge *judge = NULL;
-    ViewQuestion question;
-    int r = verdicts && states ? ask(context, pod, now_nsec, rows, n, arena, &question) : -ENOMEM;
+    JudgeInput input;
+    int r =
+        verdicts && states ? ask(verbs->context, pod, now_nsec, rows, n, arena, &input) : -ENOMEM;
 
     if (r == 0)
-        r = view_open_judge(&question, arena, &judge);
+        r = judge_open(&input, &judge);
     for (size_t i = 0; r == 0 && i < n; i++)
         verdicts[i] = EXTENDER_PASSES;
-    for (size_t k = 0; r == 0 && k < program->n_filters; k++) {
-        if (!is_published(judge, program->filters[k]))
+    for (size_t k = 0; r == 0 && k < verbs->program->n_filters; k++) {
+        const Filter *filter = verbs->program->filters[k];
+
+        if (!is_published(judge, filter))
             continue;
-        r = judge_filter_states(judge, program->filters[k], states);
+        r = judge_filter_states(judge, filter, states);
         for (size_t i = 0; r == 0 && i < n; i++)
-            if (!judge_state_passes(program->filters[k], states[i]))
+            if (!judge_state_passes(filter, states[i]))
                 verdicts[i] = (uint16_t)k;
     }
     *ret_verdicts = verdicts;
     return r;
 }
 
-static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
-    size_t n, Arena *arena, const uint8_t **ret) {
-    ViewQuestion question;
-    int r = ask(context, pod, now_nsec, rows, n, arena, &question);
-
-    return r < 0 ? r : view_prioritize(&question, arena, ret);
-}
-
-static void print_reason(const void *context, size_t number, Buf *out) {
-    view_print_reason(((const BerthExtender *)context)->options.program, number, out);
-}
-
 SchedulerExtender berth_extender_verbs(BerthExtender *berth) {
-    return (SchedulerExtender){
-        .context = berth,
-        .n_reasons = berth->options.program->n_filters,
-        .filter = filter,
-        .prioritize = prioritize,
-        .print_reason = print_reason,
-    };
+    berth->verbs = (ViewVerbs){.program = berth->options.program, .ask = ask, .context = berth};
+    return view_verbs(&berth->verbs);
 }
 
 SchedulerExtender berth_extender_published(BerthExtender *berth) {

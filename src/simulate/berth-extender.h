@@ -11,10 +11,11 @@
 #include "extender/view.h"
 #include "scheduler/scheduler.h"
 
+/* All of it must outlive the BerthExtender. */
 typedef struct BerthExtenderOptions {
     Program *program;
-    const CelZones *zones;         /* may be NULL; must outlive it */
-    const Exemptions *exemptions;  /* may be NULL; must outlive it */
+    const CelZones *zones;         /* may be NULL */
+    const Exemptions *exemptions;  /* may be NULL */
     Measurements *measurements;    /* may be NULL; values never become stale here */
     const RelatedObjects *related; /* may be NULL */
     int64_t now_nsec, uptime_nsec;

@@ -1,10 +1,9 @@
-/* The event loop of a simulation. */
+/* The event loop of a simulation: pods arrive, are placed, and end; nodes are added and removed. */
 
 #include "simulate/run.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -12,7 +11,6 @@
 #include "scheduler/cluster-state.h"
 #include "scheduler/queues.h"
 
-#define UID_MAX 48
 #define LOOK_EVERY 64u /* pods between two calls of is_over() */
 
 typedef struct Run {
@@ -31,10 +29,10 @@ typedef struct Run {
     double now;          /* seconds since the start */
     double used_seconds; /* node seconds in use */
     double wait_seconds;
-    size_t n_due; /* pods that arrive now, or have */
+    size_t n_due; /* pods that arrive at this time, RUN_BACKLOG_MIN at most */
     size_t n_looks;
     bool is_over;
-    bool was_sought; /* a pod was placed that may let pending ones in */
+    bool was_sought; /* a placed pod may satisfy terms of pending ones */
 } Run;
 
 /* --- pods on nodes ------------------------------------------------------ */
@@ -46,14 +44,13 @@ static int64_t moment_of(const Run *run) {
     return __builtin_add_overflow(run->options->now_nsec, passed, &moment) ? INT64_MAX : moment;
 }
 
-/* The pod as the cluster has it, on @row. */
-static Pod pod_on(const Run *run, uint32_t number, uint32_t row, char uid[UID_MAX]) {
+/* The pod as the cluster has it on @row; NO_ROW: pending. */
+static Pod pod_on(const Run *run, uint32_t number, uint32_t row) {
     const Arrival *arrival = &run->input->arrivals[number];
     Pod pod = arrival->request->pod;
-    int n = snprintf(uid, UID_MAX, "simulated-%u", number);
 
     pod.name = arrival->name;
-    pod.uid = str_of(uid, (size_t)n);
+    pod.uid = arrival->uid;
     pod.node_name = row == NO_ROW ? STR_NULL : run->input->table->names->names[row];
     pod.nominated_node_name = STR_NULL;
     pod.scheduled_at = row == NO_ROW ? 0 : moment_of(run) / NSEC_PER_SEC;
@@ -65,8 +62,7 @@ static int place_pod(Run *run, uint32_t number, uint32_t row) {
     const Arrival *arrival = &run->input->arrivals[number];
     PodResult *pod_result = &run->result->pods[number];
     Footprint footprint = footprint_of(arrival->request);
-    char uid[UID_MAX];
-    Pod pod = pod_on(run, number, row, uid);
+    Pod pod = pod_on(run, number, row);
     int r = cluster_state_add(run->cluster, row, &footprint);
 
     if (r == 0 && run->berth)
@@ -90,8 +86,7 @@ static int place_pod(Run *run, uint32_t number, uint32_t row) {
 static void remove_pod(Run *run, uint32_t number) {
     PodResult *pod_result = &run->result->pods[number];
     Footprint footprint = footprint_of(run->input->arrivals[number].request);
-    char uid[UID_MAX];
-    Pod pod = pod_on(run, number, pod_result->row, uid);
+    Pod pod = pod_on(run, number, pod_result->row);
 
     cluster_state_remove(run->cluster, pod_result->row, &footprint);
     pod_result->kind = RESULT_ENDED;
@@ -119,10 +114,10 @@ static int settle_existing(Run *run) {
 /* --- placing ------------------------------------------------------------ */
 
 /* The request of a pending pod, as a scheduler gets it. */
-static PodRequest request_of(const Run *run, uint32_t number, char uid[UID_MAX]) {
+static PodRequest request_of(const Run *run, uint32_t number) {
     PodRequest request = *run->input->arrivals[number].request;
 
-    request.pod = pod_on(run, number, NO_ROW, uid);
+    request.pod = pod_on(run, number, NO_ROW);
     return request;
 }
 
@@ -137,8 +132,7 @@ static bool is_nominated(const Run *run, uint32_t number) {
 
 static int choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
     bool is_ahead = is_nominated(run, number);
-    char uid[UID_MAX];
-    PodRequest request = request_of(run, number, uid);
+    PodRequest request = request_of(run, number);
     int r;
 
     run->result->n_attempts++;
@@ -201,7 +195,7 @@ static bool is_over(Run *run) {
     return run->is_over;
 }
 
-/* Tries pending pods again. Of equal pods only the first is tried if it fails. */
+/* Tries pending pods again. When one fails, pods equal to it are skipped. */
 static int retry(Run *run) {
     _cleanup_(map_done) Map failed = MAP_INIT;
     PendingQueue *pending = &run->pending;
@@ -232,9 +226,9 @@ static int retry(Run *run) {
 
 /* --- the autoscaler -------------------------------------------------------
  *
- * Karpenter and Cluster Autoscaler simulate kube-scheduler's own filters and do not ask berth, so
- * of berth's rules they know the published ones only. For a pod that some node could take by these,
- * they add none. A node that is added is ready at once; one whose last pod has ended is removed.
+ * Karpenter and Cluster Autoscaler simulate kube-scheduler's own filters and do not call berth: of
+ * its rules they know only the published ones. They add no node for a pod that some node could take
+ * by these. An added node is ready at once, and removed when its last pod has ended.
  */
 
 /* Nodes of the pool are hidden in the cluster, and not known to berth. 0, or -ENOMEM. */
@@ -251,7 +245,7 @@ static int start_autoscaler(Run *run) {
     return scheduler_new(&options, run->cluster, published, &run->autoscaler);
 }
 
-/* Whether a node could take @request, for all the autoscaler knows. 0 or -ENOMEM. */
+/* Whether a node could take @request by the rules that the autoscaler knows. 0 or -ENOMEM. */
 static int find_room(Run *run, const PodRequest *request, bool *ret) {
     Choice choice = {.row = NO_ROW};
     int r = scheduler_choose(run->autoscaler, request, moment_of(run), NO_ROW, &choice);
@@ -298,24 +292,15 @@ static int scale(Run *run, const PodRequest *request, bool *ret_is_added) {
     return r;
 }
 
-static void remove_empty_nodes(Run *run) {
-    const AutoscalePool *pool = &run->input->autoscale_pool;
-
-    for (size_t i = 0; run->autoscaler && i < pool->n; i++)
-        if (run->is_added[i] && run->cluster->n_own[pool->rows[i]] == 0)
-            remove_node(run, i);
-}
-
 /* Adds nodes for pending pods. After each, kube-scheduler tries pending pods again. */
 static int scale_up(Run *run) {
-    _cleanup_(map_done) Map seen = MAP_INIT; /* pods like these get no node */
+    _cleanup_(map_done) Map seen = MAP_INIT; /* keys of pods that get no node */
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < run->pending.n && !is_over(run);) {
         uint32_t number = run->pending.items[i].number;
         Str key = run->input->arrivals[number].request->whole_key;
-        char uid[UID_MAX];
-        PodRequest request = request_of(run, number, uid);
+        PodRequest request = request_of(run, number);
         bool is_added = false;
 
         if (map_find(&seen, key) != MAP_NONE || is_gated(run, number)) {
@@ -326,7 +311,7 @@ static int scale_up(Run *run) {
         if (r == 0 && is_added) {
             run->result->n_added++;
             r = retry(run);
-            i = 0; /* others are pending now */
+            i = 0; /* retry() has changed the queue */
         } else if (r == 0) {
             r = map_add(&seen, key, number);
         }
@@ -334,7 +319,7 @@ static int scale_up(Run *run) {
     return r < 0 ? r : 0;
 }
 
-/* Pending pods for which an autoscaler adds no node, because it sees room for them. */
+/* Counts pending pods for which an autoscaler adds no node, because it sees room for them. */
 static int count_not_scaled(Run *run) {
     _cleanup_(map_done) Map seen = MAP_INIT; /* by key of pods: whether there is room */
     int r = 0;
@@ -342,8 +327,7 @@ static int count_not_scaled(Run *run) {
     for (size_t i = 0; r >= 0 && i < run->pending.n; i++) {
         uint32_t number = run->pending.items[i].number, known;
         Str key = run->input->arrivals[number].request->whole_key;
-        char uid[UID_MAX];
-        PodRequest request = request_of(run, number, uid);
+        PodRequest request = request_of(run, number);
         bool has_room = false;
 
         if (is_gated(run, number))
@@ -397,6 +381,7 @@ static double next_event(const Run *run) {
 }
 
 static int end_pods(Run *run) {
+    const AutoscalePool *pool = &run->input->autoscale_pool;
     bool has_ended = false;
 
     while (run->ends.n > 0 && run->ends.items[0].at <= run->now) {
@@ -407,11 +392,13 @@ static int end_pods(Run *run) {
         return 0;
     if (run->pending.n > 0 && retry(run) < 0)
         return -ENOMEM;
-    remove_empty_nodes(run);
+    for (size_t i = 0; run->autoscaler && i < pool->n; i++)
+        if (run->is_added[i] && run->cluster->n_own[pool->rows[i]] == 0)
+            remove_node(run, i);
     return 0;
 }
 
-/* Pods that arrive now. */
+/* Tries pending pods again, then the pods that arrive now. */
 static int take_pods(Run *run) {
     SimulationResult *result = run->result;
     const SimulationInput *input = run->input;
@@ -551,9 +538,7 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
 
     if (!result)
         return -ENOMEM;
-    r = cluster_state_new(input->table, &run.cluster);
-    if (r == 0)
-        r = cluster_state_set_terms(run.cluster, input->terms);
+    r = cluster_state_new(input->table, input->terms, &run.cluster);
     if (r == 0)
         cluster_state_hide(run.cluster, input->autoscale_pool.rows, input->autoscale_pool.n);
     own.related = snapshot_related(input->snapshot);
@@ -571,8 +556,7 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
         r = run_events(&run);
     if (r == 0)
         r = summarize(&run);
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(result);
-    return 0;
+    if (r == 0)
+        *ret = TAKE_PTR(result);
+    return r;
 }

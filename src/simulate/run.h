@@ -5,12 +5,12 @@
  *
  * At each event pods whose lifetime is over end first; if any did, pending pods are tried again, by
  * priority and age. Before arriving pods are tried, pending ones are too, because policies may
- * depend on time; after arriving pods, if one was placed that required pod affinity or spread of
- * pending ones counts. Of equal pods only the first is tried if it fails, and at most
- * RUN_RETRIES_MAX per event.
+ * depend on time; and after them, if a pod was placed that counts for required pod affinity or
+ * spread of pending ones. Each time, pods equal to one that failed are skipped, and at most
+ * RUN_RETRIES_MAX are tried.
  *
- * With an AutoscalePool, an autoscaler adds nodes for pods that are pending then, and after each,
- * pending pods are tried again.
+ * With an AutoscalePool, an autoscaler then adds nodes for pending pods; after each node they are
+ * tried again.
  *
  * With nominations, pods that arrive together are placed on the best of all nodes: kube-scheduler
  * tries the nominated one first, and evaluates no others.

@@ -42,7 +42,6 @@ typedef struct Draft {
     Services services;
     Node pool_node; /* of the file of a pool */
     size_t n_pool_nodes;
-    bool has_lost_terms; /* there were too many */
 } Draft;
 
 static int set_error(Draft *draft, const char *what) {
@@ -54,21 +53,17 @@ static int set_error(Draft *draft, const char *what) {
 
 static int add_arrival(
     Draft *draft, const PodRequest *request, Str name, double at, double lifetime) {
-    Arrival *arrival;
-
-    if (draft->arrivals.n >= SIMULATION_PODS_MAX)
-        return set_error(draft, "more than 1,000,000 pods");
-    arrival = VEC_PUSH(&draft->arrivals, draft->input->arena);
-    if (!arrival)
-        return -ENOMEM;
-    *arrival = (Arrival){
+    const Arrival arrival = {
         .request = request,
         .name = name,
         .at = at,
         .lifetime = lifetime,
         .current_row = NO_ROW,
     };
-    return 0;
+
+    if (draft->arrivals.n >= SIMULATION_PODS_MAX)
+        return set_error(draft, "more than 1,000,000 pods");
+    return VEC_ADD(&draft->arrivals, draft->input->arena, arrival) ? 0 : -ENOMEM;
 }
 
 /* @object: that @text is a part of; NULL: it has no place in a file. */
@@ -95,18 +90,16 @@ static int decode_request(
 static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
     Arena *arena = draft->input->arena;
     PodRequest *request = ARENA_NEW(arena, PodRequest);
-    PodRequest **kept = VEC_PUSH(&draft->requests, arena);
     Str text = arena_copy(arena, object);
     int r;
 
-    if (!kept)
+    if (!request || !text.ptr || !VEC_ADD(&draft->requests, arena, request))
         return -ENOMEM;
-    *ret = *kept = request;
-    r = request && text.ptr ? decode_request(draft, NULL, text, arena, request) : -ENOMEM;
+    r = decode_request(draft, NULL, text, arena, request);
     if (r == 0)
-        r = term_index_add(draft->input->terms, &request->pod, &request->terms);
-    draft->has_lost_terms |= r == 1;
-    return r < 0 ? r : 0;
+        term_index_add(draft->input->terms, &request->pod, &request->terms);
+    *ret = request;
+    return r;
 }
 
 /* "NAME.3" of several. */
@@ -149,7 +142,7 @@ static int add_daemon_pods(Draft *draft, const WorkloadObject *workload) {
             continue;
         name = arena_printf(
             draft->input->arena, "%.*s.%.*s", STR_FMT(workload->name), STR_FMT(node->name));
-        r = name.ptr ? keep_workload_pod(draft, workload, 0, node->name, &request) : -ENOMEM;
+        r = keep_workload_pod(draft, workload, 0, node->name, &request);
         if (r == 0)
             r = add_arrival(draft, request, name, /* at= */ 0, INFINITY);
     }
@@ -170,7 +163,7 @@ static int add_replicas(Draft *draft, const WorkloadObject *workload) {
             return r;
         name = workload->has_numbered_names ? request->pod.name
                                             : number_name(draft, workload->name, i);
-        r = name.ptr ? add_arrival(draft, request, name, /* at= */ 0, INFINITY) : -ENOMEM;
+        r = add_arrival(draft, request, name, /* at= */ 0, INFINITY);
     }
     return r;
 }
@@ -220,12 +213,11 @@ static int visit_trace(void *context, const TraceLine *line) {
     int r = keep_request(draft, line->pod, &request);
     Str name = str_is_empty(line->name) && request ? request->pod.name : line->name;
 
-    for (int64_t i = 0; r == 0 && i < line->count; i++) {
-        Str own = line->count == 1 && !str_is_empty(name) ? arena_copy(draft->input->arena, name)
-                                                          : number_name(draft, name, i);
-
-        r = own.ptr ? add_arrival(draft, request, own, line->at, line->lifetime) : -ENOMEM;
-    }
+    for (int64_t i = 0; r == 0 && i < line->count; i++)
+        r = add_arrival(draft, request,
+            line->count == 1 && !str_is_empty(name) ? arena_copy(draft->input->arena, name)
+                                                    : number_name(draft, name, i),
+            line->at, line->lifetime);
     return r;
 }
 
@@ -246,42 +238,19 @@ static int add_node(Draft *draft, const Object *object) {
     return r == STORE_FULL ? set_error(draft, "more than 50,000 nodes") : error_fold(r);
 }
 
-static int copy_ports(const HostPorts *from, Arena *arena, HostPorts *ret) {
-    *ret = (HostPorts){.items = ARENA_ARRAY(arena, HostPort, from->n), .n = from->n};
-    if (!ret->items)
-        return -ENOMEM;
-    for (size_t i = 0; i < from->n; i++) {
-        HostPort *port = &ret->items[i];
-
-        *port = from->items[i];
-        port->ip = arena_copy(arena, port->ip);
-        port->protocol = arena_copy(arena, port->protocol);
-        if (!port->ip.ptr || !port->protocol.ptr)
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 /* Copies what it needs: @request is temporary. */
 static int add_existing(Draft *draft, const PodRequest *request) {
-    Footprint footprint = footprint_of(request);
-    const Pod *pod;
-    ExistingPod *existing;
-    int r = copy_ports(&request->ports, draft->input->arena, &footprint.ports);
+    Arena *arena = draft->input->arena;
+    ExistingPod *existing = VEC_PUSH(&draft->existing, arena);
+    const Pod *pod =
+        existing ? pod_record_new(draft->input->pool, &request->pod, &pod_parts_all) : NULL;
 
-    if (r < 0)
-        return r;
-    r = term_index_add(draft->input->terms, &request->pod, &footprint.terms);
-    if (r < 0)
-        return r;
-    draft->has_lost_terms |= r == 1;
-    existing = VEC_PUSH(&draft->existing, draft->input->arena);
-    pod = existing ? pod_record_new(draft->input->pool, &request->pod, &pod_parts_all) : NULL;
     if (!pod)
         return -ENOMEM;
-    footprint.requests = &pod->requests;
-    *existing = (ExistingPod){.pod = pod, .footprint = footprint};
-    return 0;
+    *existing = (ExistingPod){.pod = pod, .footprint = footprint_of(request)};
+    existing->footprint.requests = &pod->requests;
+    term_index_add(draft->input->terms, &request->pod, &existing->footprint.terms);
+    return host_ports_find(pod->details, arena, &existing->footprint.ports) ? 0 : -ENOMEM;
 }
 
 static int visit_cluster(void *context, const Object *object) {
@@ -334,14 +303,19 @@ static bool read_number(const Node *node, Str key, double max, double *ret) {
     return !text || (double_parse(*text, ret, &overflow) && *ret >= 0 && *ret <= max);
 }
 
+static Str pool_node_name(Draft *draft, size_t number) {
+    return arena_printf(
+        draft->input->arena, "%.*s-%zu", STR_FMT(draft->pool_node.name), number + 1);
+}
+
 /* A new node is ready, has no history, and has a name and hostname of its own. */
-static int add_pool_node(Draft *draft, size_t number, Str *ret_name) {
+static int add_pool_node(Draft *draft, size_t number) {
     static const Condition ready[] = {{.type = STR("Ready"), .status = STR("True")}};
     Label *labels = ARENA_ARRAY(draft->input->arena, Label, draft->pool_node.labels.n + 1);
     Node node = draft->pool_node;
     int r;
 
-    node.name = arena_printf(draft->input->arena, "%.*s-%zu", STR_FMT(node.name), number + 1);
+    node.name = pool_node_name(draft, number);
     if (!labels || !node.name.ptr)
         return -ENOMEM;
     for (size_t i = 0; i < node.labels.n; i++) {
@@ -357,7 +331,6 @@ static int add_pool_node(Draft *draft, size_t number, Str *ret_name) {
     node.conditions = ready;
     node.n_conditions = ELEMENTS_OF(ready);
     node.n_addresses = 0;
-    *ret_name = node.name;
     if (store_find_node(draft->nodes, node.name))
         return set_error(draft, "the cluster has nodes of that name; change the Node's name");
     r = store_apply_node(draft->nodes, &node);
@@ -384,21 +357,18 @@ static int read_pool(Draft *draft) {
     if (draft->pool_node.allocatable.n == 0)
         return set_error(draft, "the Node has no status.allocatable");
     ret->name = draft->pool_node.name;
-    ret->names = ARENA_ARRAY(draft->input->arena, Str, (size_t)max);
-    if (!ret->names)
-        return -ENOMEM;
     for (ret->n = 0; r == 0 && ret->n < (size_t)max; ret->n++)
-        r = add_pool_node(draft, ret->n, &ret->names[ret->n]);
+        r = add_pool_node(draft, ret->n);
     return r;
 }
 
-static int find_pool_rows(SimulationInput *input) {
-    AutoscalePool *pool = &input->autoscale_pool;
+static int find_pool_rows(Draft *draft) {
+    AutoscalePool *pool = &draft->input->autoscale_pool;
 
-    pool->rows = ARENA_ARRAY(input->arena, uint32_t, pool->n + 1);
+    pool->rows = ARENA_ARRAY(draft->input->arena, uint32_t, pool->n + 1);
     for (size_t i = 0; pool->rows && i < pool->n; i++)
-        pool->rows[i] = table_find(input->table, pool->names[i]);
-    return pool->rows ? 0 : -ENOMEM;
+        pool->rows[i] = table_find(draft->input->table, pool_node_name(draft, i));
+    return arena_has_failed(draft->input->arena) ? -ENOMEM : 0;
 }
 
 static int read_cluster(Draft *draft) {
@@ -414,7 +384,7 @@ static int read_cluster(Draft *draft) {
         return r;
     draft->path = draft->files->cluster;
     draft->input->table = snapshot_table(draft->input->snapshot);
-    r = find_pool_rows(draft->input);
+    r = find_pool_rows(draft);
     if (r < 0)
         return r;
     if (draft->input->table->names->n_nodes == 0)
@@ -425,41 +395,27 @@ static int read_cluster(Draft *draft) {
 
 /* --- terms -------------------------------------------------------------- */
 
-/* All return 0; 1: there were too many terms; or -ENOMEM. */
-static int add_spread(const Draft *draft, PodRequest *request) {
-    Labels services;
-    int r;
-
-    arena_reset(draft->scratch);
-    r = services_find(&draft->services, &request->pod, draft->scratch, &services);
-    if (r < 0)
-        return r;
-    return term_index_add_spread(draft->input->terms, &request->pod, &services, &request->terms);
-}
-
+/* Which pods the terms and spread constraints of others select. */
 static int find_kinds(Draft *draft) {
     SimulationInput *input = draft->input;
-    int r = 0;
 
-    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
-        r = add_spread(draft, draft->requests.items[i]);
-        draft->has_lost_terms |= r == 1;
-    }
-    if (r >= 0)
-        r = term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
-    for (size_t i = 0; r >= 0 && i < input->n_existing; i++) {
-        ExistingPod *existing = &input->existing[i];
-
-        r = term_index_classify(input->terms, existing->pod, &existing->footprint.terms);
-        draft->has_lost_terms |= r == 1;
-    }
-    for (size_t i = 0; r >= 0 && i < draft->requests.n; i++) {
+    for (size_t i = 0; i < draft->requests.n; i++) {
         PodRequest *request = draft->requests.items[i];
+        Labels services;
 
-        r = term_index_classify(input->terms, &request->pod, &request->terms);
-        draft->has_lost_terms |= r == 1;
+        arena_reset(draft->scratch);
+        if (services_find(&draft->services, &request->pod, draft->scratch, &services) < 0)
+            return -ENOMEM;
+        term_index_add_spread(input->terms, &request->pod, &services, &request->terms);
     }
-    return r;
+    term_index_settle(input->terms, input->table, snapshot_related(input->snapshot));
+    for (size_t i = 0; i < input->n_existing; i++)
+        term_index_classify(
+            input->terms, input->existing[i].pod, &input->existing[i].footprint.terms);
+    for (size_t i = 0; i < draft->requests.n; i++)
+        term_index_classify(
+            input->terms, &draft->requests.items[i]->pod, &draft->requests.items[i]->terms);
+    return term_index_error(input->terms);
 }
 
 /* Claims that are not bound, and those of one pod only, are not modelled. 0, or -ENOMEM. */
@@ -498,7 +454,7 @@ static void find_unmodelled(const Draft *draft) {
     for (size_t i = 0; i < draft->requests.n; i++) {
         PodRequest *request = draft->requests.items[i];
 
-        if (draft->has_lost_terms)
+        if (input->terms->has_lost)
             request->unmodelled |= 1u << UNMODELLED_TERMS;
         if (term_index_is_unsure(input->terms, &request->terms))
             request->unmodelled |= 1u << UNMODELLED_NAMESPACES;
@@ -514,17 +470,15 @@ static void find_unmodelled(const Draft *draft) {
     }
 }
 
-/* Which pods the terms and spread constraints of others select, and which pods use features that
- * are not modelled. */
+/* And which pods use features that are not modelled. */
 static int find_terms(Draft *draft) {
     int r = find_kinds(draft);
 
     for (size_t i = 0; r >= 0 && i < draft->requests.n; i++)
         r = find_claims(draft, draft->requests.items[i]);
-    if (r < 0)
-        return r;
-    find_unmodelled(draft);
-    return 0;
+    if (r == 0)
+        find_unmodelled(draft);
+    return r;
 }
 
 /* --- all together ------------------------------------------------------- */
@@ -561,7 +515,7 @@ static int name_arrivals(Draft *draft, Map *names) {
     for (size_t i = 0; i < draft->arrivals.n; i++) {
         Arrival *arrival = &draft->arrivals.items[i];
         Str name = full_name(arena, arrival->request->pod.namespace, arrival->name);
-        bool is_taken = name.ptr && map_find(names, name) != MAP_NONE;
+        bool is_taken = map_find(names, name) != MAP_NONE;
         bool is_made = !str_eq(arrival->name, arrival->request->pod.name);
 
         if (is_taken && !draft->files->trace && !is_made) {
@@ -573,7 +527,7 @@ static int name_arrivals(Draft *draft, Map *names) {
             arrival->name = arena_printf(arena, "%.*s.n%zu", STR_FMT(arrival->name), i + 1);
             name = full_name(arena, arrival->request->pod.namespace, arrival->name);
         }
-        if (!arrival->name.ptr || !name.ptr || map_add(names, name, (uint32_t)i) < 0)
+        if (arena_has_failed(arena) || map_add(names, name, (uint32_t)i) < 0)
             return -ENOMEM;
     }
     return 0;
@@ -642,6 +596,7 @@ static void settle_arrivals(Draft *draft) {
     for (size_t i = 0; i < input->n_arrivals; i++) {
         Arrival *arrival = &input->arrivals[i];
 
+        arrival->uid = arena_printf(input->arena, "simulated-%zu", i);
         if (!trace)
             arrival->at = draft->files->every * (double)i;
         input->has_lifetimes |= isfinite(arrival->lifetime);
@@ -681,7 +636,9 @@ static int load(Draft *draft) {
         r = find_rescheduled(draft, &names);
     if (r == 0)
         settle_arrivals(draft);
-    return r == 0 ? find_terms(draft) : r;
+    if (r == 0)
+        r = find_terms(draft);
+    return r == 0 && arena_has_failed(draft->input->arena) ? -ENOMEM : r;
 }
 
 int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, char *error) {
@@ -710,10 +667,9 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
         pod_record_unref(draft.existing.items[i].pod);
     if (r < 0 && (error[0] == '\0' || r == -ENOMEM))
         (void)snprintf(error, SIMULATION_ERROR_MAX, "out of memory for the simulated cluster");
-    if (r < 0)
-        return r;
-    *ret = TAKE_PTR(input);
-    return 0;
+    if (r == 0)
+        *ret = TAKE_PTR(input);
+    return r;
 }
 
 SimulationInput *simulation_input_free(SimulationInput *input) {

@@ -36,7 +36,6 @@
 typedef struct AutoscalePool {
     Str name;     /* of the Node; nodes are NAME-1 and so on */
     double price; /* of a node-hour; 0: not given */
-    Str *names;
     uint32_t *rows;
     size_t n; /* 0: there is no pool */
 } AutoscalePool;
@@ -52,7 +51,7 @@ typedef struct ExistingPod {
 /* A pod that arrives. */
 typedef struct Arrival {
     const PodRequest *request; /* shared by pods of one line of a trace */
-    Str name;
+    Str name, uid;
     size_t number;        /* in the order of the files */
     double at;            /* seconds since the start */
     double lifetime;      /* INFINITY: it stays */

@@ -30,8 +30,6 @@ SimulationResult *simulation_result_free(SimulationResult *result) {
     return NULL;
 }
 
-/* --- shapes ------------------------------------------------------------- */
-
 static size_t shape_fits(const ClusterState *cluster, const Resources *shape, uint32_t row) {
     int64_t n =
         cluster->pods == SIZE_MAX ? 0 : cluster_state_free_amount(cluster, cluster->pods, row);
@@ -70,8 +68,6 @@ static void measure_shape(const ClusterState *cluster, const Resources *shape, S
     ret->cpu_left = share_left(cpu, (double)ret->n_fit, resources_get(shape, STR("cpu")));
     ret->memory_left = share_left(memory, (double)ret->n_fit, resources_get(shape, STR("memory")));
 }
-
-/* --- balance ------------------------------------------------------------ */
 
 static BalanceFigures measure_balance(const ClusterState *cluster, size_t resource) {
     BalanceFigures figures = {.highest_row = NO_ROW};
@@ -112,8 +108,6 @@ void simulation_result_measure(
     for (size_t i = 0; i < n && i < SIMULATION_SHAPES_MAX; i++)
         measure_shape(cluster, &shapes[i], &result->shapes[i]);
 }
-
-/* --- over time ---------------------------------------------------------- */
 
 /* When full, drops every second sample: the rest still covers the whole run. */
 void simulation_result_sample(SimulationResult *result, const Sample *sample) {

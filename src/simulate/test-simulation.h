@@ -43,8 +43,9 @@ static inline void test_simulation_open(
     SchedulerOptions options = {.weight = 1, .seed = 1};
 
     test_simulation_load(simulation, cluster, pods, NULL);
-    assert_int_equal(cluster_state_new(simulation->input->table, &simulation->cluster), 0);
-    assert_int_equal(cluster_state_set_terms(simulation->cluster, simulation->input->terms), 0);
+    assert_int_equal(
+        cluster_state_new(simulation->input->table, simulation->input->terms, &simulation->cluster),
+        0);
     for (size_t i = 0; i < simulation->input->n_existing; i++) {
         const ExistingPod *existing = &simulation->input->existing[i];
 

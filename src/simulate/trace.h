@@ -9,7 +9,7 @@
  *
  *     at        seconds since the start                          [0]
  *     lifetime  seconds from when it is placed                   [it stays]
- *     count     so many of them                                  [1]
+ *     count     how many pods                                    [1]
  *     name      of the pod; several get a number behind it       [the pod's own]
  *     pod       a Pod; kind and status are ignored
  */

@@ -18,25 +18,23 @@ const char *coverage_gap(const CoveredRule *rule) {
 
 static CoveredRule *find(
     Coverage *coverage, Str real, const Policy *policy, Str rule, bool is_score) {
-    CoveredRule *added;
+    CoveredRule *items = coverage->rules.items;
 
-    for (size_t i = 0; i < coverage->rules.n; i++) {
-        CoveredRule *known = &coverage->rules.items[i];
+    for (size_t i = 0; items && i < coverage->rules.n; i++) {
+        CoveredRule *known = &items[i];
 
         if (known->is_score == is_score && str_eq(known->rule, rule) &&
             str_eq(known->policy, policy->name) && str_eq(known->real, real))
             return known;
     }
-    added = VEC_PUSH(&coverage->rules, coverage->arena);
-    if (added)
-        *added = (CoveredRule){
-            .file = arena_copy(coverage->arena, policy->place.file),
-            .real = real,
-            .policy = arena_copy(coverage->arena, policy->name),
-            .rule = arena_copy(coverage->arena, rule),
-            .is_score = is_score,
-        };
-    return added;
+    if (!VEC_ADD(&coverage->rules, coverage->arena,
+            (CoveredRule){.file = arena_copy(coverage->arena, policy->place.file),
+                .real = real,
+                .policy = arena_copy(coverage->arena, policy->name),
+                .rule = arena_copy(coverage->arena, rule),
+                .is_score = is_score}))
+        return NULL;
+    return &coverage->rules.items[coverage->rules.n - 1];
 }
 
 static void note_filter(CoveredRule *rule, const Filter *filter, const Explanation *explanation) {
@@ -67,48 +65,41 @@ static void note_score(CoveredRule *rule, const Score *score, const Explanation 
     }
 }
 
-static int note_policy(
-    Coverage *coverage, const PolicyExplanation *policy, const Explanation *explanation) {
-    Str real = arena_copy(coverage->arena, policy->policy->place.file);
+static void note_policy(
+    Coverage *coverage, const PolicyExplanation *explained, const Explanation *explanation) {
+    const Policy *policy = explained->policy;
     char path[PATH_MAX];
-    bool applies = policy->fit == FIT_APPLIES;
-    size_t n_scores = policy->policy->is_observed ? 0 : policy->policy->n_scores;
-
     /* Tests in several folders name one file by different paths. */
-    if (!real.ptr)
-        return -ENOMEM;
-    if (realpath(real.ptr, path))
-        real = arena_copy(coverage->arena, str_from_c(path));
-    if (!real.ptr)
-        return -ENOMEM;
-    for (size_t i = 0; i < policy->policy->n_filters + n_scores; i++) {
-        bool is_score = i >= policy->policy->n_filters;
-        const Score *score =
-            is_score ? &policy->policy->scores[i - policy->policy->n_filters] : NULL;
-        const Filter *filter = is_score ? NULL : &policy->policy->filters[i];
-        CoveredRule *rule =
-            find(coverage, real, policy->policy, is_score ? score->name : filter->name, is_score);
+    bool has_path = realpath(policy->place.file.ptr, path) != NULL;
+    Str real = arena_copy(coverage->arena, has_path ? str_from_c(path) : policy->place.file);
+    bool applies = explained->fit == FIT_APPLIES;
 
-        if (!rule)
-            return -ENOMEM;
-        rule->is_applied |= applies;
-        if (applies && is_score)
-            note_score(rule, score, explanation);
-        else if (applies)
-            note_filter(rule, filter, explanation);
+    for (size_t i = 0; i < policy->n_filters; i++) {
+        CoveredRule *rule = find(coverage, real, policy, policy->filters[i].name, false);
+
+        if (rule && applies) {
+            rule->is_applied = true;
+            note_filter(rule, &policy->filters[i], explanation);
+        }
     }
-    return 0;
+    for (size_t i = 0; i < policy->n_scores && !policy->is_observed; i++) {
+        CoveredRule *rule = find(coverage, real, policy, policy->scores[i].name, true);
+
+        if (rule && applies) {
+            rule->is_applied = true;
+            note_score(rule, &policy->scores[i], explanation);
+        }
+    }
 }
 
 int coverage_note(void *context, const SuiteDecision *decision) {
     const Explanation *explanation = decision->explanation;
     Coverage *coverage = context;
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < explanation->n_policies; i++)
+    for (size_t i = 0; i < explanation->n_policies; i++)
         /* A policy that is written in a case is for this case only. */
         if (!decision->has_own_policies ||
             !str_eq(explanation->policies[i].policy->place.file, decision->test->place.file))
-            r = note_policy(coverage, &explanation->policies[i], explanation);
-    return arena_has_failed(coverage->arena) ? -ENOMEM : r;
+            note_policy(coverage, &explanation->policies[i], explanation);
+    return arena_has_failed(coverage->arena) ? -ENOMEM : 0;
 }

@@ -30,5 +30,5 @@ typedef struct Coverage {
  * shows of them. 0, or -ENOMEM. */
 int coverage_note(void *coverage, const SuiteDecision *decision) MUST_CHECK;
 
-/* What no case shows of the rule: "never rejects a node"; NULL: it is exercised. */
+/* The effect of the rule that no case shows: "never rejects a node"; NULL: it is exercised. */
 const char *coverage_gap(const CoveredRule *rule);

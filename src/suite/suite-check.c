@@ -55,16 +55,12 @@ static bool is_whole(const Check *check, const YamlNode *value) {
 
 /* @right: STR_NULL: there is no value that would hold. */
 static void fail(Check *check, const YamlNode *value, Str subject, const Buf *got, Str right) {
-    SuiteFailure *failure = VEC_PUSH(&check->result->failures, check->run->arena);
-
-    if (failure)
-        *failure = (SuiteFailure){
-            .place = value->place,
+    (void)VEC_ADD(&check->result->failures, check->run->arena,
+        (SuiteFailure){.place = value->place,
             .subject = subject,
             .expected = text_of(check, value),
             .got = arena_copy(check->run->arena, buf_str(got)),
-            .right = right.len > 0 && is_whole(check, value) ? right : STR_NULL,
-        };
+            .right = right.len > 0 && is_whole(check, value) ? right : STR_NULL});
 }
 
 static Str subject_of(const Check *check, const char *what, Str node) {
@@ -330,16 +326,6 @@ static void check_score(Check *check, const YamlPair *pair) {
 
 /* --- the best, and their order --------------------------------------------------------------- */
 
-/* Of all candidates; -1: there is none. */
-static double highest_score(const Explanation *explanation) {
-    double highest = -1;
-
-    for (size_t i = 0; i < explanation->n_nodes; i++)
-        if (is_candidate(&explanation->nodes[i]))
-            highest = fmax(highest, explanation->nodes[i].score);
-    return highest;
-}
-
 static bool is_named(const YamlNode *names, Str node) {
     if (names->kind != YAML_SEQUENCE)
         return str_eq(names->text, node);
@@ -370,13 +356,16 @@ static void add_name(Buf *list, Str node) {
 /* kube-scheduler takes any of several nodes with the same score: all of them are expected. */
 static void check_best(Check *check, const YamlNode *best) {
     _cleanup_(buf_done) Buf got = BUF_INIT(TEXT_MAX);
-    double highest = highest_score(check->explanation);
+    double highest = -1; /* of all candidates */
     size_t n = 0;
     bool is_right = true;
     Str right;
 
     if (!best || !are_nodes(check, best, "best"))
         return;
+    for (size_t i = 0; i < check->explanation->n_nodes; i++)
+        if (is_candidate(&check->explanation->nodes[i]))
+            highest = fmax(highest, check->explanation->nodes[i].score);
     for (size_t i = 0; i < check->explanation->n_nodes; i++) {
         const NodeExplanation *node = &check->explanation->nodes[i];
         bool is_one = is_candidate(node) && node->score >= highest - SCORE_ERROR;

@@ -24,16 +24,10 @@ static int fail(Finding *finding, int r, const char *path, const char *what) {
 
 static int add_file(Finding *finding, const char *path) {
     Str kept = arena_copy(finding->arena, str_from_c(path));
-    const char **place = NULL;
 
     if (finding->files->paths.n == SUITE_FILES_MAX)
         return fail(finding, -E2BIG, path, "there are too many test files");
-    if (kept.ptr)
-        place = VEC_PUSH(&finding->files->paths, finding->arena);
-    if (!place)
-        return -ENOMEM;
-    *place = kept.ptr;
-    return 0;
+    return kept.ptr && VEC_ADD(&finding->files->paths, finding->arena, kept.ptr) ? 0 : -ENOMEM;
 }
 
 static int is_visible(const struct dirent *entry) {

@@ -36,7 +36,7 @@ typedef struct SuiteRun {
     const YamlNode *document;
     SuiteScene scene; /* of the file */
     SuiteCluster cluster;
-    bool is_scene_wrong; /* of the file: all cases would report it */
+    bool is_scene_wrong; /* that of the file, reported once instead of by each case */
 } SuiteRun;
 
 /* --- suite-scene.c. Each returns 0; SUITE_E_INVALID after reporting mistakes; or -ENOMEM. ----- */

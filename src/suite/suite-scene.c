@@ -27,8 +27,6 @@ static int complain(SuiteRun *run, const YamlNode *at, const char *error, int r)
     return SUITE_E_INVALID;
 }
 
-/* --- the cluster ----------------------------------------------------------------------------- */
-
 static int add_file(SuiteRun *run, const YamlNode *name, Store *store) {
     char error[OBJECTS_ERROR_MAX] = "";
     Str path, text;
@@ -41,13 +39,13 @@ static int add_file(SuiteRun *run, const YamlNode *name, Store *store) {
     return r < 0 ? complain(run, name, error, r) : 0;
 }
 
+/* A file, or a list of them. */
 static int add_files(SuiteRun *run, const YamlNode *names, Store *store) {
+    bool is_list = names->kind == YAML_SEQUENCE;
     int r = 0;
 
-    if (names->kind != YAML_SEQUENCE)
-        return add_file(run, names, store);
-    for (size_t i = 0; r == 0 && i < names->n; i++)
-        r = add_file(run, names->items[i], store);
+    for (size_t i = 0; r == 0 && i < (is_list ? names->n : 1); i++)
+        r = add_file(run, is_list ? names->items[i] : names, store);
     return r;
 }
 
@@ -62,37 +60,34 @@ static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
     return r < 0 ? complain(run, objects, error, r) : 0;
 }
 
-/* Begins to decode a node or pod, whose strings point into the text in @arena. */
-static int open_object(const Buf *json, Arena *arena, JsonReader *ret) {
+/* Decodes one of the two, whose strings point into a text in @arena. */
+static int decode(SuiteRun *run, const YamlNode *at, const Buf *json, Arena *arena, Node *ret_node,
+    Pod *ret_pod) {
     Str text = buf_error(json) ? STR_NULL : arena_copy(arena, buf_str(json));
+    JsonReader reader;
 
     if (!text.ptr)
         return -ENOMEM;
-    json_reader_init(ret, text);
-    return 0;
-}
-
-static int close_object(SuiteRun *run, const YamlNode *at, const JsonReader *reader) {
-    if (json_error(reader) == JSON_OK)
+    json_reader_init(&reader, text);
+    if (ret_node)
+        node_decode(&reader, arena, ret_node);
+    else
+        pod_decode(&reader, arena, ret_pod);
+    if (json_error(&reader) == JSON_OK)
         return 0;
     return complain(
-        run, at, reader->error_text, json_error(reader) == JSON_E_MEMORY ? -ENOMEM : -EINVAL);
+        run, at, reader.error_text, json_error(&reader) == JSON_E_MEMORY ? -ENOMEM : -EINVAL);
 }
 
 static int add_node(SuiteRun *run, const YamlPair *pair, Store *store) {
     _cleanup_(buf_done) Buf json = BUF_INIT(OBJECT_TEXT_MAX);
-    JsonReader reader;
     Node node;
     int r;
 
     if (!short_node_json(&run->reader, pair, &json))
         return SUITE_E_INVALID;
     arena_reset(run->scratch);
-    r = open_object(&json, run->scratch, &reader);
-    if (r < 0)
-        return r;
-    node_decode(&reader, run->scratch, &node);
-    r = close_object(run, pair->key, &reader);
+    r = decode(run, pair->key, &json, run->scratch, &node, NULL);
     if (r == 0 && store_find_node(store, node.name))
         return complain(run, pair->key, "the cluster has a node of this name already", -EINVAL);
     return r == 0 ? error_fold(store_apply_node(store, &node)) : r;
@@ -100,18 +95,14 @@ static int add_node(SuiteRun *run, const YamlPair *pair, Store *store) {
 
 static int read_short_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
     _cleanup_(buf_done) Buf json = BUF_INIT(OBJECT_TEXT_MAX);
-    JsonReader reader;
     int r;
 
     if (!short_pod_json(&run->reader, value, &json))
         return SUITE_E_INVALID;
-    r = open_object(&json, arena, &reader);
-    if (r < 0)
-        return r;
-    pod_decode(&reader, arena, ret);
-    if (str_is_empty(ret->namespace))
+    r = decode(run, value, &json, arena, NULL, ret);
+    if (r == 0 && str_is_empty(ret->namespace))
         ret->namespace = STR("default");
-    return close_object(run, value, &reader);
+    return r;
 }
 
 /* Pods need no names here; in the cluster they are found by name. */
@@ -169,8 +160,6 @@ void suite_cluster_done(SuiteCluster *cluster) {
     cluster->store = store_free(cluster->store);
 }
 
-/* --- the pod --------------------------------------------------------------------------------- */
-
 /* NAMESPACE/NAME of the cluster. */
 static int find_pod(SuiteRun *run, const YamlNode *value, const SuiteCluster *cluster, Pod *ret) {
     Str rest = value->text, namespace;
@@ -198,16 +187,12 @@ static const Field pod_file_fields[] = {
 };
 static const Shape pod_file_shape = {SHAPE_OF(pod_file_fields)};
 
-static int choose(
-    SuiteRun *run, const YamlNode *at, const WorkloadList *list, Str name, Arena *arena, Pod *ret) {
+static int choose(SuiteRun *run, const YamlNode *at, const WorkloadList *list, Str name, Pod *ret) {
     char error[WORKLOAD_NAME_ERROR_MAX];
     const WorkloadPod *found = &list->items[0];
-    Str wanted = arena_copy(arena, name);
 
-    if (!wanted.ptr)
-        return -ENOMEM;
-    if (wanted.len > 0)
-        found = workloads_find(list, wanted.ptr, error);
+    if (name.len > 0)
+        found = workloads_find(list, name.ptr, error);
     else if (list->n > 1)
         return complain(
             run, at, "the file has several pods; choose one: {file: FILE, name: NAME}", -EINVAL);
@@ -230,8 +215,7 @@ static int load_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret
         return SUITE_E_INVALID;
     path = suite_path(run, file.file);
     r = path.ptr ? workloads_load(path.ptr, arena, &list, error) : -ENOMEM;
-    return r < 0 ? complain(run, value, error, r)
-                 : choose(run, value, &list, file.name, arena, ret);
+    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, file.name, ret);
 }
 
 /* A whole object: a Pod, a Deployment. */
@@ -240,7 +224,7 @@ static int read_object(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *
     WorkloadList list;
     int r = workloads_load_in(run->path, value, arena, &list, error);
 
-    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, STR_NULL, arena, ret);
+    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, STR_NULL, ret);
 }
 
 int suite_pod(
@@ -257,8 +241,6 @@ int suite_pod(
     return yaml_find(value, STR("kind")) ? read_object(run, value, arena, ret)
                                          : read_short_pod(run, value, arena, ret);
 }
-
-/* --- time and metrics ------------------------------------------------------------------------ */
 
 int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) {
     int64_t sec = SUITE_NOW;

@@ -12,37 +12,31 @@
 #define CASE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define UPTIME_NSEC (INT64_C(1000) * 1000 * 1000 * 1000 * 1000) /* of the monotonic clock */
 
-/* --- the format ------------------------------------------------------------------------------ */
-
+/* The fields of a file, or of a case. */
 typedef struct SuiteFields {
-    const YamlNode *cases;
+    const YamlNode *cases; /* of a file */
+    Str name;              /* of a case, as the next */
+    const YamlNode *expect;
     SuiteScene scene;
 } SuiteFields;
 
-typedef struct CaseFields {
-    Str name;
-    const YamlNode *expect;
-    SuiteScene scene;
-} CaseFields;
-
-#define SCENE_FIELD(type, title)                                                                   \
-    { OPTIONAL(#title), INTO(type, scene.title, shape_any) }
-#define SCENE_FIELDS(type)                                                                         \
-    SCENE_FIELD(type, policies), SCENE_FIELD(type, cluster), SCENE_FIELD(type, nodes),             \
-        SCENE_FIELD(type, pods), SCENE_FIELD(type, objects), SCENE_FIELD(type, metrics),           \
-        SCENE_FIELD(type, workloads), SCENE_FIELD(type, age), SCENE_FIELD(type, now),              \
-        SCENE_FIELD(type, pod)
+#define SCENE_FIELD(title)                                                                         \
+    { OPTIONAL(#title), INTO(SuiteFields, scene.title, shape_any) }
+#define SCENE_FIELDS                                                                               \
+    SCENE_FIELD(policies), SCENE_FIELD(cluster), SCENE_FIELD(nodes), SCENE_FIELD(pods),            \
+        SCENE_FIELD(objects), SCENE_FIELD(metrics), SCENE_FIELD(workloads), SCENE_FIELD(age),      \
+        SCENE_FIELD(now), SCENE_FIELD(pod)
 
 static const Field suite_fields[] = {
-    SCENE_FIELDS(SuiteFields),
+    SCENE_FIELDS,
     {REQUIRED("cases"), INTO(SuiteFields, cases, shape_any)},
 };
 static const Shape suite_shape = {SHAPE_OF(suite_fields)};
 
 static const Field case_fields[] = {
-    {REQUIRED("name"), INTO(CaseFields, name, shape_string)},
-    SCENE_FIELDS(CaseFields),
-    {REQUIRED("expect"), INTO(CaseFields, expect, shape_any)},
+    {REQUIRED("name"), INTO(SuiteFields, name, shape_string)},
+    SCENE_FIELDS,
+    {REQUIRED("expect"), INTO(SuiteFields, expect, shape_any)},
 };
 static const Shape case_shape = {SHAPE_OF(case_fields)};
 
@@ -54,16 +48,14 @@ static SuiteScene scene_of(const SuiteScene *file, const SuiteScene *own) {
 #undef CHOOSE
 }
 
-/* --- policies --------------------------------------------------------------------------------- */
-
 /* A policy in the test file itself: its places stay those of the file. */
 static int add_inline(SuiteRun *run, const YamlNode *policy, PolicyFiles *files) {
-    PolicySource *source = VEC_PUSH(&files->sources, files->arena);
     YamlStream *tree = ARENA_NEW(run->arena, YamlStream);
     YamlNode *document = ARENA_NEW(run->arena, YamlNode);
     YamlNode **documents = ARENA_ARRAY(run->arena, YamlNode *, 1);
+    PolicySource source = {.file = policy->place.file, .text = STR(""), .tree = tree};
 
-    if (!source || !tree || !document || !documents)
+    if (!tree || !document || !documents)
         return -ENOMEM;
     *document = *policy;
     documents[0] = document;
@@ -71,8 +63,7 @@ static int add_inline(SuiteRun *run, const YamlNode *policy, PolicyFiles *files)
         .source = run->reader.source,
         .n_documents = 1,
         .documents = documents};
-    *source = (PolicySource){.file = policy->place.file, .text = STR(""), .tree = tree};
-    return 0;
+    return VEC_ADD(&files->sources, files->arena, source) ? 0 : -ENOMEM;
 }
 
 static int add_policy(SuiteRun *run, const YamlNode *policy, PolicyFiles *files) {
@@ -90,10 +81,9 @@ static int add_policy(SuiteRun *run, const YamlNode *policy, PolicyFiles *files)
 static void keep_errors(const DiagList *found, DiagList *diags) {
     for (size_t i = 0; i < found->diags.n && diags->diags.n < DIAG_MAX; i++) {
         const Diag *diag = &found->diags.items[i];
-        Diag *kept = diag->level == DIAG_ERROR ? VEC_PUSH(&diags->diags, diags->arena) : NULL;
 
-        if (kept)
-            *kept = *diag;
+        if (diag->level == DIAG_ERROR)
+            (void)VEC_ADD(&diags->diags, diags->arena, *diag);
     }
     diags->n_errors += found->n_errors;
 }
@@ -134,8 +124,6 @@ static int find_program(
     return r;
 }
 
-/* --- a case ---------------------------------------------------------------------------------- */
-
 /* Its own cluster, or the file's, which is built once. */
 static int find_cluster(SuiteRun *run, const SuiteScene *own, const SuiteScene *scene,
     SuiteCluster *room, const SuiteCluster **ret) {
@@ -174,7 +162,7 @@ static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster 
     return r == 0 ? view_new(&parts, /* before= */ NULL, ret) : r;
 }
 
-static int evaluate(SuiteRun *run, const CaseFields *fields, const SuiteScene *scene,
+static int evaluate(SuiteRun *run, const SuiteFields *fields, const SuiteScene *scene,
     const SuiteCluster *cluster, SuiteCase *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CASE_BUDGET);
     _cleanup_(view_unrefp) View *view = NULL;
@@ -203,7 +191,7 @@ static int run_case(SuiteRun *run, const YamlNode *item, SuiteCase *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     SuiteCluster room = {0};
     const SuiteCluster *cluster;
-    CaseFields fields = {0};
+    SuiteFields fields = {0};
     SuiteScene scene;
     int r;
 
@@ -244,8 +232,6 @@ static int run_cases(SuiteRun *run, const YamlNode *cases, Suite *ret) {
     return r;
 }
 
-/* --- a file ---------------------------------------------------------------------------------- */
-
 static int run_document(SuiteRun *run, Suite *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     SuiteFields fields = {0};
@@ -262,19 +248,17 @@ static int run_document(SuiteRun *run, Suite *ret) {
     return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
 }
 
-static int run_text(SuiteRun *run, Suite *ret) {
-    YamlStream stream;
-    int r = yaml_parse(ret->file, ret->text, run->arena, run->reader.diags, &stream);
+static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
+    int r;
 
-    if (r < 0)
-        return r == -EINVAL ? SUITE_E_INVALID : r;
-    run->reader.source = ret->source = stream.source;
-    if (stream.n_documents != 1) {
+    ret->text = run->reader.source;
+    run->reader.source = ret->source = stream->source;
+    if (stream->n_documents != 1) {
         diag_addf(run->reader.diags, DIAG_ERROR, (Place){.file = ret->file}, STR_NULL,
-            "a test file has one document, not %zu", stream.n_documents);
+            "a test file has one document, not %zu", stream->n_documents);
         return SUITE_E_INVALID;
     }
-    run->document = stream.documents[0];
+    run->document = stream->documents[0];
     r = run_document(run, ret);
     return r == 0 && arena_has_failed(run->arena) ? -ENOMEM : r;
 }
@@ -294,15 +278,14 @@ int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *cont
         .visit = visit,
         .context = context,
     };
-    int r;
+    YamlStream stream;
+    int r = file.ptr && scratch ? file_read_yaml(file.ptr, &run.reader, &stream) : -ENOMEM;
 
     *ret = (Suite){.file = file};
-    r = file.ptr && scratch ? file_read_text(path, YAML_SOURCE_MAX, arena, diags, &ret->text)
-                            : -ENOMEM;
-    if (r == FILE_E_UNREADABLE)
-        return SUITE_E_UNREADABLE;
+    if (r > 0)
+        return r == FILE_E_UNREADABLE ? SUITE_E_UNREADABLE : SUITE_E_INVALID;
     if (r == 0)
-        r = run_text(&run, ret);
+        r = run_stream(&run, &stream, ret);
     suite_cluster_done(&run.cluster);
     run.file_program = program_unref(run.file_program);
     return r;
@@ -311,14 +294,13 @@ int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *cont
 void suite_failure_print(const Suite *suite, const SuiteFailure *failure, bool colour, Buf *out) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CASE_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
-    Str text = arena
-                   ? arena_printf(arena, "%.*s: expected %.*s, got %.*s", STR_FMT(failure->subject),
-                         STR_FMT(failure->expected), STR_FMT(failure->got))
-                   : STR_NULL;
 
-    if (!text.ptr)
+    if (!arena)
         return;
-    diag_add(&diags, DIAG_ERROR, failure->place, suite->source, text, STR_NULL);
+    diag_add(&diags, DIAG_ERROR, failure->place, suite->source,
+        arena_printf(arena, "%.*s: expected %.*s, got %.*s", STR_FMT(failure->subject),
+            STR_FMT(failure->expected), STR_FMT(failure->got)),
+        STR_NULL);
     if (diags.diags.n > 0)
         diag_print(&diags.diags.items[0], colour, out);
 }

@@ -27,7 +27,7 @@
  *           scores: {a: 33.3, c: [10, 20]}   # to the decimals that are written; or a range
  *
  * A case may have each field of the file, in place of the file's. A time that is not given is
- * always the same: a test must not depend on the day.
+ * always the same, so that tests do not depend on the day.
  *
  * Cases are evaluated by extender_explain(), as the daemon and `berth explain` do.
  */
@@ -72,7 +72,7 @@ enum {
     SUITE_E_UNREADABLE, /* it cannot be read */
 };
 
-/* A case as it was evaluated, gone when the visit returns. */
+/* A case as it was evaluated; valid until the visit returns. */
 typedef struct SuiteDecision {
     const SuiteCase *test;
     bool has_own_policies; /* not those of the file */

@@ -12,8 +12,6 @@
 
 #define NUMBER_MAX 64u /* a longer text is not a number */
 
-/* --- booleans ---------------------------------------------------------------- */
-
 static bool resolve_word(YamlNode *node) {
     static const Str no[] = {
         STR("n"), STR("N"), STR("no"), STR("No"), STR("NO"), STR("off"), STR("Off"), STR("OFF")};
@@ -27,8 +25,6 @@ static bool resolve_word(YamlNode *node) {
     node->boolean = is_yes;
     return true;
 }
-
-/* --- numbers ----------------------------------------------------------------- */
 
 /* Removes the prefix of the base: 0x, 0o, 0b, or a 0 before other digits. */
 static unsigned take_base(Str *digits) {
@@ -110,16 +106,10 @@ static void resolve(YamlNode *node) {
         resolve_number(node);
 }
 
-/* --- the tree ---------------------------------------------------------------- */
-
 typedef struct Level {
     const YamlNode *node;
     size_t next;
 } Level;
-
-static YamlNode *child_of(const YamlNode *node, size_t i) {
-    return node->kind == YAML_SEQUENCE ? node->items[i] : node->pairs[i].value;
-}
 
 void go_scalars_resolve(YamlNode *root) {
     Level levels[YAML_DEPTH_MAX + 1] = {{.node = root}};
@@ -128,13 +118,16 @@ void go_scalars_resolve(YamlNode *root) {
     resolve(root);
     while (depth > 0) {
         Level *level = &levels[depth - 1];
+        const YamlNode *node = level->node;
         YamlNode *child;
 
-        if (level->next == level->node->n) {
+        if (level->next == node->n) {
             depth--;
             continue;
         }
-        child = child_of(level->node, level->next++);
+        child =
+            node->kind == YAML_SEQUENCE ? node->items[level->next] : node->pairs[level->next].value;
+        level->next++;
         if (child->kind == YAML_SEQUENCE || child->kind == YAML_MAPPING)
             levels[depth++] = (Level){.node = child};
         else

@@ -1,21 +1,17 @@
-/*
- * The extenders of a file, with kube-scheduler's own validation: an entry that would keep it from
- * starting is an error here, at the line to change.
- */
+/* Reads the extenders of a file with kube-scheduler's validation: an entry that would keep it from
+ * starting is an error here, at the line to change. */
 
 #include <stdio.h>
 
 #include "base/label.h"
 #include "wiring/read-internal.h"
 
-/* --- managed resources ------------------------------------------------------ */
-
 static const WiringField resource_fields[] = {
     WIRING_FIELD(ManagedResource, name, "name", wiring_read_string),
     WIRING_FIELD(ManagedResource, is_ignored_by_scheduler, "ignoredByScheduler", wiring_read_bool),
 };
 
-/* A name with a domain, also with the prefix "requests." of quotas. */
+/* Whether @name has a domain, and is also valid after "requests.", the prefix in quotas. */
 static bool is_extended(Str name) {
     size_t slash = str_find(name, '/');
     Str native = STR("kubernetes.io/");
@@ -66,8 +62,6 @@ static void read_resources(
     }
 }
 
-/* --- TLS --------------------------------------------------------------------- */
-
 static const WiringField tls_fields[] = {
     WIRING_FIELD(ExtenderTls, is_insecure, "insecure", wiring_read_bool),
     WIRING_FIELD(ExtenderTls, server_name, "serverName", wiring_read_string),
@@ -108,8 +102,6 @@ static void read_tls(WiringReading *reading, const YamlNode *value, const char *
         check_tls(reading->reader.diags, value->place, tls);
 }
 
-/* --- an extender -------------------------------------------------------------- */
-
 static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, url_prefix, "urlPrefix", wiring_read_string),
     WIRING_FIELD(ExtenderEntry, filter_verb, "filterVerb", wiring_read_string),
@@ -125,7 +117,7 @@ static const WiringField extender_fields[] = {
     WIRING_FIELD(ExtenderEntry, is_ignorable, "ignorable", wiring_read_bool),
 };
 
-/* @is_clean: the entry has no error, so a missing field is not a misspelt one. */
+/* @is_clean: the entry has no error. Else a field that seems missing may be misspelt. */
 static void check_extender(
     WiringReading *reading, const YamlNode *mapping, const ExtenderEntry *entry, bool is_clean) {
     YamlReader *reader = &reading->reader;

@@ -16,8 +16,6 @@
 #define PEM_MAX ((size_t)1024 * 1024)
 #define TIME_SHORT NSEC_PER_MSEC /* shorter timeouts are not suggested */
 
-/* --- fields ---------------------------------------------------------------- */
-
 static bool is_there(const WiringReading *reading, const WiringField *field) {
     return field->versions == 0 || (field->versions & reading->version) != 0;
 }
@@ -96,8 +94,6 @@ bool wiring_is_beyond(
     reading->is_beyond = true;
     return true;
 }
-
-/* --- values ---------------------------------------------------------------- */
 
 void wiring_read_string(
     WiringReading *reading, const YamlNode *value, const char *name, void *str) {

@@ -14,8 +14,6 @@
 #define BACKOFF_FIRST_DEFAULT 1
 #define BACKOFF_MOST_DEFAULT 10
 
-/* --- leader election ---------------------------------------------------------- */
-
 typedef struct Election {
     bool is_on;
     int64_t lease_nsec, renew_nsec, retry_nsec;
@@ -78,8 +76,6 @@ void wiring_read_election(
     config->lease_name = election.name;
 }
 
-/* --- the API server ------------------------------------------------------------ */
-
 static void read_qps(WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     double qps;
 
@@ -93,28 +89,25 @@ static void read_burst(
     (void)reader_int(&reading->reader, value, name, 0, INT32_MAX, &burst);
 }
 
-typedef struct Connection {
-    Str kubeconfig, accepted, sent;
-} Connection;
+static void check_string(
+    WiringReading *reading, const YamlNode *value, const char *name, void *into) {
+    Str text;
 
-static const WiringField connection_fields[] = {
-    WIRING_FIELD(Connection, kubeconfig, "kubeconfig", wiring_read_string),
-    WIRING_FIELD(Connection, accepted, "acceptContentTypes", wiring_read_string),
-    WIRING_FIELD(Connection, sent, "contentType", wiring_read_string),
-    {.name = "qps", .read = read_qps},
-    {.name = "burst", .read = read_burst},
-};
+    (void)reader_string(&reading->reader, value, name, &text);
+}
 
 void wiring_read_connection(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    Connection connection = {0};
-    SchedulerConfig *config = into;
+    static const WiringField fields[] = {
+        WIRING_FIELD(SchedulerConfig, kubeconfig, "kubeconfig", wiring_read_string),
+        {.name = "acceptContentTypes", .read = check_string},
+        {.name = "contentType", .read = check_string},
+        {.name = "qps", .read = read_qps},
+        {.name = "burst", .read = read_burst},
+    };
 
-    (void)WIRING_READ_FIELDS(reading, value, name, connection_fields, &connection);
-    config->kubeconfig = connection.kubeconfig;
+    (void)WIRING_READ_FIELDS(reading, value, name, fields, into);
 }
-
-/* --- algorithmSource of v1alpha1 ------------------------------------------------ */
 
 static void read_policy_file(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
@@ -161,8 +154,6 @@ void wiring_read_algorithm(
 
     (void)WIRING_READ_FIELDS(reading, value, name, fields, into);
 }
-
-/* --- top-level numbers and flags ---------------------------------------------- */
 
 void wiring_read_parallelism(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {

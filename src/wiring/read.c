@@ -12,8 +12,6 @@
 #define GROUP "kubescheduler.config.k8s.io/"
 #define DEFAULT_SCHEDULER "default-scheduler"
 
-/* --- profiles -------------------------------------------------------------------- */
-
 static void read_percentage(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     int64_t percentage;
@@ -93,8 +91,6 @@ static void finish_profiles(WiringReading *reading, const YamlNode *root) {
     }
     config->percentage = least;
 }
-
-/* --- documents -------------------------------------------------------------------- */
 
 #define SECTION(key, how, in)                                                                      \
     { .name = (key), .read = (how), .versions = (in) }
@@ -273,15 +269,6 @@ static void read_document(WiringReading *reading, const YamlNode *root) {
             STR_FMT(kind->text));
 }
 
-static void set_default_name(SchedulerConfig *config, Arena *arena) {
-    if (config->n_scheduler_names == 0)
-        config->scheduler_names = ARENA_NEW(arena, Str);
-    if (config->n_scheduler_names == 0 && config->scheduler_names)
-        config->scheduler_names[config->n_scheduler_names++] = STR(DEFAULT_SCHEDULER);
-}
-
-/* --- JSON or YAML ------------------------------------------------------------------ */
-
 static void check_json(WiringReading *reading, Str file) {
     JsonReader json;
     char text[128];
@@ -366,7 +353,8 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     if (stream.n_documents > 1)
         read_second(&reading, stream.documents[1]);
     diag_list_sort(diags, from);
-    set_default_name(ret, arena);
+    if (ret->n_scheduler_names == 0 && (ret->scheduler_names = ARENA_NEW(arena, Str)))
+        ret->scheduler_names[ret->n_scheduler_names++] = STR(DEFAULT_SCHEDULER);
     if (arena_has_failed(arena))
         return -ENOMEM;
     if (diags->n_errors == n_errors)

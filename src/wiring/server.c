@@ -1,4 +1,4 @@
-/* Releases of kube-scheduler, numbers about an extender, and its address. */
+/* Ranges of Kubernetes releases, the share of an extender's weight, and kinds of addresses. */
 
 #include <stdio.h>
 

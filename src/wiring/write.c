@@ -1,7 +1,5 @@
-/*
- * The configuration as a file, with a comment for each choice: later readers did not make the
- * choices, and kube-scheduler does not report them.
- */
+/* Writes a configuration with a comment for each choice: later readers did not make the choices,
+ * and kube-scheduler does not report them. */
 
 #include <assert.h>
 #include <inttypes.h>
@@ -17,7 +15,7 @@ static bool has_ca(const ExtenderTls *tls) {
     return tls->ca_data.len + tls->ca_file.len > 0;
 }
 
-/* The texts of a tlsConfig, in the order in which they are written. */
+/* The strings of a tlsConfig, in the order in which they are written. */
 static const struct {
     const char *key;
     size_t offset;
@@ -59,8 +57,6 @@ static bool is_default_profile(const SchedulerConfig *config) {
 static bool is_alpha1(const SchedulerConfig *config) {
     return str_is(config->api_version, "kubescheduler.config.k8s.io/v1alpha1");
 }
-
-/* --- YAML ---------------------------------------------------------------------- */
 
 /* Strings that need no quotes in any YAML reader. */
 static bool is_plain(Str text) {
@@ -154,8 +150,6 @@ static void put_profiles(const SchedulerConfig *config, Buf *out) {
     for (size_t i = 0; i < config->n_scheduler_names; i++)
         put_string(out, "  - ", "schedulerName", config->scheduler_names[i]);
 }
-
-/* --- an extender in YAML -------------------------------------------------------- */
 
 #define IN "    "
 
@@ -285,14 +279,6 @@ static void put_extender(const ExtenderEntry *entry, Buf *out) {
     put_resources(entry, out);
 }
 
-/* v1 unless it is one of the betas, which have the same fields. */
-static Str api_version_of(const SchedulerConfig *config) {
-    Str beta = STR("kubescheduler.config.k8s.io/v1beta");
-
-    return str_has_prefix(config->api_version, beta) ? config->api_version
-                                                     : STR("kubescheduler.config.k8s.io/v1");
-}
-
 static void put_head(const SchedulerConfig *config, Str api_version, Buf *out) {
     put_string(out, "", "apiVersion", api_version);
     buf_append(out, STR("kind: KubeSchedulerConfiguration\n"));
@@ -304,7 +290,10 @@ static void put_head(const SchedulerConfig *config, Str api_version, Buf *out) {
 }
 
 static void write_v1(const SchedulerConfig *config, Buf *out) {
-    put_head(config, api_version_of(config), out);
+    /* v1 unless it is one of the betas, which have the same fields. */
+    bool is_beta = str_has_prefix(config->api_version, STR("kubescheduler.config.k8s.io/v1beta"));
+
+    put_head(config, is_beta ? config->api_version : STR("kubescheduler.config.k8s.io/v1"), out);
     put_profiles(config, out);
     if (config->n_extenders > 0)
         buf_append(out, STR("extenders:\n"));
@@ -312,53 +301,32 @@ static void write_v1(const SchedulerConfig *config, Buf *out) {
         put_extender(&config->extenders[i], out);
 }
 
-/* --- the legacy Policy ------------------------------------------------------------ */
-
-static void member_string(JsonWriter *writer, const char *key, Str value) {
-    if (!str_is_empty(value))
-        json_write_member(writer, str_from_c(key), value);
-}
-
-static void member_int(JsonWriter *writer, const char *key, int64_t value) {
-    if (value != 0)
-        json_member_int(writer, key, value);
-}
-
 static void write_tls(JsonWriter *writer, const ExtenderTls *tls) {
-    json_member_object(writer, "tlsConfig");
-    if (tls->is_insecure)
-        json_member_bool(writer, "insecure", true);
+    json_write(writer, "tlsConfig: {insecure?: %i", tls->is_insecure);
     for (size_t i = 0; i < ELEMENTS_OF(tls_texts); i++)
-        member_string(writer, tls_texts[i].key, tls_text(tls, i));
+        json_write(writer, "%s?: %.*s", tls_texts[i].key, STR_FMT(tls_text(tls, i)));
     json_write_end_object(writer);
 }
 
 static void write_resources(JsonWriter *writer, const ExtenderEntry *entry) {
     json_member_array(writer, "managedResources");
-    for (size_t i = 0; i < entry->n_managed; i++) {
-        json_write_object(writer);
-        member_string(writer, "name", entry->managed[i].name);
-        json_member_bool(writer, "ignoredByScheduler", entry->managed[i].is_ignored_by_scheduler);
-        json_write_end_object(writer);
-    }
+    for (size_t i = 0; i < entry->n_managed; i++)
+        json_write(writer, "{name?: %.*s, ignoredByScheduler: %i}", STR_FMT(entry->managed[i].name),
+            entry->managed[i].is_ignored_by_scheduler);
     json_write_end_array(writer);
 }
 
 static void write_extender(JsonWriter *writer, const ExtenderEntry *entry) {
-    json_write_object(writer);
-    member_string(writer, "urlPrefix", entry->url_prefix);
-    if (entry->is_https)
-        json_member_bool(writer, "enableHttps", true);
+    json_write(
+        writer, "{urlPrefix?: %.*s, enableHttps?: %i", STR_FMT(entry->url_prefix), entry->is_https);
     if (entry->tls.is_given)
         write_tls(writer, &entry->tls);
-    member_string(writer, "filterVerb", entry->filter_verb);
-    member_string(writer, "preemptVerb", entry->preempt_verb);
-    member_string(writer, "prioritizeVerb", entry->prioritize_verb);
-    member_int(writer, "weight", entry->weight);
-    member_string(writer, "bindVerb", entry->bind_verb);
-    json_member_bool(writer, "nodeCacheCapable", entry->is_node_cache_capable);
-    member_int(writer, "httpTimeout", entry->timeout_nsec);
-    json_member_bool(writer, "ignorable", entry->is_ignorable);
+    json_write(writer,
+        "filterVerb?: %.*s, preemptVerb?: %.*s, prioritizeVerb?: %.*s, weight?: %jd, "
+        "bindVerb?: %.*s, nodeCacheCapable: %i, httpTimeout?: %jd, ignorable: %i",
+        STR_FMT(entry->filter_verb), STR_FMT(entry->preempt_verb), STR_FMT(entry->prioritize_verb),
+        entry->weight, STR_FMT(entry->bind_verb), entry->is_node_cache_capable, entry->timeout_nsec,
+        entry->is_ignorable);
     if (entry->n_managed > 0)
         write_resources(writer, entry);
     json_write_end_object(writer);
@@ -367,19 +335,12 @@ static void write_extender(JsonWriter *writer, const ExtenderEntry *entry) {
 static void write_policy(const SchedulerConfig *config, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
-    json_write_object(&writer);
-    member_string(&writer, "kind", STR("Policy"));
-    member_string(
-        &writer, "apiVersion", config->api_version.len > 0 ? config->api_version : STR("v1"));
-    json_member_array(&writer, "extenders");
+    json_write(&writer, "{kind: 'Policy', apiVersion: %.*s, extenders: [",
+        STR_FMT(config->api_version.len > 0 ? config->api_version : STR("v1")));
     for (size_t i = 0; i < config->n_extenders; i++)
         write_extender(&writer, &config->extenders[i]);
-    json_write_end_array(&writer);
-    json_write_end_object(&writer);
-    buf_append_char(out, '\n');
+    json_write(&writer, "]}\n");
 }
-
-/* --- v1alpha1, and its Policy --------------------------------------------------------- */
 
 static void put_policy_source(const SchedulerConfig *config, Buf *out) {
     buf_append(out, STR("# The Policy has the extenders, which this version has no field for.\n"

@@ -78,66 +78,58 @@ YamlFrame *builder_top(YamlBuilder *builder) {
 }
 
 /* Reports duplicate keys. A number and a string with the same text are the same key, as in JSON. */
-static int key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
+static void key_check(YamlBuilder *builder, YamlFrame *frame, const YamlNode *key) {
     uint32_t first = map_find(&frame->keys, key->text);
 
     if (first == MAP_NONE)
-        return map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first));
-    complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
-        arena_printf(builder->diags->arena, "first given at line %zu",
-            builder->children[frame->first + first].key->place.line));
-    return 0;
+        builder->has_failed |=
+            map_add(&frame->keys, key->text, (uint32_t)(builder->n_children - frame->first)) < 0;
+    else
+        complain_about(builder, key->place, "duplicate key ", key->text, STR_NULL,
+            arena_printf(builder->diags->arena, "first given at line %zu",
+                builder->children[frame->first + first].key->place.line));
 }
 
-static int mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
+static void mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *key) {
     /* libfyaml's mark at the start of a block mapping, or of the {} implied by [a: 1], has no
      * width. */
     if (builder->n_children == frame->first && !frame->is_flow)
         frame->node->place = key->place;
     frame->key = key;
-    if (key->kind == YAML_SEQUENCE || key->kind == YAML_MAPPING) {
+    if (yaml_is_scalar(key))
+        key_check(builder, frame, key);
+    else
         builder_complain(builder, key->place,
             key->kind == YAML_SEQUENCE ? STR("a sequence cannot be a key")
                                        : STR("a mapping cannot be a key"),
             STR("keys are strings; quote one that starts with { or ["));
-        return 0;
-    }
-    return key_check(builder, frame, key);
 }
 
 /* Adds to the open collection. The children of all open collections are one stack on the heap:
  * when a collection ends, the arena gets an array of the right size. */
-static int push_child(YamlBuilder *builder, YamlPair child) {
+static void push_child(YamlBuilder *builder, YamlPair child) {
     if (builder->n_children == builder->children_size) {
         size_t size = builder->children_size ? 2 * builder->children_size : CHILDREN_FIRST;
         YamlPair *larger = realloc(builder->children, size * sizeof(*larger));
 
+        builder->has_failed |= !larger;
         if (!larger)
-            return -ENOMEM;
+            return;
         builder->children = larger;
         builder->children_size = size;
     }
     builder->children[builder->n_children++] = child;
-    return 0;
 }
 
-int builder_add(YamlBuilder *builder, YamlNode *node) {
+void builder_add(YamlBuilder *builder, YamlNode *node) {
     YamlFrame *top = builder_top(builder);
-    YamlNode **slot;
 
-    if (!top) {
-        /* "---" with nothing after it */
-        if (node->kind == YAML_NULL && str_is_empty(node->text))
-            return 0;
-        slot = VEC_PUSH(&builder->documents, builder->arena);
-        if (!slot)
-            return -ENOMEM;
-        *slot = node;
-        return 0;
-    }
-    if (top->node->kind == YAML_MAPPING && !top->key)
-        return mapping_add_key(builder, top, node);
-    return push_child(builder, (YamlPair){.key = TAKE_PTR(top->key), .value = node});
+    if (top && top->node->kind == YAML_MAPPING && !top->key)
+        mapping_add_key(builder, top, node);
+    else if (top)
+        push_child(builder, (YamlPair){.key = TAKE_PTR(top->key), .value = node});
+    else if (node->kind != YAML_NULL || !str_is_empty(node->text)) /* "---" with nothing after it */
+        (void)VEC_ADD(&builder->documents, builder->arena, node);
 }
 
 int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) {
@@ -165,42 +157,36 @@ int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) 
 }
 
 /* The children from number @first on become those of @node. */
-static int take_children(YamlBuilder *builder, YamlNode *node, size_t first) {
+static void take_children(YamlBuilder *builder, YamlNode *node, size_t first) {
     const YamlPair *children;
 
     node->n = builder->n_children - first;
     builder->n_children = first;
     if (node->n == 0)
-        return 0;
+        return;
     children = builder->children + first;
     if (node->kind == YAML_MAPPING) {
         node->pairs = ARENA_RAW(builder->arena, YamlPair, node->n);
-        if (!node->pairs)
-            return -ENOMEM;
-        memcpy(node->pairs, children, node->n * sizeof(*children));
-        return 0;
+        if (node->pairs)
+            memcpy(node->pairs, children, node->n * sizeof(*children));
+        return;
     }
     node->items = ARENA_RAW(builder->arena, YamlNode *, node->n);
-    if (!node->items)
-        return -ENOMEM;
-    for (size_t i = 0; i < node->n; i++)
+    for (size_t i = 0; node->items && i < node->n; i++)
         node->items[i] = children[i].value;
-    return 0;
 }
 
-int builder_close(YamlBuilder *builder, size_t end) {
+void builder_close(YamlBuilder *builder, size_t end) {
     YamlFrame *frame = builder_top(builder);
-    YamlNode *node = frame->node;
-    int r;
 
     if (frame->is_flow) {
-        node->place = builder_place_between(builder, frame->start, end);
+        frame->node->place = builder_place_between(builder, frame->start, end);
         builder->at = end;
     }
-    r = take_children(builder, node, frame->first);
+    take_children(builder, frame->node, frame->first);
     map_done(&frame->keys);
     builder->n_frames--;
-    return r < 0 ? r : builder_add(builder, node);
+    builder_add(builder, frame->node);
 }
 
 /* For a missing value libfyaml 0.7 has no token, 0.8 an empty one. */
@@ -227,21 +213,16 @@ static Place place_of_scalar(
     YamlBuilder *builder, struct fy_token *token, enum fy_scalar_style style) {
     size_t start = builder_offset(builder, fy_token_start_mark(token));
     size_t end = builder_offset(builder, fy_token_end_mark(token));
-    size_t indicator;
 
-    switch (style) {
-    case FYSS_LITERAL:
-    case FYSS_FOLDED:
-        indicator = builder_next_value(builder);
+    if (style == FYSS_LITERAL || style == FYSS_FOLDED) {
+        size_t indicator = builder_next_value(builder);
+
         builder->at = end;
         return builder_place(builder, indicator, 1);
-    case FYSS_SINGLE_QUOTED:
-    case FYSS_DOUBLE_QUOTED:
+    }
+    if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) {
         start -= start > 0 ? 1 : 0;
         end += end < builder->source.text.len ? 1 : 0;
-        break;
-    default:
-        break;
     }
     builder->at = end;
     return builder_place_between(builder, start, end);
@@ -297,7 +278,7 @@ static bool scalar_read_quoted(YamlBuilder *builder, struct fy_token *token) {
 /* Copied in pieces: fy_token_get_text() uses a buffer of the size that the scanner guessed,
  * which is too small for some multi-line scalars; in 0.7.12 the text is then garbage, and memory
  * leaks. */
-static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
+static void scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     const struct fy_iter_chunk *chunk = NULL;
     int error = 0;
 
@@ -310,73 +291,61 @@ static int scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNo
     }
     if (error)
         builder_complain(builder, node->place, STR("this text cannot be read"), STR_NULL);
-    if (buf_error(&builder->text))
-        return -ENOMEM;
+    builder->has_failed |= buf_error(&builder->text) != 0;
     node->text = builder_keep_text(builder, buf_str(&builder->text));
-    return node->text.ptr ? 0 : -ENOMEM;
 }
 
-static int scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
+static void scalar_read(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     enum fy_scalar_style style = fy_token_scalar_style(token);
     const YamlFrame *top = builder_top(builder);
-    int r;
 
     node->place = place_of_scalar(builder, token, style);
-    r = scalar_read_text(builder, token, node);
-    if (r < 0)
-        return r;
+    scalar_read_text(builder, token, node);
     builder_check_text(builder, node);
+    node->kind = YAML_STRING;
     node->is_plain = style == FYSS_PLAIN;
     if (node->is_plain)
         scalar_resolve(node);
-    else
-        node->kind = YAML_STRING;
     if (node->is_plain && top && top->node->kind == YAML_MAPPING && !top->key &&
         str_eq(node->text, STR("<<"))) {
         builder_complain(builder, node->place, STR("merge keys are not supported"),
             STR("write the merged keys out"));
         builder->n_unsupported++;
     }
-    return 0;
 }
 
-static int scalar_add(YamlBuilder *builder, struct fy_event *event) {
+static void scalar_add(YamlBuilder *builder, struct fy_event *event) {
     struct fy_token *token = fy_event_get_token(event);
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
-    int r;
 
     if (!node)
-        return -ENOMEM;
+        return;
     if (is_nothing(builder, token)) {
         node->place = place_of_nothing(builder);
         node->text = STR("");
     } else {
-        r = scalar_read(builder, token, node);
-        if (r < 0)
-            return r;
+        scalar_read(builder, token, node);
     }
-    return builder_add(builder, node);
+    builder_add(builder, node);
 }
 
 /* An alias is refused and read as null, so that the rest can be checked. */
-static int alias_add(YamlBuilder *builder, struct fy_event *event) {
+static void alias_add(YamlBuilder *builder, struct fy_event *event) {
     size_t start = builder_offset(builder, fy_event_start_mark(event));
     size_t end = builder_offset(builder, fy_event_end_mark(event));
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
 
     if (!node)
-        return -ENOMEM;
+        return;
     start -= start > 0 ? 1 : 0; /* the mark does not include the star */
     node->place = builder_place_between(builder, start, end);
     node->text =
         arena_copy(builder->arena, str_take(str_skip(builder->source.text, start), end - start));
-    if (!node->text.ptr)
-        return -ENOMEM;
     complain_about(builder, node->place, "alias ", node->text, STR(" is not supported"),
         STR("write the value out"));
     builder->n_unsupported++;
     builder->at = end;
-    return builder_add(builder, node);
+    builder_add(builder, node);
 }
 
 /* Anchor and tag precede the node. An anchor without an alias does nothing; a tag would change the
@@ -400,36 +369,36 @@ static void check_properties(YamlBuilder *builder, struct fy_event *event) {
         builder->at = end;
 }
 
-static int take_start(YamlBuilder *builder, YamlKind kind, struct fy_event *event) {
-    return builder_open(builder, kind, builder_offset(builder, fy_event_start_mark(event)),
-        builder_offset(builder, fy_event_end_mark(event)));
-}
-
 int builder_take(YamlBuilder *builder, struct fy_event *event) {
     /* Further errors are not shown, and what is built for nothing costs memory. */
     if (builder->diags->n_errors >= builder->errors_max)
         return YAML_BUILDER_STOPPED;
     switch (event->type) {
     case FYET_MAPPING_START:
-        check_properties(builder, event);
-        return take_start(builder, YAML_MAPPING, event);
     case FYET_SEQUENCE_START:
         check_properties(builder, event);
-        return take_start(builder, YAML_SEQUENCE, event);
+        return builder_open(builder,
+            event->type == FYET_MAPPING_START ? YAML_MAPPING : YAML_SEQUENCE,
+            builder_offset(builder, fy_event_start_mark(event)),
+            builder_offset(builder, fy_event_end_mark(event)));
     case FYET_MAPPING_END:
     case FYET_SEQUENCE_END:
-        return builder_close(builder, builder_offset(builder, fy_event_end_mark(event)));
+        builder_close(builder, builder_offset(builder, fy_event_end_mark(event)));
+        break;
     case FYET_SCALAR:
         check_properties(builder, event);
-        return scalar_add(builder, event);
+        scalar_add(builder, event);
+        break;
     case FYET_ALIAS:
-        return alias_add(builder, event);
+        alias_add(builder, event);
+        break;
     case FYET_DOCUMENT_START:
-        if (!event->document_start
-                 .implicit) /* an implicit start may be marked after the next text */
+        /* An implicit start may be marked after the next text. */
+        if (!event->document_start.implicit)
             builder->at = builder_offset(builder, fy_event_end_mark(event));
-        return 0;
+        break;
     default:
-        return 0;
+        break;
     }
+    return builder_has_failed(builder) ? -ENOMEM : 0;
 }

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/trim.h"
 #include "yaml/yaml-internal.h"
 
 #define PARSE_FLAGS ((enum fy_parse_cfg_flags)(FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE))
@@ -27,8 +26,6 @@ static inline void fy_token_iter_freep(struct fy_token_iter **iterator) {
 static inline void fy_diag_freep(struct fy_diag **diag) {
     fy_diag_destroy(*diag);
 }
-
-/* --- syntax errors --- */
 
 /* A document that ends inside brackets lacks the closing one; the error points at the opening
  * one. */
@@ -102,8 +99,6 @@ static struct fy_diag *quiet_diag_new(void) {
         fy_diag_set_collect_errors(diag, true);
     return diag;
 }
-
-/* --- parsing --- */
 
 /* With errors of its own: they come again when the text is read. */
 static int count_events(const YamlBuilder *builder, Str text, size_t *ret) {
@@ -263,4 +258,39 @@ const char *yaml_kind_name(YamlKind kind) {
     };
 
     return names[kind];
+}
+
+/* In a text that is read from top to bottom, a value goes on until the next one begins. */
+static bool begins_by(const YamlNode *node, Place place) {
+    return node->place.line < place.line ||
+           (node->place.line == place.line && node->place.column <= place.column);
+}
+
+/* The last child that begins by @place, with its name or number appended; NULL: none. */
+static const YamlNode *append_child(const YamlNode *node, Place place, Buf *out) {
+    size_t n = 0;
+
+    if (node->kind == YAML_MAPPING) {
+        while (n < node->n && begins_by(node->pairs[n].key, place))
+            n++;
+        if (n == 0)
+            return NULL;
+        buf_printf(out, "%s%.*s", out->len > 0 ? "." : "", STR_FMT(node->pairs[n - 1].key->text));
+        return node->pairs[n - 1].value;
+    }
+    if (node->kind != YAML_SEQUENCE)
+        return NULL;
+    while (n < node->n && begins_by(node->items[n], place))
+        n++;
+    if (n == 0)
+        return NULL;
+    buf_printf(out, "[%zu]", n - 1);
+    return node->items[n - 1];
+}
+
+void yaml_path_at(const YamlNode *document, Place place, Buf *out) {
+    const YamlNode *node = document;
+
+    while (node && begins_by(node, place))
+        node = append_child(node, place, out);
 }

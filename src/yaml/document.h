@@ -31,7 +31,7 @@ struct YamlNode {
     bool is_plain; /* scalars: written without quotes, and not as a block */
     bool boolean;
     Place place;
-    Str text;    /* scalars: the text, with quotes and escapes resolved */
+    Str text;    /* scalars: the text, with quotes and escapes resolved, and a NUL behind it */
     double real; /* YAML_INT and YAML_FLOAT */
     size_t n;    /* sequence: items; mapping: pairs */
     union {
@@ -73,6 +73,10 @@ static inline bool yaml_is_scalar(const YamlNode *node) {
 static inline Str yaml_text(const YamlNode *node) {
     return node && node->kind == YAML_STRING ? node->text : STR_NULL;
 }
+
+/* Appends the path of the innermost value, or key, that begins at or before @place, for users who
+ * do not see the text: "spec.filters[2].name"; nothing for the document as a whole. */
+void yaml_path_at(const YamlNode *document, Place place, Buf *out);
 
 /* "a mapping", "a string", … */
 const char *yaml_kind_name(YamlKind kind);

@@ -52,7 +52,7 @@ static bool ends_key(char c) {
     return c == '\0' || source_is_blank(c) || is_bracket_or_comma(c);
 }
 
-/* --- scalars. Each returns the end of the one at @at, or 0: libfyaml must read it. --- */
+/* Ends of scalars: each returns that of the one at @at, or 0: libfyaml must read it. */
 
 /* Escapes as in JSON; YAML's others are left to libfyaml. */
 static size_t find_double_quoted_end(const Flow *flow, size_t at) {
@@ -102,8 +102,6 @@ static size_t find_plain_end(const Flow *flow, size_t at) {
             end = at + 1;
     }
 }
-
-/* --- tokens --- */
 
 static FlowToken take_open(Flow *flow, char bracket) {
     if (flow->depth == YAML_DEPTH_MAX)
@@ -193,8 +191,6 @@ static FlowToken flow_next(Flow *flow) {
     return take_scalar(flow, c);
 }
 
-/* --- nodes --- */
-
 /* 'it''s' */
 static Str copy_single_quoted(Str raw, Arena *arena) {
     char *copy = arena_alloc(arena, raw.len);
@@ -209,13 +205,13 @@ static Str copy_single_quoted(Str raw, Arena *arena) {
     return str_of(copy, n);
 }
 
-static int add_scalar(YamlBuilder *builder, const Flow *flow) {
+static void add_scalar(YamlBuilder *builder, const Flow *flow) {
     Str raw = str_of(flow->source->text.ptr + flow->start, flow->end - flow->start);
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
     char first = raw.ptr[0];
 
     if (!node)
-        return -ENOMEM;
+        return;
     node->place = builder_place_between(builder, flow->start, flow->end);
     node->is_plain = first != '"' && first != '\'';
     node->text = node->is_plain ? raw : str_of(raw.ptr + 1, raw.len - 2);
@@ -223,15 +219,12 @@ static int add_scalar(YamlBuilder *builder, const Flow *flow) {
         node->text = json_unescape(node->text, builder->arena);
     else if (first == '\'' && str_find(node->text, '\'') != SIZE_MAX)
         node->text = copy_single_quoted(node->text, builder->arena);
-    if (node->text.ptr)
-        node->text = builder_keep_text(builder, node->text);
-    if (!node->text.ptr)
-        return -ENOMEM;
+    node->text = builder_keep_text(builder, node->text);
     node->kind = YAML_STRING;
     if (node->is_plain)
         scalar_resolve(node);
     builder_check_text(builder, node);
-    return builder_add(builder, node);
+    builder_add(builder, node);
 }
 
 int flow_parse(YamlBuilder *builder) {
@@ -245,7 +238,8 @@ int flow_parse(YamlBuilder *builder) {
     while (token < FLOW_END);
     if (token == FLOW_OTHER)
         return YAML_FLOW_NONE;
-    while (r == 0 && builder->diags->n_errors < builder->errors_max) {
+    while (
+        r == 0 && !builder_has_failed(builder) && builder->diags->n_errors < builder->errors_max) {
         token = flow_next(&flow);
         switch (token) {
         case FLOW_MAPPING:
@@ -254,10 +248,10 @@ int flow_parse(YamlBuilder *builder) {
                 flow.start, flow.end);
             break;
         case FLOW_CLOSE:
-            r = builder_close(builder, flow.end);
+            builder_close(builder, flow.end);
             break;
         case FLOW_SCALAR:
-            r = add_scalar(builder, &flow);
+            add_scalar(builder, &flow);
             break;
         case FLOW_DEEP: /* reports it */
             r = builder_open(builder, YAML_SEQUENCE, flow.start, flow.start + 1);
@@ -266,5 +260,5 @@ int flow_parse(YamlBuilder *builder) {
             return 0;
         }
     }
-    return r < 0 ? r : 0;
+    return builder_has_failed(builder) ? -ENOMEM : 0;
 }

@@ -48,13 +48,6 @@ static void write_mapping(NodeWriter *writer, const YamlNode *node) {
     json_write_end_object(&writer->json);
 }
 
-static void write_sequence(NodeWriter *writer, const YamlNode *node) {
-    json_write_array(&writer->json);
-    for (size_t i = 0; i < node->n; i++)
-        write_node(writer, node->items[i]);
-    json_write_end_array(&writer->json);
-}
-
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 static void write_node(NodeWriter *writer, const YamlNode *node) {
     size_t begin = writer->json.out->len;
@@ -74,7 +67,10 @@ static void write_node(NodeWriter *writer, const YamlNode *node) {
         json_write_string(&writer->json, node->text);
         break;
     case YAML_SEQUENCE:
-        write_sequence(writer, node);
+        json_write_array(&writer->json);
+        for (size_t i = 0; i < node->n; i++)
+            write_node(writer, node->items[i]);
+        json_write_end_array(&writer->json);
         break;
     case YAML_MAPPING:
         write_mapping(writer, node);

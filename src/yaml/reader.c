@@ -47,8 +47,6 @@ void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *k
         STR_FMT(key->text), what);
 }
 
-/* --- values ---------------------------------------------------------------- */
-
 /* FOUND: a number as written, a string in quotes. */
 bool reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {

@@ -1,8 +1,5 @@
-/*
- * libfyaml's messages are about scalars, indicators and contexts, but users make few kinds of
- * mistakes: a tab, a bracket, a quote, wrong indentation. Each row matches the messages of one
- * mistake by their prefix; the first match is used.
- */
+/* Replaces libfyaml's messages, which are about scalars, indicators and contexts, by the mistakes
+ * of users: a tab, a bracket, a quote, wrong indentation. The first matching prefix is used. */
 
 #include "yaml/yaml-internal.h"
 

@@ -1,8 +1,6 @@
 /* Paths of places. */
-
-#include "yaml/path.h"
-
 #include "base/test-assert.h"
+#include "yaml/document.h"
 
 static const char text[] = "a: 1\n"
                            "spec:\n"

@@ -7,8 +7,6 @@
 #include "base/ascii.h"
 #include "json/read.h"
 
-/* --- strings -------------------------------------------------------------- */
-
 /* Words that YAML 1.1 or 1.2 reads as something else than a string. */
 static bool is_reserved(Str text) {
     static const Str words[] = {STR("true"), STR("false"), STR("yes"), STR("no"), STR("on"),
@@ -49,8 +47,6 @@ static void write_text(Buf *out, Str raw) {
     buf_append(out, raw);
     buf_append_char(out, '"');
 }
-
-/* --- values --------------------------------------------------------------- */
 
 static void write_value(JsonReader *reader, Buf *out, size_t indent, bool is_item);
 

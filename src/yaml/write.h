@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * YamlWriter: JSON text as YAML for people, in kubectl's style: block mappings, lists at the
+ * YamlWriter: JSON text as YAML for users, in kubectl's style: block mappings, lists at the
  * column of their key, and quotes only where they are needed.
  *
  * A string is written without quotes only if no YAML parser, of 1.1 or 1.2, can take it for

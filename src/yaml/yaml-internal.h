@@ -17,7 +17,7 @@ typedef struct YamlSource {
     Str text;  /* without the byte order mark, which has no column */
     Str shown; /* the text; empty if its lines are too long to show */
 
-    /* The line of the last place, cached: places are requested nearly in order. */
+    /* The line of the last place, as a cache: places are requested nearly in order. */
     size_t line, line_start, line_end;
 } YamlSource;
 
@@ -36,15 +36,13 @@ static inline bool source_is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* --- scalar.c ------------------------------------------------------------------------------------
- */
+/* --- scalar.c ------------------------------------------------------------------------------- */
 
 /* Sets the kind of @node, and boolean, integer and real with it, from its text, by the core schema
  * of YAML 1.2. Words of YAML 1.1 only ("yes", "off", "1:30") are strings. */
 void scalar_resolve(YamlNode *node);
 
-/* --- syntax.c ------------------------------------------------------------------------------------
- */
+/* --- syntax.c ------------------------------------------------------------------------------- */
 
 typedef struct SyntaxError {
     Str text;
@@ -79,7 +77,7 @@ typedef struct YamlBuilder {
     DiagList *diags;
     VEC(YamlNode *) documents;
     size_t n_unsupported;
-    size_t errors_max; /* building stops at so many in diags */
+    size_t errors_max; /* in diags; then building stops */
     YamlFrame frames[YAML_DEPTH_MAX];
     size_t n_frames;
     YamlPair *children; /* of the open collections, outermost first; items have no key */
@@ -90,7 +88,12 @@ typedef struct YamlBuilder {
     Buf text;    /* of the scalar being read */
     char *texts; /* room for the next short texts */
     size_t texts_left;
+    bool has_failed; /* no memory outside of the arena */
 } YamlBuilder;
+
+static inline bool builder_has_failed(const YamlBuilder *builder) {
+    return builder->has_failed || arena_has_failed(builder->arena);
+}
 
 /* 0, YAML_BUILDER_STOPPED, or -ENOMEM. */
 int builder_take(YamlBuilder *builder, struct fy_event *event);
@@ -99,11 +102,11 @@ int builder_take(YamlBuilder *builder, struct fy_event *event);
  * YAML_BUILDER_STOPPED (too deep), or -ENOMEM. */
 int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end);
 
-/* The innermost collection ends before @end. 0 or -ENOMEM. */
-int builder_close(YamlBuilder *builder, size_t end);
+/* The innermost collection ends before @end. */
+void builder_close(YamlBuilder *builder, size_t end);
 
-/* Adds a complete node to the innermost collection, or to the documents. 0 or -ENOMEM. */
-int builder_add(YamlBuilder *builder, YamlNode *node);
+/* Adds a complete node to the innermost collection, or to the documents. */
+void builder_add(YamlBuilder *builder, YamlNode *node);
 
 /* Reports a scalar's text that is no UTF-8 or has a NUL. */
 void builder_check_text(YamlBuilder *builder, const YamlNode *node);
@@ -133,8 +136,7 @@ Place builder_place_between(YamlBuilder *builder, size_t start, size_t end);
 /* Reports an error; @hint may be empty. */
 void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint);
 
-/* --- flow.c --------------------------------------------------------------------------------------
- */
+/* --- flow.c --------------------------------------------------------------------------------- */
 
 #define YAML_FLOW_NONE 1
 
@@ -142,8 +144,7 @@ void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint);
  * after a reported error; YAML_FLOW_NONE: nothing was done, libfyaml must read it; or -ENOMEM. */
 int flow_parse(YamlBuilder *builder);
 
-/* --- feed.c --------------------------------------------------------------------------------------
- */
+/* --- feed.c --------------------------------------------------------------------------------- */
 
 /* A text of n bytes may cost YAML_COST_MIN + YAML_COST_FACTOR × n bytes of memory: the tree, and
  * what libfyaml holds. */

@@ -16,7 +16,7 @@ from waiting import wait_for
 
 POLICY = "filters: [{name: limit, maxPods: {limit: 60}}]\nscores: [{name: idle, expression: '100 - node.pods.size()'}]"
 PATCHES, OUTSTANDING = "berth_nomination_patches_total", "berth_nominations_outstanding"
-RETURNED, SCORED = "berth_nomination_replies_total", 'berth_requests_total{verb="prioritize",code="200"}'
+WAITS = "berth_nomination_waits_total"
 
 
 def outcomes(berth):
@@ -30,14 +30,14 @@ def nominated(cluster):
     return {name: node for name, node in nodes.items() if node}
 
 
-def start(cluster, *flags, policy=POLICY):
+def start(cluster, *flags, policy=POLICY, first="first"):
     """berth, and a kube-scheduler that has asked it about one pod."""
     berth = cluster.start_berth(
         *Live().flags(cluster), "--policy", cluster.write_policy(policy), "--nominate", "--nominate-weight=20", *flags
     )
     scheduler = cluster.start_scheduler(make_extender(berth.url))
-    cluster.add_pod("first")
-    cluster.wait_bound("first")
+    cluster.add_pod(first)
+    cluster.wait_bound(first)
     return berth, scheduler
 
 
@@ -45,9 +45,9 @@ def restart_scheduler(cluster, berth):
     return cluster.start_scheduler(make_extender(berth.url))
 
 
-def add_pods(cluster, n, **fields):
+def add_pods(cluster, n, prefix="pod", **fields):
     for i in range(n):
-        cluster.add_pod(f"pod-{i:04}", **fields)
+        cluster.add_pod(f"{prefix}-{i:04}", **fields)
 
 
 @pytest.fixture
@@ -75,14 +75,26 @@ def test_backlog_is_nominated_while_no_scheduler_runs(cluster, nodes):
     assert client.metrics(berth)[PATCHES] == len(chosen)
 
 
+def test_nominations_of_another_process_go_on(cluster, nodes):
+    """They are no preemption, for which the next berth would wait a minute: it knows them, and adds its own."""
+    berth, scheduler = start(cluster)
+    scheduler.stop()
+    add_pods(cluster, 60)
+    wait_for("nominations", lambda: len(nominated(cluster)), lambda n: n == 60)
+    chosen = nominated(cluster)
+    berth.stop()
+    berth, scheduler = start(cluster, first="second")
+    places = cluster.wait_places(62)
+    assert sum(places[name] == node for name, node in chosen.items()) >= 0.9 * len(chosen)
+    scheduler.stop()
+    add_pods(cluster, 60, prefix="more")
+    wait_for("nominations", lambda: len(nominated(cluster)), lambda n: n == 60)
+
+
 def read_explanation(cluster, berth, name, *options):
     done = cluster.run_berth("explain", "--last", f"{cluster.namespace}/{name}", "--server", berth.url, *options)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
-
-
-def read_decisions(cluster, berth, name):
-    return client.get(berth, f"/api/v1/decisions?pod={cluster.namespace}/{name}").json()
 
 
 def read_pod_page(cluster, berth, name, status):
@@ -157,34 +169,22 @@ def test_burst_uses_nominations_while_the_scheduler_runs(cluster, nodes, slow_ex
     cluster.wait_figure(berth, OUTSTANDING, 0)
     seen = outcomes(berth)
     n_made = seen["used"] + seen["unused"]
-    assert n_made > 100
+    assert n_made > 200  # the first ones of the burst are not, and the last few
     assert seen["used"] >= 0.9 * n_made
     assert seen["expired"] == seen["rejected"] == 0
 
 
-def test_pods_that_come_before_their_nomination_get_the_chosen_node_alone(cluster, nodes, slow_extender):
-    """All pods arrive at once, and berth may not write nominations: it plans, and answers with one node."""
+def test_filters_do_not_wait_for_nominations_that_cannot_be_written(cluster, nodes, slow_extender):
     kubeconfig = cluster.plane.make_berth_identity("no-patches", "berth-decide", "berth-nominate-read")
     cluster.expect_denials("no-patches: patch pods/status")
     berth, scheduler = start(cluster, "--kubeconfig", kubeconfig)
     scheduler.stop()
-    cluster.start_scheduler(make_extender(berth.url), slow_extender)
     add_pods(cluster, 200)
-    places = cluster.wait_places(201)
+    wait_for("the refusal", lambda: outcomes(berth)["rejected"])
+    cluster.start_scheduler(make_extender(berth.url), slow_extender)
+    cluster.wait_places(201)
     seen = client.metrics(berth)
-    assert seen[RETURNED] >= 50
-    assert seen[SCORED] <= 201 - seen[RETURNED]
-    by_node = collections.Counter(places[f"pod-{i:04}"] for i in range(200))
-    assert max(by_node.values()) <= 45  # one score, evenly spread: 40 each
-    pages = {f"pod-{i:04}": read_decisions(cluster, berth, f"pod-{i:04}") for i in range(200)}
-    alone = [name for name, page in pages.items() if (page.get("nomination") or {}).get("outcome") == "returned"]
-    assert len(alone) >= 50
-    for name in alone:
-        assert pages[name]["nomination"]["node"] == places[name]
-        assert pages[name]["decisions"][-1]["counts"]["passed"] == 5  # the verdicts of policies, all of them
-    text = read_explanation(cluster, berth, alone[0])
-    assert "returned: as the only node in the reply to filter" in text
-    assert "5 of 5 nodes passed" in text
+    assert seen[PATCHES] == seen[WAITS] == 0
 
 
 def test_few_pods_are_left_alone(cluster, nodes):

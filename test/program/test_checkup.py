@@ -455,7 +455,7 @@ def test_rights_to_namespaces(run, start_berth, plain, api, tmp_path):
     wanted = {f"{verb} namespaces" for verb in ("get", "list", "watch")}
     assert {right for _, right, _ in api.reviews if "namespaces" in right} == wanted
     assert done.failed() == {"B302"}
-    assert "may not watch namespaces, since a policy reads namespaces" in done.checks["B302"]["cause"]
+    assert "may not watch namespaces, since a policy or --nominate reads namespaces" in done.checks["B302"]["cause"]
     assert "clusterrole berth-namespaces --verb=get,list,watch --resource=namespaces" in done.checks["B302"]["fix"]
 
 

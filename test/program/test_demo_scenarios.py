@@ -66,6 +66,17 @@ def text_lines(text):
     return [line for line in text.splitlines() if line.startswith(("=> ", "-- ", "  Warning "))]
 
 
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_scenario_without_solve_ends_with_suggestions(berth_path, tmp_path, name):
+    done = run(berth_path, tmp_path, "--scenario", name)
+
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    suggested = done.stdout.partition("Try, while it runs in a terminal\n")[2].splitlines()
+    assert len([line for line in suggested if "--server http://127.0.0.1:" in line]) >= 2, done.stdout
+    assert suggested[-1].endswith(f"demo --scenario {name} --solve")
+    assert "{" not in "".join(suggested)  # names of values that were not replaced
+
+
 def test_scenario_without_solve_hides_the_answer(berth_path, tmp_path):
     done = run(berth_path, tmp_path, "--scenario", "pending")
 

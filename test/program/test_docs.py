@@ -131,7 +131,7 @@ def test_quoted_texts_are_those_of_the_source():
 def test_every_error_of_a_verb_is_quoted():
     """Texts that reach users through `Error`."""
     verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
-    binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "bind-permit.c")]
+    binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "cluster-watcher-lease.c")]
     verbs += [ROOT / "src" / name for name in ("live/live.c", "serve/answers.c")]
     in_source = {text for text in literals(*verbs) if text.startswith("berth: ")}
     in_source |= {text for text in literals(*binds) if re.match(r"(?:it|the|this|too|…) [a-z]", text)}

@@ -133,7 +133,8 @@ def test_rule_of_another_type_fails_by_its_name(berth_path, files, tmp_path):
 def test_policies_that_need_too_much_memory_name_the_limit_and_a_rule(berth_path, tmp_path):
     policy = tmp_path / "policy.yaml"
     lines = ["apiVersion: berth.dev/v1alpha1", "kind: PlacementPolicy", "metadata: {name: p}"]
-    lines += ["spec:", "  filters:"]
+    longest = "||".join(f"pod.owner=='v{k}'" for k in range(400))
+    lines += ["spec:", "  variables:", f'    - {{name: v, expression: "{longest}"}}', "  filters:"]
     for i in range(1000):
         rule = "||".join(f"pod.owner=='{i}x{k}'" for k in range(180))
         lines.append(f'    - {{name: r{i}, expression: "{rule}"}}')
@@ -141,7 +142,7 @@ def test_policies_that_need_too_much_memory_name_the_limit_and_a_rule(berth_path
     result = subprocess.run([berth_path, "check", policy], capture_output=True, text=True)
     assert result.returncode == FAILED
     assert re.search(
-        r"policy\.yaml:\d+:\d+: error: the policies are too large: they need more than 256 MiB",
+        r"policy\.yaml:6:\d+: error: the policies are too large: they need more than 256 MiB",
         result.stdout,
     )
     assert "out of memory" not in result.stdout + result.stderr

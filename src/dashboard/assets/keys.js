@@ -52,7 +52,7 @@ const isTyping = (target) =>
 
 function makeHelp(isOn) {
   const rows = [
-    ['/', 'search for a pod'],
+    ['/', 'search for a pod or node'],
     ...Object.entries(PAGES).map(([key, path]) => [`g ${key}`, labelOf(path)]),
     ['p', 'pause and resume updates'],
     ['t', 'light or dark'],
