@@ -274,7 +274,7 @@ static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     if (related_objects_find(&index->namespaces, &only, index->arena, &related) < 0)
         index->has_failed = true;
     if (related.knows_namespaces)
-    namespace = related.namespace ? related.namespace : &unlabelled;
+        namespace = related.namespace ? related.namespace : &unlabelled;
     for (size_t i = 0; i < index->tried.n; i++)
         try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
     for (size_t i = 0; owner && i < owner->terms.n; i++)
