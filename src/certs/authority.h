@@ -88,13 +88,3 @@ typedef struct CertificateFacts {
 /* The first certificate of @pem; all of *ret lives in @arena. 0, or a negative errno with a
  * message for users in @error (ACCESS_ERROR_MAX). */
 int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error);
-
-/* CaBundle: certificates of CAs in PEM, as a client trusts them: an API server that calls a
- * webhook. Both: 0, or -EINVAL with a message for users in @error (ACCESS_ERROR_MAX). */
-
-/* When the last of its certificates expires, since 1970. */
-int ca_bundle_read(Str pem, int64_t *ret_until_sec, char *error);
-
-/* Whether a client that trusts @bundle alone accepts a server named @host with the certificate
- * @chain (PEM, leaf first) now. */
-int ca_bundle_verify(Str bundle, Str chain, Str host, char *error);

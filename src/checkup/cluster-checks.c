@@ -54,34 +54,14 @@ void judge_cluster_has_nodes(const CheckSubject *at, Verdict *verdict) {
             "%s knows none", at->where);
 }
 
-void judge_node_counts_equal(const CheckSubject *at, Verdict *verdict) {
-    if (at->berth->n_nodes != at->first->n_nodes)
-        verdict_warn(verdict, "berth check --live --only cluster   # again: is one of them behind?",
-            "%.*s knows %zu nodes, %s %zu", STR_FMT(at->first->url), at->first->n_nodes, at->where,
-            at->berth->n_nodes);
-}
-
-static void judge_skew(
-    double skew, const char *whose, const char *reference, const char *fix, Verdict *verdict) {
-    if (fabs(skew) > SKEW_WARN_SEC)
-        verdict_add(verdict, fabs(skew) > SKEW_FAIL_SEC ? CHECK_FAILED : CHECK_WARNED, fix,
-            "%s is %s %s %s", whose, duration_text(skew).text, skew > 0 ? "ahead of" : "behind",
-            reference);
-}
-
 /* Both were compared with this machine's clock, which may be the one that is wrong. */
 void judge_berth_clock(const CheckSubject *at, Verdict *verdict) {
     bool is_known = at->facts->is_skew_known;
+    double skew = at->berth->clock_skew_sec - (is_known ? at->facts->cluster_skew_sec : 0);
 
-    judge_skew(at->berth->clock_skew_sec - (is_known ? at->facts->cluster_skew_sec : 0), at->where,
-        is_known ? "the API server" : "this machine",
-        "timedatectl   # on berth's node: is its clock synchronised?", verdict);
-}
-
-void judge_own_clock(const CheckSubject *at, Verdict *verdict) {
-    if (!at->facts->is_skew_known)
-        verdict_skip(verdict, "the API server's time is not known");
-    else
-        judge_skew(-at->facts->cluster_skew_sec, "this machine", "the API server",
-            "timedatectl   # is the clock synchronised?", verdict);
+    if (fabs(skew) > SKEW_WARN_SEC)
+        verdict_add(verdict, fabs(skew) > SKEW_FAIL_SEC ? CHECK_FAILED : CHECK_WARNED,
+            "timedatectl   # on berth's node: is its clock synchronised?", "%s is %s %s %s",
+            at->where, duration_text(skew).text, skew > 0 ? "ahead of" : "behind",
+            is_known ? "the API server" : "this machine");
 }

@@ -18,8 +18,6 @@
     1024u /* of one berth; further ones are not read, and the check reports that */
 #define FACTS_COUNTING_MAX 256u /* filters of one policy */
 #define FACTS_PODS_MAX 64u      /* berth's own, and kube-scheduler's */
-#define FACTS_WEBHOOKS_MAX 16u
-#define FACTS_WEBHOOK_PATH "/admission/validate" /* at which berth answers */
 
 /* --- a running berth, by its /api/v1/status and /api/v1/sources ------------------------ */
 
@@ -92,7 +90,6 @@ typedef struct BerthFact {
     bool has_cluster_policies; /* --policies-from-cluster */
     Str definition;            /* digest of the CustomResourceDefinition that it would write */
     bool answers_reviews;      /* --admission-listen */
-    Str webhook_chain;         /* its certificate there, PEM with its chain; empty: not known */
     size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
     AdmissionFact *admission;               /* that its policies need */
     size_t n_admission;
@@ -174,8 +171,6 @@ typedef struct PodFact {
     Str node;
     bool is_static; /* a mirror pod: no scheduler places it */
     bool is_ready;
-    bool has_arguments;   /* of `berth serve`, */
-    bool answers_reviews; /* among them --admission-listen */
 } PodFact;
 
 /* Objects that let new pods use what policies publish. */
@@ -200,36 +195,18 @@ typedef struct OverlaysFact { /* Karpenter's NodeOverlays */
     size_t n_slots;
 } OverlaysFact;
 
-/* A webhook of a ValidatingWebhookConfiguration that is for PlacementPolicies, and for berth. */
-typedef struct WebhookFact {
-    Str configuration;
-    size_t index; /* in it */
-    Str name;
-    Str url;                      /* empty: a Service, */
-    Str namespace, service, path; /* with its path and port */
-    int64_t port;
-    Str failure_policy;
-    int64_t timeout_sec;
+/* What the API server did with a policy that has a mistake, in a dry run. */
+typedef enum TrialResult {
+    TRIAL_UNKNOWN, /* it did not get as far as a webhook */
+    TRIAL_DENIED,  /* by berth */
+    TRIAL_STORED,
+    TRIAL_BLOCKED, /* by a webhook that cannot be called */
+} TrialResult;
 
-    Str ca_bundle;     /* base64; empty: none */
-    Str ca_error;      /* not empty: it cannot be read */
-    double ca_sec;     /* until the last of its certificates expires */
-    size_t n_verified; /* certificates of running berths that the API server would verify; */
-    Str untrusted, untrusted_why; /* the URL of one whose certificate it would refuse */
-
-    /* Of its Service. */
-    Str service_error; /* why a part of it is not known */
-    bool is_service_known, has_service, has_port;
-    bool are_endpoints_known;
-    size_t n_ready;
-} WebhookFact;
-
-typedef struct WebhooksFact {
-    bool is_known;
-    Str error; /* why not */
-    WebhookFact *items;
-    size_t n;
-} WebhooksFact;
+typedef struct TrialFact {
+    TrialResult result;
+    Str text; /* unknown and blocked: why */
+} TrialFact;
 
 typedef struct InstallationFacts {
     bool is_offline; /* --offline: nothing but configs is known, and nothing else is checked */
@@ -254,5 +231,5 @@ typedef struct InstallationFacts {
     OverlaysFact overlays;
     /* With a berth that has_cluster_policies: the CustomResourceDefinition of PlacementPolicies. */
     ObjectsFact definition;
-    WebhooksFact webhooks;
+    TrialFact trial; /* the same */
 } InstallationFacts;

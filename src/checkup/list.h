@@ -29,9 +29,6 @@ CHECK(B104, SCHEDULER, ALL, config_version,
 CHECK(B105, SCHEDULER, HTTPS, server_verified,
     "kube-scheduler verifies berth's certificate",
     "Without a CA verification is off, silently: any server at that address decides where pods go.")
-CHECK(B106, SCHEDULER, HTTPS, not_insecure,
-    "insecure: true is not set",
-    "With insecure: true kube-scheduler trusts any server.")
 CHECK(B107, SCHEDULER, ENTRIES, scheme_agrees,
     "the URL's scheme agrees with enableHTTPS",
     "The scheme alone decides: enableHTTPS does not make an http:// URL speak TLS.")
@@ -86,18 +83,12 @@ CHECK(B122, SCHEDULER, ENTRIES, ignorable,
 CHECK(B123, SCHEDULER, ENTRIES, managed_resources,
     "managedResources are berth's --managed-resource",
     "berth counts pods as bypassed that are never sent to it, or misses some that bypassed it.")
-CHECK(B124, SCHEDULER, ALL, ignored_resources,
-    "kube-scheduler counts managed resources, too",
-    "Preemption cannot make room for a resource that only an extender counts.")
 CHECK(B125, SCHEDULER, ENTRIES, sample,
     "every node is a candidate for berth",
     "kube-scheduler sends a sample: if berth rejects all of it the pod stays pending, though other nodes are eligible.")
 CHECK(B126, SCHEDULER, ALL, self_deadlock,
     "berth cannot block its own pods",
     "When berth is down its pods cannot be scheduled, and it stays down.")
-CHECK(B127, SCHEDULER, ALL, configs_agree,
-    "all configurations agree about berth",
-    "Which rules hold for a pod depends on the scheduler that placed it.")
 CHECK(B128, SCHEDULER, ENTRIES, leader_election,
     "of several kube-schedulers one is active",
     "Each places the same pods by its own cache of the cluster: nodes are filled twice.")
@@ -176,15 +167,9 @@ CHECK(B403, CLUSTER, WATCHERS, cluster_fresh,
 CHECK(B404, CLUSTER, WATCHERS, cluster_has_nodes,
     "every berth knows some node",
     "Nodes that berth does not know are rejected: nothing is scheduled.")
-CHECK(B405, CLUSTER, OTHER_WATCHERS, node_counts_equal,
-    "all berths know the same number of nodes",
-    "Nodes that one of them does not know are rejected by it.")
 CHECK(B406, CLUSTER, BERTHS, berth_clock,
     "berth's clock agrees with the API server's",
     "Ages of nodes, pods and annotations are wrong, and certificates seem expired or not yet valid.")
-CHECK(B407, CLUSTER, ALL, own_clock,
-    "this machine's clock agrees with the API server's",
-    "Times and ages that this command prints are wrong by that much.")
 
 /* --- policies, metrics */
 CHECK(B501, POLICIES, BERTHS, policy_exists,
@@ -213,9 +198,6 @@ CHECK(B507, POLICIES, ALL, definition_matches,
 CHECK(B508, POLICIES, ALL, webhook_answered,
     "berth answers the webhook that checks policies",
     "Policies with mistakes are stored; or no policy can be created or changed (failurePolicy: Fail).")
-CHECK(B509, POLICIES, ALL, webhook_trusted,
-    "the API server trusts the certificate of that webhook",
-    "The API server cannot ask berth; the consequences are those of B508.")
 
 /* --- the installation as a whole */
 CHECK(B601, INSTALLATION, OTHERS, policies_equal,

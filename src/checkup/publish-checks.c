@@ -1,4 +1,5 @@
-/* Checks of published filters and their objects, and of the CustomResourceDefinition. */
+/* Checks of published filters and their objects, of the CustomResourceDefinition, and of the
+ * webhook for policies. */
 
 #include <assert.h>
 #include <inttypes.h>
@@ -95,13 +96,22 @@ void judge_admission_matches(const CheckSubject *at, Verdict *verdict) {
 
 #define DEFINITION_FIX "berth check --crd | kubectl apply --server-side -f -"
 
+/* A berth with policies of the cluster, if objects of the cluster could be read; else NULL. */
+static const BerthFact *expect_policies(const InstallationFacts *facts, Verdict *verdict) {
+    const BerthFact *berth = BERTH_WITH(facts, has_cluster_policies);
+
+    return berth_expect(facts, verdict) &&
+                   verdict_expect(verdict, berth, "no berth runs with --policies-from-cluster") &&
+                   cluster_expect(facts, verdict)
+               ? berth
+               : NULL;
+}
+
 void judge_definition_matches(const CheckSubject *at, Verdict *verdict) {
     const ObjectsFact *found = &at->facts->definition;
-    const BerthFact *berth = BERTH_WITH(at->facts, has_cluster_policies);
+    const BerthFact *berth = expect_policies(at->facts, verdict);
 
-    if (!berth_expect(at->facts, verdict) ||
-        !verdict_expect(verdict, berth, "no berth runs with --policies-from-cluster") ||
-        !cluster_expect(at->facts, verdict))
+    if (!berth)
         return;
     if (!found->is_known)
         verdict_skip(verdict, "it cannot be read: %.*s", STR_FMT(found->error));
@@ -109,6 +119,28 @@ void judge_definition_matches(const CheckSubject *at, Verdict *verdict) {
         verdict_fail(verdict, DEFINITION_FIX, "there is none");
     else if (!str_eq(found->items[0].digest, berth->definition))
         verdict_warn(verdict, DEFINITION_FIX, "it is of another version of berth, or was changed");
+}
+
+void judge_webhook_answered(const CheckSubject *at, Verdict *verdict) {
+    const TrialFact *trial = &at->facts->trial;
+
+    if (!expect_policies(at->facts, verdict))
+        return;
+    if (trial->result == TRIAL_UNKNOWN)
+        verdict_skip(verdict, "a policy cannot be tried: %.*s", STR_FMT(trial->text));
+    else if (trial->result == TRIAL_BLOCKED)
+        verdict_fail(verdict,
+            "kubectl delete validatingwebhookconfiguration berth-policies   # until it works; "
+            "policies in force are not affected",
+            "no policy can be created or changed: %.*s", STR_FMT(trial->text));
+    else if (trial->result == TRIAL_STORED && BERTH_WITH(at->facts, answers_reviews))
+        verdict_warn(verdict,
+            "kubectl get validatingwebhookconfigurations -o wide   # berth's: is it there? Its "
+            "caBundle, Service and path decide whether berth is reached",
+            "berth runs with --admission-listen, and the API server stores a policy with a "
+            "mistake: no webhook has it ask berth, or calls fail (failurePolicy: Ignore)");
+    else if (trial->result == TRIAL_STORED)
+        verdict_skip(verdict, "no webhook checks policies before they are stored");
 }
 
 #define OVERLAY_FIX "berth config --node-overlay NODEPOOL --policy FILE | kubectl apply -f -"

@@ -35,28 +35,6 @@ void judge_managed_resources(const CheckSubject *at, Verdict *verdict) {
     }
 }
 
-void judge_ignored_resources(const CheckSubject *at, Verdict *verdict) {
-    size_t n = 0;
-
-    (void)entry_expect(at->facts, verdict);
-    FOR_EACH_ENTRY (found, at->facts) {
-        for (size_t i = 0; i < found.entry->n_managed; i++, n++) {
-            const ManagedResource *resource = &found.entry->managed[i];
-
-            if (!resource->is_ignored_by_scheduler)
-                continue;
-            verdict_warn(verdict, NULL,
-                "%s: %.*s is ignoredByScheduler: only berth counts it, and no pod is preempted for "
-                "it",
-                found.where, STR_FMT(resource->name));
-            verdict_fix(verdict, "ignoredByScheduler: false   # and nodes offer %.*s",
-                STR_FMT(resource->name));
-        }
-    }
-    if (n == 0 && verdict->state == CHECK_PASSED)
-        verdict_skip(verdict, "managedResources are not set: every pod is sent to berth");
-}
-
 #define SAMPLE_FLOOR 100u /* fewer nodes are always all evaluated */
 
 /* How many of @n nodes kube-scheduler looks for (1.16 to 1.38). */
@@ -137,53 +115,6 @@ void judge_self_deadlock(const CheckSubject *at, Verdict *verdict) {
     else
         for (CheckSubject each = {.facts = at->facts}; pod_next(&each);)
             judge_pod(&each, verdict);
-}
-
-static bool has_same_managed(const ExtenderEntry *a, const ExtenderEntry *b) {
-    for (size_t i = 0; i < a->n_managed; i++)
-        if (!entry_manages(b, a->managed[i].name))
-            return false;
-    return a->n_managed == b->n_managed;
-}
-
-/* Where berth is, and how it is got to, may well differ. */
-static void compare_entries(
-    const CheckSubject *first, const CheckSubject *other, Verdict *verdict) {
-    const ExtenderEntry *a = first->entry, *b = other->entry;
-    const struct {
-        const char *what;
-        bool is_same;
-    } aspects[] = {
-        {"verbs", str_eq(a->filter_verb, b->filter_verb) &&
-                      str_eq(a->prioritize_verb, b->prioritize_verb) &&
-                      str_eq(a->preempt_verb, b->preempt_verb) &&
-                      str_eq(a->bind_verb, b->bind_verb)},
-        {"weight", a->weight == b->weight},
-        {"httpTimeout", a->timeout_nsec == b->timeout_nsec},
-        {"nodeCacheCapable", a->is_node_cache_capable == b->is_node_cache_capable},
-        {"ignorable", a->is_ignorable == b->is_ignorable},
-        {"managedResources", has_same_managed(a, b)},
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(aspects); i++) {
-        if (aspects[i].is_same)
-            continue;
-        verdict_warn(
-            verdict, NULL, "%s and %s differ in %s", first->where, other->where, aspects[i].what);
-        verdict_fix(verdict, "make %s the same in both", aspects[i].what);
-    }
-}
-
-void judge_configs_agree(const CheckSubject *at, Verdict *verdict) {
-    CheckSubject first = {.facts = at->facts}, found;
-    size_t n = 1;
-
-    if (!entry_expect(at->facts, verdict) || !entry_next(&first))
-        return;
-    for (found = first; entry_next(&found); n++)
-        compare_entries(&first, &found, verdict);
-    if (n == 1)
-        verdict_skip(verdict, "one configuration lists berth");
 }
 
 /* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */

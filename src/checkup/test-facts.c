@@ -161,28 +161,6 @@ static void init_published(Scene *scene) {
         .objects = {.is_known = true, .has_kind = true}, .slots = scene->overlay, .n_slots = 1};
 }
 
-static void init_webhook(Scene *scene) {
-    scene->webhooks[0] = (WebhookFact){
-        .configuration = STR("berth-policies"),
-        .name = STR("policies.berth.dev"),
-        .namespace = STR("berth-system"),
-        .service = STR("berth"),
-        .path = STR("/admission/validate"),
-        .port = 8445,
-        .failure_policy = STR("Fail"),
-        .timeout_sec = 3,
-        .ca_bundle = STR("QQ=="),
-        .ca_sec = 300 * DAY,
-        .n_verified = 2,
-        .is_service_known = true,
-        .has_service = true,
-        .has_port = true,
-        .are_endpoints_known = true,
-        .n_ready = 2,
-    };
-    scene->facts.webhooks = (WebhooksFact){.is_known = true, .items = scene->webhooks, .n = 1};
-}
-
 static void init_cluster(Scene *scene) {
     _Static_assert(sizeof(some_rights) == sizeof(scene->rights), "as many as there is room for");
     memcpy(scene->rights, some_rights, sizeof(some_rights));
@@ -224,5 +202,5 @@ void scene_init(Scene *scene) {
         .are_pods_known = true,
     };
     init_published(scene);
-    init_webhook(scene);
+    scene->facts.trial = (TrialFact){.result = TRIAL_DENIED};
 }

@@ -25,7 +25,6 @@ typedef struct Scene {
         objects[_ADMISSION_SOURCES][1]; /* of the first berth; in the cluster */
     SlotFact slots[1], overlay[1];
     AdmissionFact definition[1];
-    WebhookFact webhooks[1];
     RightFact rights[6];
     PodFact pods[2];
 } Scene;

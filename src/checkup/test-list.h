@@ -66,7 +66,6 @@ CASE(B105, plain, SKIPPED, "plain HTTP", "", ON_LOOPBACK)
 
 CASE(B105, insecure_without_https, FAILED, "insecure: true without a CA: nothing verifies the server", "caFile",
     OWN.tls = (ExtenderTls){.is_given = true, .is_insecure = true}; OWN.is_https = false)
-CASE(B106, insecure, FAILED, "insecure: true: kube-scheduler does not verify", "insecure: false", OWN.tls.is_insecure = true)
 CASE(B107, https_over_http, FAILED, "enableHTTPS with http://berth:8443: plain HTTP", "urlPrefix: https://berth:8443",
     OWN.url_prefix = STR("http://berth:8443"))
 CASE(B107, no_scheme, FAILED, "neither http:// nor https://", "urlPrefix: https://berth:8443", OWN.url_prefix = STR("berth:8443"))
@@ -150,8 +149,6 @@ CASE(B123, unmanaged_in_config, FAILED, "runs with example.com/slot; managedReso
     OWN.n_managed = 0)
 CASE(B123, unmanaged_in_berth, FAILED, "berth.yaml:12: example.com/slot is managed; https://10.0.0.1:8443 runs without it", "--managed-resource example.com/slot",
     s->berths[0].n_managed = 0)
-CASE(B124, ignored_resource, WARNED, "example.com/slot is ignoredByScheduler", "ignoredByScheduler: false", s->managed[0][0].is_ignored_by_scheduler = true)
-CASE(B124, nothing_managed, SKIPPED, "every pod is sent to berth", "", ONE_CONFIG; OWN.n_managed = 0)
 CASE(B125, default_sample, WARNED, "of 5000 nodes berth gets 500 at most (percentageOfNodesToScore is not set)", "percentageOfNodesToScore: 100",
     s->configs[0].config.percentage = -1)
 CASE(B125, peak_sample, WARNED, "of 3125 nodes berth gets 781 at most", "100", s->configs[0].config.percentage = 0;
@@ -179,13 +176,6 @@ CASE(B126, self_not_asked, PASSED, "", "", ONE_CONFIG)
 CASE(B126, self_asked, SKIPPED, "default-scheduler places pod berth-system/berth-0 and calls berth", "", ONE_CONFIG;
     s->schedulers[0][0].name = STR("default-scheduler"))
 CASE(B126, self_unknown, SKIPPED, "not known which scheduler", "", s->facts.are_pods_known = false)
-CASE(B127, configs_differ, WARNED, "berth.yaml:12 and default.yaml:12 differ in weight", "make weight the same", s->extenders[1][0].weight = 1)
-CASE(B127, verbs_differ, WARNED, "differ in verbs", "make verbs", s->extenders[1][0].preempt_verb = STR(""))
-CASE(B127, timeouts_differ, WARNED, "differ in httpTimeout", "make httpTimeout", OWN.timeout_nsec = 1)
-CASE(B127, caches_differ, WARNED, "differ in nodeCacheCapable", "make nodeCacheCapable", OWN.is_node_cache_capable = false)
-CASE(B127, ignorables_differ, WARNED, "differ in ignorable", "make ignorable", OWN.is_ignorable = true)
-CASE(B127, managed_differ, WARNED, "differ in managedResources", "make managedResources", s->managed[0][0].name = STR("example.com/other"))
-CASE(B127, one_config, SKIPPED, "one configuration", "", ONE_CONFIG)
 CASE(B128, two_leaders, FAILED, "berth.yaml: leaderElect: false, and there are 2 pods", "leaderElect: true", ON_LOOPBACK;
     s->configs[0].config.has_leader_election = false)
 CASE(B128, one_leader, PASSED, "", "", ON_LOOPBACK; s->facts.n_pods = 1; s->configs[0].config.has_leader_election = false)
@@ -300,16 +290,11 @@ CASE(B403, stale_nan, FAILED, "last update", "/readyz", s->berths[0].staleness_s
 CASE(B403, never_updated, FAILED, "no update from the API server yet", "/readyz", s->berths[0].staleness_sec = -1)
 CASE(B403, quiet, PASSED, "", "", s->berths[0].staleness_sec = 130)
 CASE(B404, no_nodes, FAILED, "https://10.0.0.1:8443 knows none", "kubectl get nodes", s->berths[0].n_nodes = 0)
-CASE(B405, counts_differ, WARNED, "https://10.0.0.1:8443 knows 5000 nodes, https://10.0.0.2:8443 4999", "--only cluster", s->berths[1].n_nodes = 4999)
-CASE(B405, count_alone, SKIPPED, "one berth", "", ONE_BERTH)
-CASE(B405, count_one_watcher, SKIPPED, "only one of the berths has a cluster", "", s->berths[1].knows_cluster = false)
 CASE(B406, clock_ahead, WARNED, "https://10.0.0.1:8443 is 5 s ahead of the API server", "timedatectl", s->berths[0].clock_skew_sec = 5.4)
 CASE(B406, clock_behind, FAILED, "https://10.0.0.1:8443 is 5 minutes behind the API server", "timedatectl", s->berths[0].clock_skew_sec = -300)
 CASE(B406, clock_one_minute, WARNED, "60 s ahead", "timedatectl", s->berths[0].clock_skew_sec = 60; s->facts.cluster_skew_sec = 0)
 CASE(B406, clock_ours, PASSED, "", "", s->berths[0].clock_skew_sec = s->berths[1].clock_skew_sec = s->facts.cluster_skew_sec = 3600)
 CASE(B406, clock_by_us, WARNED, "ahead of this machine", "timedatectl", s->berths[0].clock_skew_sec = 5; s->facts.is_skew_known = false)
-CASE(B407, own_clock_off, FAILED, "this machine is 2 hours ahead of the API server", "timedatectl", s->facts.cluster_skew_sec = -2 * 3600.0)
-CASE(B407, own_clock_unknown, SKIPPED, "time is not known", "", s->facts.is_skew_known = false)
 
 CASE(B501, no_policy, WARNED, "https://10.0.0.1:8443 has none: every node passes", "--policy", s->berths[0].n_policies = 0)
 CASE(B502, never_matched, WARNED, "cool has applied to no pod yet", "berth explain", s->policies[0][1].n_matched = s->policies[1][1].n_matched = 0)
@@ -338,55 +323,17 @@ CASE(B507, definition_forbidden, SKIPPED, "it cannot be read: forbidden", "",
 CASE(B507, definition_missing, FAILED, "there is none", "berth check --crd | kubectl apply", s->facts.definition.n = 0)
 CASE(B507, definition_old, WARNED, "of another version of berth", "berth check --crd", s->definition[0].digest = STR("other"))
 CASE(B507, definition_not_berths, WARNED, "or was changed", "berth check --crd", s->definition[0].digest = STR_NULL)
-#define HOOK s->webhooks[0]
-#define HOOK_FIX "kubectl patch validatingwebhookconfiguration berth-policies --type json -p '[{\"op\": \"add\", \"path\": \"/webhooks/0/"
-CASE(B508, webhook_no_cluster, SKIPPED, "needs an API server", "", s->facts.was_cluster_asked = false)
-CASE(B508, webhook_forbidden, SKIPPED, "webhooks cannot be listed: forbidden", "", s->facts.webhooks = (WebhooksFact){.error = STR("forbidden")})
-CASE(B508, webhook_not_wanted, SKIPPED, "no webhook checks policies", "", s->facts.webhooks.n = 0;
+CASE(B508, trial_no_cluster, SKIPPED, "needs an API server", "", s->facts.was_cluster_asked = false)
+CASE(B508, trial_not_wanted, SKIPPED, "no berth runs with --policies-from-cluster", "",
+    s->berths[0].has_cluster_policies = s->berths[1].has_cluster_policies = false)
+CASE(B508, trial_forbidden, SKIPPED, "a policy cannot be tried: forbidden", "", s->facts.trial = (TrialFact){.text = STR("forbidden")})
+CASE(B508, mistake_stored, WARNED, "the API server stores a policy with a mistake", "kubectl get validatingwebhookconfigurations",
+    s->facts.trial.result = TRIAL_STORED)
+CASE(B508, no_webhook, SKIPPED, "no webhook checks policies", "", s->facts.trial.result = TRIAL_STORED;
     s->berths[0].answers_reviews = s->berths[1].answers_reviews = false)
-CASE(B508, webhook_missing, PASSED, "berth runs with --admission-listen, and no ValidatingWebhookConfiguration has the API server ask it", "",
-    s->facts.webhooks.n = 0)
-CASE(B508, webhook_missing_for_pods, PASSED, "berth runs with --admission-listen", "", s->facts.webhooks.n = 0; NO_BERTHS;
-    s->pods[0].has_arguments = s->pods[0].answers_reviews = true)
-CASE(B508, berth_does_not_listen, FAILED, "ValidatingWebhookConfiguration berth-policies: https://10.0.0.2:8443 runs without --admission-listen; "
-    "failurePolicy is Fail: the API server rejects all new and changed policies", "berth serve --admission-listen 0.0.0.0:8445", s->berths[1].answers_reviews = false)
-CASE(B508, berth_does_not_listen_ignored, FAILED, "policies with mistakes are stored", "kubectl delete validatingwebhookconfiguration berth-policies",
-    s->berths[1].answers_reviews = false; HOOK.failure_policy = STR("Ignore"))
-CASE(B508, pod_does_not_listen, FAILED, "berth-system/berth-1 runs without --admission-listen", "--admission-listen", NO_BERTHS;
-    s->pods[0].has_arguments = s->pods[0].answers_reviews = s->pods[1].has_arguments = true)
-CASE(B508, pods_without_arguments, PASSED, "", "", NO_BERTHS)
-CASE(B508, webhook_path, FAILED, "its path is \"/validate\", and berth answers at /admission/validate",
-    HOOK_FIX "clientConfig/service/path\", \"value\": \"/admission/validate\"}]'", HOOK.path = STR("/validate"))
-CASE(B508, webhook_no_path, FAILED, "its path is \"\"", HOOK_FIX "clientConfig/service/path", HOOK.path = STR(""))
-CASE(B508, webhook_url_path, FAILED, "its path is \"/validate\"", HOOK_FIX "clientConfig/url\", \"value\": \"https://10.0.0.1:8445/admission/validate\"}]'",
-    HOOK.url = STR("https://10.0.0.1:8445/validate"))
-CASE(B508, webhook_url, PASSED, "", "", HOOK.url = STR("https://10.0.0.1:8445/admission/validate"); HOOK.n_ready = 0; HOOK.has_service = false)
-CASE(B508, webhook_slow, WARNED, "timeoutSeconds 10: if berth hangs", HOOK_FIX "timeoutSeconds\", \"value\": 3}]'", HOOK.timeout_sec = 0)
-CASE(B508, webhook_service_forbidden, SKIPPED, "Service berth-system/berth cannot be read: no", "", HOOK.is_service_known = HOOK.has_service = false;
-    HOOK.service_error = STR("no"))
-CASE(B508, webhook_service_missing, FAILED, "there is no Service berth-system/berth; failurePolicy is Fail: the API server rejects all new and changed policies",
-    "kubectl delete validatingwebhookconfiguration berth-policies", HOOK.has_service = false)
-CASE(B508, webhook_port_missing, FAILED, "Service berth-system/berth has no port 8445", "kubectl -n berth-system patch service berth", HOOK.has_port = false)
-CASE(B508, webhook_endpoints_forbidden, SKIPPED, "the endpoints of its Service cannot be listed: no", "", HOOK.are_endpoints_known = false;
-    HOOK.service_error = STR("no"))
-CASE(B508, webhook_no_endpoint, FAILED, "has no ready endpoint; failurePolicy is Fail: the API server rejects all new and changed policies",
-    "kubectl -n berth-system describe pods", HOOK.n_ready = 0)
-CASE(B508, webhook_no_endpoint_ignored, WARNED, "has no ready endpoint; policies with mistakes are stored", "describe pods", HOOK.n_ready = 0;
-    HOOK.failure_policy = STR("Ignore"))
-CASE(B508, webhook_one_endpoint, FAILED, "has one ready endpoint; while it is replaced, the API server rejects all new and changed policies",
-    "kubectl -n berth-system scale deployment berth --replicas=2\n" HOOK_FIX "failurePolicy\", \"value\": \"Ignore\"}]'", HOOK.n_ready = 1)
-CASE(B508, webhook_one_endpoint_ignored, PASSED, "", "", HOOK.n_ready = 1; HOOK.failure_policy = STR("Ignore"))
-CASE(B509, bundle_not_wanted, SKIPPED, "no webhook checks policies", "", s->facts.webhooks.n = 0)
-CASE(B509, bundle_missing, FAILED, "it has no caBundle, so the API server trusts public CAs only", HOOK_FIX "clientConfig/caBundle\", \"value\": "
-    "\"'$(base64 -w0 ca.crt)'\"}]'", HOOK.ca_bundle = STR(""))
-CASE(B509, bundle_broken, FAILED, "its caBundle cannot be read: no PEM", "base64 -w0 ca.crt", HOOK.ca_error = STR("no PEM"))
-CASE(B509, bundle_ends, WARNED, "the CA of webhook policies.berth.dev: it expires in 20 days", "berth certs --renew", HOOK.ca_sec = 20 * DAY)
-CASE(B509, bundle_ended, FAILED, "it expired 2 days ago", "berth certs --renew", HOOK.ca_sec = -2 * DAY)
-CASE(B509, certificate_of_another_ca, FAILED, "refuses the certificate of https://10.0.0.2:8443: no CA has signed it; failurePolicy is Fail",
-    "base64 -w0 ca.crt", HOOK.untrusted = s->berths[1].url; HOOK.untrusted_why = STR("no CA has signed it"))
-CASE(B509, certificate_unknown, SKIPPED, "its certificate is not checked: no berth with --admission-listen could be reached", "", HOOK.n_verified = 0)
-#undef HOOK
-#undef HOOK_FIX
+CASE(B508, webhook_blocks, FAILED, "no policy can be created or changed: failed calling webhook \"policies.berth.dev\"",
+    "kubectl delete validatingwebhookconfiguration berth-policies",
+    s->facts.trial = (TrialFact){TRIAL_BLOCKED, STR("failed calling webhook \"policies.berth.dev\": connection refused")})
 CASE(B506, metric_some, WARNED, "load has a value for 4000 of 5000 nodes", "uncovered", s->sources[0][0].n_covered = 4000)
 CASE(B506, metric_cover_waits, SKIPPED, "load: no answer yet", "", s->sources[0][0].state = STR("waiting"); s->berths[0].uptime_sec = 5)
 CASE(B506, metric_no_nodes, SKIPPED, "load: no nodes are known", "", s->sources[0][0].n_nodes = 0)

@@ -35,14 +35,6 @@ void judge_server_verified(const CheckSubject *at, Verdict *verdict) {
             at->where, STR_FMT(entry->url_prefix));
 }
 
-void judge_not_insecure(const CheckSubject *at, Verdict *verdict) {
-    if (at->entry->tls.is_insecure)
-        verdict_fail(verdict,
-            "tlsConfig: {insecure: false, caFile: ca.crt}   # the CA of berth's certificate",
-            "%s: insecure: true: kube-scheduler does not verify the server at %.*s", at->where,
-            STR_FMT(at->entry->url_prefix));
-}
-
 void judge_scheme_agrees(const CheckSubject *at, Verdict *verdict) {
     Str url = at->entry->url_prefix;
 

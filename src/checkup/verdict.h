@@ -25,7 +25,6 @@ struct CheckSubject {
     const ExtenderEntry *entry; /* berth's in config */
     const BerthFact *berth, *first;
     const PodFact *pod;
-    const WebhookFact *webhook;
     char where[VERDICT_LINE_MAX]; /* "FILE:LINE" of the entry, the berth's URL, "NAMESPACE/NAME" */
     size_t next;                  /* index in the facts */
 };

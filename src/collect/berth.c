@@ -89,10 +89,8 @@ static void read_slot(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
-    BerthFact *fact = &((Status *)target)->fact;
-
-    fact->answers_reviews = true;
-    json_string(reader, arena, &fact->webhook_chain);
+    ((Status *)target)->fact.answers_reviews = true;
+    json_skip(reader, NULL);
 }
 
 static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {

@@ -8,12 +8,11 @@
  *     cluster.c    the API server: version, clock, berth's own pods
  *     rights.c     permissions of an account, by access reviews
  *     published.c  objects that let new pods use what policies publish; the definition of
- *                  PlacementPolicies
- *     webhook.c    webhooks that check PlacementPolicies
+ *                  PlacementPolicies, and the webhook that checks them
  *     probe.c      whether the verbs answer at the address in the configuration
  *
  * Facts that could not be found out are marked as such; nothing is judged here. Only the probe's
- * empty filter and access reviews are POSTed: nothing is changed.
+ * empty filter, access reviews and the dry run of a policy are POSTed: nothing is changed.
  *
  * Functions return nothing: without memory the process ends (cli/terminal.h).
  */
@@ -75,7 +74,6 @@ void collect_cluster(Collector *collector); /* needs a client, as the next two d
 void collect_pods(Collector *collector);
 void collect_rights(Collector *collector);    /* behind berths and pods */
 void collect_published(Collector *collector); /* behind berths; needs a client */
-void collect_webhooks(Collector *collector);  /* the same */
 /* Behind berths; works without a client, too. */
 void collect_scheduler_configs(Collector *collector);
 void collect_probes(Collector *collector); /* last */

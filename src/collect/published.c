@@ -1,5 +1,5 @@
-/* Objects in the cluster that let new pods, and Karpenter, use what policies publish, and the
- * definition of PlacementPolicies. */
+/* Objects in the cluster that let new pods, and Karpenter, use what policies publish, the
+ * definition of PlacementPolicies, and the webhook that checks them. */
 
 #include "base/quantity.h"
 #include "base/vec.h"
@@ -7,6 +7,7 @@
 
 #define NANO 1000000000
 #define OBJECTS_MAX 1024u /* of one kind */
+#define TRIAL_SEC 35      /* a webhook has up to 30 */
 #define SELECTOR "?labelSelector=app.kubernetes.io%2Fname%3Dberth&limit=1000"
 
 #define DEFINITIONS                                                                                \
@@ -101,6 +102,37 @@ static ObjectsFact list_admission(Collector *collector, AdmissionSource source) 
     return fact;
 }
 
+/* A field that no node has. */
+#define MISTAKE "berthCheck"
+
+/* Lets the API server decide about a policy with a mistake: only this shows whether its webhook
+ * works. A dry run stores nothing. */
+static TrialFact try_policy(Collector *collector) {
+    static const BlockingRequest request = {
+        .method = "POST",
+        .path = "/apis/berth.dev/v1alpha1/placementpolicies?dryRun=All",
+        .body =
+            STR("{\"apiVersion\":\"berth.dev/v1alpha1\",\"kind\":\"PlacementPolicy\",\"metadata\":"
+                "{\"name\":\"berth-check\"},\"spec\":{\"filters\":[{\"name\":\"mistake\","
+                "\"expression\":\"node." MISTAKE "\"}]}}"),
+        .total_sec = TRIAL_SEC,
+    };
+    char error[BLOCKING_CLIENT_ERROR_MAX] = COLLECT_LATE;
+    BlockingReply reply = {0};
+    TrialFact fact = {.result = TRIAL_UNKNOWN};
+
+    if (!collect_is_late(collector) && collect_ask(collector, &request, &reply, error))
+        blocking_client_explain(&reply, collector->arena, error);
+    fact.text = arena_copy(collector->arena, str_from_c(error));
+    if (reply.status == 200 || reply.status == 201)
+        fact.result = TRIAL_STORED;
+    else if (strstr(error, "denied the request") && strstr(error, MISTAKE))
+        fact.result = TRIAL_DENIED;
+    else if (strstr(error, "failed calling webhook"))
+        fact.result = TRIAL_BLOCKED;
+    return fact;
+}
+
 void collect_published(Collector *collector) {
     InstallationFacts *facts = collector->facts;
     size_t n_admission = 0, n_slots = 0;
@@ -114,8 +146,10 @@ void collect_published(Collector *collector) {
     }
     for (size_t i = 0; n_admission > 0 && i < _ADMISSION_SOURCES; i++)
         facts->admission[i] = list_admission(collector, i);
-    if (has_policies)
+    if (has_policies) {
         facts->definition = list_objects(collector, DEFINITIONS, &list);
+        facts->trial = try_policy(collector);
+    }
     if (n_slots == 0)
         return;
     facts->overlays.objects =

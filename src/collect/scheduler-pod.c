@@ -227,12 +227,6 @@ static bool serves(const Container *container) {
            str_is_one_of(STR("serve"), container->arguments, container->n_arguments);
 }
 
-static bool answers_reviews(const Container *container) {
-    Str value;
-
-    return serves(container) && find_flag(container, STR("--admission-listen"), &value);
-}
-
 static void read_mount(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
@@ -335,8 +329,7 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, &pod);
     *ret = pod.pod;
     ret->is_ending |= str_is(pod.phase, "Succeeded") || str_is(pod.phase, "Failed");
-    ret->has_berth = ret->pod.has_arguments = find_container(&pod, serves);
-    ret->pod.answers_reviews = find_container(&pod, answers_reviews);
+    ret->has_berth = find_container(&pod, serves);
     find_config(&pod, arena, ret);
 }
 

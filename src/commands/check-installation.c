@@ -103,7 +103,6 @@ static void collect_live(Collector *collector) {
         collect_pods(collector);
         collect_rights(collector);
         collect_published(collector);
-        collect_webhooks(collector);
     }
     collect_scheduler_configs(collector);
     collect_probes(collector);

@@ -312,7 +312,7 @@ def test_check_compares_admission(cluster, apply_admission):
         "B214": ("skipped", "the cluster has no NodeOverlays of Karpenter"),
     }
     cluster.expect_denials(*(f"berth-reads: list {kind}" for kind in (
-        "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingpolicies", "nodeoverlays", "validatingwebhookconfigurations")))  # fmt: skip
+        "mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingpolicies", "nodeoverlays")))  # fmt: skip
     apply_admission(lambda pod: SLOTS in requests(pod))
     assert find_states(cluster, berth)["B213"] == ("passed", "")
     state, cause = find_states(cluster, berth, cluster.plane.make_berth_identity("berth-reads", "berth-decide"))["B213"]

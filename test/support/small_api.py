@@ -94,6 +94,8 @@ class SmallApi(Server):
         self.skew = 0
         self.objects = {}  # path: what it replies, besides those above
         self.forbidden = set()  # paths that are answered with 403
+        self.trial = 404, refusal(404, "no such kind")  # of a dry run of a policy
+        self.tried = []  # their specs
         self.reviews = []  # of whom, what
         api = self
 
@@ -149,6 +151,9 @@ class SmallApi(Server):
     def post(self, target, body):
         if target in self.forbidden:
             return 403, refusal(403, f"{target} is forbidden")
+        if target == "/apis/berth.dev/v1alpha1/placementpolicies?dryRun=All":
+            self.tried.append(body["spec"])
+            return self.trial
         attributes = body["spec"]["resourceAttributes"]
         resource = attributes["resource"]
         if attributes.get("subresource"):
