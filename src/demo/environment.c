@@ -141,8 +141,8 @@ int environment_start(DemoEnvironment *env, Str policy, char *error) {
     if (r < 0)
         return r;
     /* One mock serves all three APIs. */
-    options->measuring.prometheus_url = mock_metrics_server(env->metrics)->url;
-    options->measuring.resource_metrics_url = mock_metrics_server(env->metrics)->url;
+    options->measuring.prometheus_url = mock_metrics_url(env->metrics);
+    options->measuring.resource_metrics_url = mock_metrics_url(env->metrics);
     options->measuring.poll_nsec_max = poll_nsec > POLL_NSEC ? poll_nsec : POLL_NSEC;
     options->server = server_default_options();
     options->server.address = env->options.address;
@@ -249,7 +249,6 @@ int environment_publish(DemoEnvironment *env, Snapshot **ret) {
         r = demo_cluster_snapshot(env->cluster, ret);
     if (r < 0)
         return r;
-    mock_server_tick(mock_metrics_server(env->metrics));
     mock_metrics_show(env->metrics, *ret);
     return daemon_publish(env->daemon, *ret);
 }

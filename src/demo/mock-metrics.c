@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "demo/usage.h"
+#include "http/server.h"
 #include "json/write.h"
 
 #define FORM_MAX ((size_t)256 * 1024)
@@ -20,9 +21,11 @@
 #define NODE_NAME_MAX 253u
 
 struct MockMetrics {
-    MockServer mock;
+    Server *server;
+    char url[SERVER_URL_MAX];
 
-    pthread_mutex_t lock;              /* of the next fields, and held during a request */
+    pthread_mutex_t lock; /* of the next fields, and held during a request */
+    bool is_down;
     Snapshot *snapshot;                /* NULL: none yet */
     Program *rules;                    /* NULL: none yet */
     char busy_node[NODE_NAME_MAX + 1]; /* used by processes outside pods; empty: none */
@@ -213,8 +216,8 @@ static void handle_query(
 
 static void route(
     const MockMetrics *state, const HttpRequest *request, Buf *out, HttpReply *reply) {
-    if (!state->cluster)
-        refuse(503, "no cluster yet", out, reply);
+    if (state->is_down || !state->cluster)
+        refuse(503, state->is_down ? "overloaded" : "no cluster yet", out, reply);
     else if (str_is(request->path, "/api/v1/query"))
         handle_query(state, request, out, reply);
     else if (str_is(request->path, "/apis/metrics.k8s.io/v1beta1/nodes"))
@@ -227,29 +230,46 @@ static void route(
         refuse(404, "there is /api/v1/query here, and metrics.k8s.io", out, reply);
 }
 
-static void answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     MockMetrics *metrics = context;
     _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
+    _cleanup_(buf_done) Buf out = BUF_INIT(MOCK_METRICS_REPLY_MAX);
+    Str *body = ARENA_NEW(request->arena, Str);
 
+    *reply = (HttpReply){.status = 200, .content_type = "application/json"};
     metrics->now_nsec = clock_wall_nsec();
     metrics->cluster = metrics->snapshot ? snapshot_table(metrics->snapshot) : NULL;
-    route(metrics, request, out, reply);
+    route(metrics, request, &out, reply);
+    if (body)
+        *body = arena_copy(request->arena, buf_str(&out));
+    if (!body || !body->ptr || buf_error(&out) < 0) {
+        *reply = (HttpReply){.status = 503};
+        return;
+    }
+    reply->slices = body;
+    reply->n_slices = 1;
+}
+
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    return true;
 }
 
 int mock_metrics_new(MockMetrics **ret) {
     _cleanup_(mock_metrics_freep) MockMetrics *metrics = calloc(1, sizeof(*metrics));
+    ServerOptions options = server_default_options();
     int r;
 
     if (!metrics)
         return -ENOMEM;
     (void)pthread_mutex_init(&metrics->lock, NULL);
-    metrics->mock = (MockServer){.answer = answer,
-        .context = metrics,
-        .reply_max = MOCK_METRICS_REPLY_MAX,
-        .body_max = FORM_MAX};
-    r = mock_server_open(&metrics->mock);
+    options.port = 0; /* any */
+    options.n_workers = 1;
+    options.body_max = FORM_MAX;
+    r = server_new(&options,
+        &(ServerCallbacks){.context = metrics, .admit = admit, .handle = handle}, &metrics->server);
     if (r < 0)
         return r;
+    (void)server_url(metrics->server, metrics->url);
     *ret = TAKE_PTR(metrics);
     return 0;
 }
@@ -257,7 +277,7 @@ int mock_metrics_new(MockMetrics **ret) {
 MockMetrics *mock_metrics_free(MockMetrics *metrics) {
     if (!metrics)
         return NULL;
-    mock_server_done(&metrics->mock);
+    server_free(metrics->server);
     snapshot_unref(metrics->snapshot);
     program_unref(metrics->rules);
     (void)pthread_mutex_destroy(&metrics->lock);
@@ -272,11 +292,23 @@ void mock_metrics_add_load(MockMetrics *metrics, Str node, double share) {
     metrics->busy_share = share;
 }
 
-void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot) {
+void mock_metrics_set_down(MockMetrics *metrics, bool is_down) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
+
+    metrics->is_down = is_down;
+}
+
+static void set_snapshot(MockMetrics *metrics, Snapshot *snapshot) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&metrics->lock);
 
     snapshot_unref(metrics->snapshot);
     metrics->snapshot = snapshot_ref(snapshot);
+}
+
+/* A worker may wait for the lock: the server must not be called with it. */
+void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot) {
+    server_tick(metrics->server, clock_monotonic_nsec());
+    set_snapshot(metrics, snapshot);
 }
 
 bool mock_metrics_follow(MockMetrics *metrics, Program *rules) {
@@ -289,6 +321,6 @@ bool mock_metrics_follow(MockMetrics *metrics, Program *rules) {
     return true;
 }
 
-MockServer *mock_metrics_server(MockMetrics *metrics) {
-    return &metrics->mock;
+const char *mock_metrics_url(const MockMetrics *metrics) {
+    return metrics->url;
 }

@@ -3,7 +3,8 @@
 /*
  * MockMetrics: Prometheus (instant queries), metrics.k8s.io and custom.metrics.k8s.io, on loopback.
  *
- * Values (demo/usage.h) describe the cluster of the last mock_metrics_show().
+ * An HTTP server on 127.0.0.1. Values (demo/usage.h) describe the cluster of the last
+ * mock_metrics_show().
  *
  *     GET, POST  /api/v1/query?query=…
  *     GET        /apis/metrics.k8s.io/v1beta1/nodes, …/pods
@@ -12,8 +13,8 @@
  * Threads: any.
  */
 
+#include "base/buf.h"
 #include "cluster/snapshot.h"
-#include "demo/mock-server.h"
 #include "policy/program.h"
 
 #define MOCK_METRICS_REPLY_MAX ((size_t)32 * 1024 * 1024)
@@ -25,10 +26,12 @@ int mock_metrics_new(MockMetrics **ret);
 MockMetrics *mock_metrics_free(MockMetrics *metrics); /* takes NULL */
 DEFINE_CLEANUP(MockMetrics *, mock_metrics_free)
 
-/* Gives its URL; stop and resume it on the thread of mock_metrics_show(). */
-MockServer *mock_metrics_server(MockMetrics *metrics);
+const char *mock_metrics_url(const MockMetrics *metrics); /* "http://127.0.0.1:39999" */
 
-/* Sets the cluster. */
+/* Every request gets 503 from now on; or an answer again. */
+void mock_metrics_set_down(MockMetrics *metrics, bool is_down);
+
+/* Sets the cluster. Call it regularly, on one thread: it closes connections past a deadline. */
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
 
 /* The policies in force: their metrics determine the labels of series. Other queries work, too.

@@ -139,7 +139,7 @@ void printer_start(DemoPrinter *printer) {
     const Program *rules = printer->rules;
     DemoClusterCounts counts;
     Buf *out = &console->text;
-    const char *url = mock_metrics_server(printer->env->metrics)->url;
+    const char *url = mock_metrics_url(printer->env->metrics);
     unsigned most = WIRE_MAX_DEFAULT; /* points */
 
     demo_cluster_count(printer->env->cluster, &counts);

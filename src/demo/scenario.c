@@ -120,7 +120,7 @@ static char *expand(ScenarioRun *run, Str text) {
         {STR("{question}"), yaml_text(yaml_find(run->scenario, STR("question")))},
         {STR("{url}"), str_from_c(run_url(run))},
         {STR("{dashboard}"), str_from_c(daemon_dashboard_url(run->env.daemon))},
-        {STR("{metrics}"), str_from_c(mock_metrics_server(run->env.metrics)->url)},
+        {STR("{metrics}"), str_from_c(mock_metrics_url(run->env.metrics))},
         {STR("{policy}"), str_from_c(run->env.options.policy)},
         {STR("{pod}"), str_from_c(run->pod_name)},
         {STR("{node}"), str_from_c(run->node)},
@@ -276,12 +276,7 @@ static void use_cpu(ScenarioRun *run, const Step *step, const YamlNode *value) {
 }
 
 static void switch_metrics(ScenarioRun *run, const Step *step, const YamlNode *value) {
-    MockServer *metrics = mock_metrics_server(run->env.metrics);
-
-    if (strcmp(step->name, "stop metrics") == 0)
-        mock_server_stop(metrics);
-    else if (mock_server_resume(metrics) < 0)
-        fail(run, RUN_FAILED, "the port of the mock of Prometheus is in use");
+    mock_metrics_set_down(run->env.metrics, strcmp(step->name, "stop metrics") == 0);
 }
 
 static int print_difference(ScenarioRun *run, Str before, Str after) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/test-assert.h"
-#include "demo/mock-server.h"
+#include "http/server.h"
 
 static void test_prints_reasons_within_a_width(void **state) {
     static const Placement placement = {
@@ -33,38 +33,47 @@ static void test_prints_reasons_within_a_width(void **state) {
 }
 
 typedef struct FakeExtender {
-    MockServer mock;
-    const char *replies[_VERB_MAX];
+    Str replies[_VERB_MAX];
 } FakeExtender;
 
-static void answer(void *context, const HttpRequest *request, Buf *out, HttpReply *reply) {
+static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
+    return true;
+}
+
+static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     FakeExtender *fake = context;
 
     for (Verb verb = 0; verb < _VERB_MAX; verb++)
         if (str_is(str_skip(request->path, 1), verb_name(verb)))
-            buf_append(out, str_from_c(fake->replies[verb]));
+            *reply = (HttpReply){.status = 200, .slices = &fake->replies[verb], .n_slices = 1};
 }
 
 static void place(const char *filter, const char *prioritize, const char *bind, Placement *ret,
     char node[static 64], char error[static 64]) {
     FakeExtender fake = {
-        .mock = {.answer = answer, .context = &fake, .reply_max = 4096},
-        .replies = {[VERB_FILTER] = filter, [VERB_PRIORITIZE] = prioritize, [VERB_BIND] = bind},
+        .replies = {[VERB_FILTER] = str_from_c(filter),
+            [VERB_PRIORITIZE] = str_from_c(prioritize),
+            [VERB_BIND] = str_from_c(bind)},
     };
+    const ServerCallbacks callbacks = {.context = &fake, .admit = admit, .handle = handle};
+    ServerOptions options = server_default_options();
+    char url[SERVER_URL_MAX];
+    Server *server;
     _cleanup_(demo_scheduler_freep) DemoScheduler *scheduler = NULL;
     _cleanup_(demo_cluster_freep) DemoCluster *cluster = NULL;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     const DemoPod *pod;
 
-    assert_int_equal(mock_server_open(&fake.mock), 0);
-    assert_int_equal(demo_scheduler_new(fake.mock.url, 1, &scheduler), 0);
+    options.port = 0;
+    assert_int_equal(server_new(&options, &callbacks, &server), 0);
+    assert_int_equal(demo_scheduler_new(server_url(server, url), 1, &scheduler), 0);
     assert_int_equal(demo_cluster_new(20, 1, /* now_sec= */ 0, &cluster), 0);
     assert_int_equal(demo_cluster_create_pod(cluster, NULL, 0, /* now_sec= */ 0, &pod), 0);
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
     assert_int_equal(demo_scheduler_place(scheduler, pod, snapshot_table(snapshot), ret), 0);
     (void)snprintf(node, 64, "%.*s", STR_FMT(ret->node));
     (void)snprintf(error, 64, "%.*s", STR_FMT(ret->error));
-    mock_server_done(&fake.mock);
+    server_free(server);
 }
 
 static void test_follows_the_replies_of_the_extender(void **state) {

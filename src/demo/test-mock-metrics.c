@@ -74,8 +74,7 @@ static void scene_init(Scene *scene) {
     scene->rules = compile(policy);
     scene->zones = zones_new();
     assert_non_null(scene->zones);
-    scene->source =
-        (MetricSource){.name = STR("default"), .url = mock_metrics_server(scene->metrics)->url};
+    scene->source = (MetricSource){.name = STR("default"), .url = mock_metrics_url(scene->metrics)};
     scene->sources = (MetricSources){.items = &scene->source, .n = 1};
 }
 
@@ -231,12 +230,12 @@ static void test_rejects_bad_requests(void **state) {
 
     (void)state;
     scene_init(&scene);
-    assert_int_equal(get(mock_metrics_server(scene.metrics)->url, "/api/v1/query?query=x"),
-        503); /* no cluster */
+    assert_int_equal(
+        get(mock_metrics_url(scene.metrics), "/api/v1/query?query=x"), 503); /* no cluster */
     mock_metrics_show(scene.metrics, scene.snapshot);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
-        assert_case(cases[i].path,
-            get(mock_metrics_server(scene.metrics)->url, cases[i].path) == cases[i].status);
+        assert_case(
+            cases[i].path, get(mock_metrics_url(scene.metrics), cases[i].path) == cases[i].status);
     scene_done(&scene);
 }
 

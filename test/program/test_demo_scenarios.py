@@ -25,8 +25,8 @@ SOLVED = {
     ),
     "stale-metrics": (
         r"services/cool on 20 nodes \(onMissing: reject\): e\.g\. \S+: metric load is missing.*"
-        r"× every metric has an answer +B505\n.*load of source default is failing: .*connection refused",
-        r"Prometheus comes back\nshop/api-\w+ +general-\S+ ",
+        r"× every metric has an answer +B505\n.*load of source default is failing: .*503",
+        r"Prometheus answers again\nshop/api-\w+ +general-\S+ ",
     ),
     "bad-policy": (
         r"× policies on disk are in force.*unknown field \"maxPod\" in a filter\n.*\n.*\^{6}\n  = did you mean \"maxPods\"\?",
