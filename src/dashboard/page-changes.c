@@ -1,24 +1,14 @@
 /*
- * What changed? The last hour on one axis of time, and all kept changes as a table, the newest
- * first; policies with their differences from those before.
+ * What changed? Charts of the last hour, and all kept changes as a table, the newest first;
+ * policies with their differences from those before.
  *
- * For the modules: <p id="changes-verdict">, <figure id="axis">, the table in #changes with
- * <details id="diff-N"> that hold <pre class="diff">.
+ * For the modules: <p id="changes-verdict">, <section id="hour"> of lines, the table in #changes
+ * with <details id="diff-N"> that hold <pre class="diff">.
  */
-
-#include <math.h>
-#include <stdio.h>
 
 #include "base/nsec.h"
 #include "dashboard/page-parts.h"
 
-#define WIDTH 720
-#define ROWS 4 /* of numbers, above the lines */
-#define ROW_HEIGHT 16
-#define TOP (ROWS * ROW_HEIGHT + 6)
-#define BOTTOM (TOP + 110)
-#define HEIGHT (BOTTOM + 22)
-#define NUMBER_WIDTH 26.0 /* the width of a number, with a margin */
 #define MARKS_MAX 100u
 
 #define DIFF_MAX ((size_t)1024 * 1024)   /* of one, to be worked out */
@@ -49,7 +39,6 @@ typedef struct ChangesPage {
     Change *changes;
     size_t n;
     size_t n_diff_bytes; /* shown so far */
-    unsigned span_min;   /* of the axis */
 } ChangesPage;
 
 static void draw_verdict(const ChangesPage *view) {
@@ -71,159 +60,31 @@ static void draw_verdict(const ChangesPage *view) {
     html_close(view->html);
 }
 
-/* The axis: two lines, each over its own range, one whole and one dashed; marks above them, in as
- * many rows as it takes to keep their numbers apart. */
-
 static double rejected_of(const LatencySlot *slot) {
     return (double)slot->n_rejected;
 }
 
-/* "Solid line: nodes rejected by filters, highest 40 in 10 s". The second is dashed. */
-static const HourChart charts[] = {
-    {"Solid line: nodes rejected by filters", "in 10 s", rejected_of},
-    {"Dashed line: p99 latency of filters", "ms", slot_p99_msec},
-};
-#define N_LINES ELEMENTS_OF(charts)
+/* Rejections and latency, with the changes as marks: an effect begins at its cause. */
+static void draw_charts(const ChangesPage *view) {
+    static const HourChart charts[] = {
+        {"Nodes rejected by filters", "in 10 s", rejected_of},
+        {"Filter p99 latency", "ms", slot_p99_msec},
+    };
+    int64_t span_nsec = last_hour_span_min(view->context) * 60 * NSEC_PER_SEC;
+    ChartMark marks[MARKS_MAX];
+    size_t n = 0;
 
-static double highest_of(const LineChart *line) {
-    double highest = 0;
+    for (size_t i = 0; i < view->n && n < MARKS_MAX; i++) {
+        int64_t ago_nsec = view->context->wall_nsec - view->changes[i].at_nsec;
 
-    for (size_t i = 0; i < line->n; i++)
-        highest = fmax(highest, line->values[i]); /* which passes NaN over */
-    return highest;
-}
-
-static void draw_line(const ChangesPage *view, const LineChart *line, bool is_dashed) {
-    _cleanup_(buf_done) Buf path = BUF_INIT(DASHBOARD_PAGE_MAX);
-    double highest = highest_of(line);
-    bool is_open = false;
-
-    for (size_t i = 0; i < line->n; i++) {
-        double value = line->values[i];
-        double x = (double)(i + 1) * WIDTH / (double)(line->n + 1); /* up to the last, open slot */
-        double y = BOTTOM - (highest > 0 ? value / highest * (BOTTOM - TOP - 4) : 0);
-
-        if (!isnan(value))
-            buf_printf(&path, is_open ? "L%.1f %.1f" : "M%.1f %.1fh1", x, y);
-        is_open = !isnan(value);
+        if (ago_nsec >= 0 && ago_nsec <= span_nsec)
+            marks[n++] = (ChartMark){
+                1 - (double)ago_nsec / (double)span_nsec, change_is_bad(view->changes[i].kind)};
     }
-    if (path.len == 0)
-        return;
-    html_write(view->html, "<path class='%s' fill='none' d='%.*s'>", is_dashed ? "p99" : "rejected",
-        STR_FMT(buf_str(&path)));
-    if (is_dashed)
-        html_attr(view->html, "stroke-dasharray", STR("5 3"));
-    html_close(view->html);
-}
-
-static void draw_text(
-    const ChangesPage *view, double x, double y, const char *anchor, const char *text) {
-    html_write(
-        view->html, "<text x='%.1f' y='%.1f' text-anchor='%s'>%s</text>", x, y, anchor, text);
-}
-
-static void draw_stroke(
-    const ChangesPage *view, const char *class, double x, double y, double to_x, double to_y) {
-    html_write(view->html, "<line class='%s' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'></line>",
-        class, x, y, to_x, to_y);
-}
-
-/* Quarters of an hour, halves of shorter spans. */
-static void draw_time(const ChangesPage *view) {
-    unsigned n = view->span_min % 4 == 0 ? 4 : 2;
-    char text[32];
-
-    draw_stroke(view, "time", 0, BOTTOM, WIDTH, BOTTOM);
-    for (unsigned i = 0; i <= n; i++) {
-        double x = (double)WIDTH * i / n;
-
-        (void)snprintf(
-            text, sizeof(text), "%u min%s", view->span_min * (n - i) / n, i == 0 ? " ago" : "");
-        draw_stroke(view, "time", x, BOTTOM, x, BOTTOM + 4);
-        draw_text(view, x, HEIGHT - 4,
-            i == 0   ? "start"
-            : i == n ? "end"
-                     : "middle",
-            i == n ? "now" : text);
-    }
-}
-
-/* A row in which the last number is far enough from @x, from the right to the left; ROWS: none. */
-static size_t find_row(double x, double taken[ROWS]) {
-    for (size_t row = 0; row < ROWS; row++) {
-        if (taken[row] - x < NUMBER_WIDTH)
-            continue;
-        taken[row] = x;
-        return row;
-    }
-    return ROWS;
-}
-
-static void draw_marks(const ChangesPage *view) {
-    double taken[ROWS] = {INFINITY, INFINITY, INFINITY, INFINITY};
-    size_t n_drawn = 0;
-    int64_t span_nsec = view->span_min * 60 * NSEC_PER_SEC;
-
-    for (size_t i = 0; i < view->n && n_drawn < MARKS_MAX; i++) {
-        const Change *change = &view->changes[i];
-        int64_t ago_nsec = view->context->wall_nsec - change->at_nsec;
-        bool is_bad = change_is_bad(change->kind);
-        double x = WIDTH * (1 - (double)ago_nsec / (double)span_nsec), y;
-        char number[32];
-        size_t row;
-
-        if (ago_nsec < 0 || ago_nsec > span_nsec)
-            continue;
-        n_drawn++;
-        row = find_row(x, taken);
-        y = row < ROWS ? TOP - 6 - (double)row * ROW_HEIGHT : TOP;
-        draw_stroke(view, is_bad ? "mark bad" : "mark", x, y, x, BOTTOM);
-        if (row == ROWS)
-            continue;
-        (void)snprintf(
-            number, sizeof(number), "%llu%s", (unsigned long long)change->id, is_bad ? "!" : "");
-        draw_text(view, fmin(fmax(x, 12), WIDTH - 12), y - 2, "middle", number);
-    }
-}
-
-static void draw_caption(Html *html, const LineChart lines[static N_LINES]) {
-    html_open(html, "figcaption");
-    for (size_t i = 0; i < N_LINES; i++) {
-        double highest = highest_of(&lines[i]);
-
-        html_write(html, "%s, highest ", lines[i].label);
-        if (!(highest > 0))
-            html_write(html, "0");
-        else if (highest == floor(highest))
-            html_count(html, (uint64_t)highest);
-        else
-            html_write(html, "%.1f", highest);
-        html_write(html, " %s. ", lines[i].unit);
-    }
-    html_write(html, "Marks are the row numbers of the table; ! marks a problem.</figcaption>");
-}
-
-static void draw_axis(const ChangesPage *view) {
-    const LatencySlot *slots = last_hour_read(view->context);
-    Html *html = view->html;
-    LineChart lines[N_LINES];
-
-    if (!slots)
-        return;
-    html_write(html,
-        "<figure id='axis' data-live><div class='scroll' role='region' aria-label='Changes over "
-        "time' tabindex='0'><svg class='axis' viewBox='0 0 %d %d' aria-hidden='true' "
-        "focusable='false'>",
-        WIDTH, HEIGHT);
-    draw_time(view);
-    for (size_t i = 0; i < N_LINES; i++) {
-        lines[i] = last_hour_values(view->context, slots, &charts[i]);
-        draw_line(view, &lines[i], /* is_dashed= */ i > 0);
-    }
-    draw_marks(view);
-    html_write(html, "</svg></div>");
-    draw_caption(html, lines);
-    html_close(html);
+    last_hour_draw(view->context, view->html, charts, ELEMENTS_OF(charts), marks, n);
+    html_write(view->html,
+        "<p class='quiet'>Strokes in the charts are changes; those of full height are "
+        "problems.</p>");
 }
 
 /* @is_name: it is one of the two lines with names that a file begins with. */
@@ -315,7 +176,6 @@ unsigned page_changes(const PageContext *context, Html *html) {
         .context = context,
         .html = html,
         .changes = ARENA_RAW(context->arena, Change, CHANGES_MAX),
-        .span_min = last_hour_span_min(context),
     };
     size_t n;
 
@@ -326,7 +186,7 @@ unsigned page_changes(const PageContext *context, Html *html) {
         if (context->at_nsec == 0 || view.changes[i].at_nsec <= context->at_nsec)
             view.changes[view.n++] = view.changes[i];
     draw_verdict(&view);
-    draw_axis(&view);
+    draw_charts(&view);
     draw_table(&view);
     widget_curl(html, context->api->server, "/api/v1/changes");
     return 200;

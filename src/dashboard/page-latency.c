@@ -199,7 +199,7 @@ unsigned page_latency(const PageContext *context, Html *html) {
         draw_verb(html, verb, &page.verbs[verb]);
     widget_table_end(html);
     draw_parts(&page);
-    last_hour_draw(context, html, charts, ELEMENTS_OF(charts));
+    last_hour_draw(context, html, charts, ELEMENTS_OF(charts), /* marks= */ NULL, 0);
     html_write(html, "<h2>See also</h2><p><a href='/policies'>Cost of each policy</a> · <a "
                      "href='/changes'>changes in the last hour</a></p>");
     (void)snprintf(path, sizeof(path), "/api/v1/latency?window=%u", page.window_sec);

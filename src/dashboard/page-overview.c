@@ -220,7 +220,7 @@ unsigned page_overview(const PageContext *context, Html *html) {
     PendingGroups groups;
 
     draw_tiles(context, html);
-    last_hour_draw(context, html, charts, ELEMENTS_OF(charts));
+    last_hour_draw(context, html, charts, ELEMENTS_OF(charts), /* marks= */ NULL, 0);
     if (r == 0) {
         widget_section(html, "wait", "Pending pods");
         if (pending_groups_make(&summary, context->arena, &groups) < 0)

@@ -126,24 +126,25 @@ unsigned last_hour_span_min(const PageContext *context) {
     return spans_min[i];
 }
 
-LineChart last_hour_values(
-    const PageContext *context, const LatencySlot *slots, const HourChart *chart) {
-    size_t first = LATENCY_SLOTS - last_hour_span_min(context) * 60 / LATENCY_SLOT_SEC;
+/* The last slot is not over yet. NULL: out of memory. */
+static const double *read_values(const PageContext *context, const LatencySlot *slots, size_t n,
+    double (*of)(const LatencySlot *slot)) {
     int64_t uptime_nsec = context->now_nsec - context->api->fixed.started_at_nsec;
-    double *values = ARENA_RAW(context->arena, double, LAST_HOUR_SLOTS);
-    size_t n = values ? LAST_HOUR_SLOTS - first : 0;
+    double *values = ARENA_RAW(context->arena, double, n);
 
-    for (size_t i = 0; i < n; i++) {
-        const LatencySlot *slot = &slots[first + i];
+    for (size_t i = 0; values && i < n; i++) {
+        const LatencySlot *slot = &slots[LATENCY_SLOTS - 1 - n + i];
 
-        values[i] = slot->ago_sec * NSEC_PER_SEC <= uptime_nsec ? chart->of(slot) : (double)NAN;
+        values[i] = slot->ago_sec * NSEC_PER_SEC <= uptime_nsec ? of(slot) : (double)NAN;
     }
-    return (LineChart){.label = chart->label, .unit = chart->unit, .values = values, .n = n};
+    return values;
 }
 
-void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n) {
+void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n,
+    const ChartMark *marks, size_t n_marks) {
     unsigned span_min = last_hour_span_min(context);
     const LatencySlot *slots = last_hour_read(context);
+    size_t n_slots = span_min * 60 / LATENCY_SLOT_SEC - 1;
 
     html_write(html, "<section id='hour' data-live><h2>");
     if (span_min < 60)
@@ -152,7 +153,14 @@ void last_hour_draw(const PageContext *context, Html *html, const HourChart *cha
         html_write(html, "Last hour");
     html_write(html, "</h2><div class='charts'>");
     for (size_t i = 0; slots && i < n; i++) {
-        LineChart line = last_hour_values(context, slots, &charts[i]);
+        LineChart line = {
+            .label = charts[i].label,
+            .unit = charts[i].unit,
+            .values = read_values(context, slots, n_slots, charts[i].of),
+            .n = n_slots,
+            .marks = marks,
+            .n_marks = n_marks,
+        };
 
         if (line.values)
             widget_line(html, &line);

@@ -20,8 +20,6 @@ void attempt_cells(Html *html, const PodAttempt *attempt);
 /* A link to the pod's page, at this decision; left open. */
 void decision_open_link(Html *html, const PastDecision *past);
 
-#define LAST_HOUR_SLOTS (LATENCY_SLOTS - 1) /* slots of 10 s; the last one is not over yet */
-
 /* All LATENCY_SLOTS, the oldest first, in the context's arena. NULL: out of memory. */
 const LatencySlot *last_hour_read(const PageContext *context);
 
@@ -29,11 +27,6 @@ typedef struct HourChart {
     const char *label, *unit;
     double (*of)(const LatencySlot *slot);
 } HourChart;
-
-/* The values of the slots that charts show, with the label and unit of @chart; gaps before berth
- * was started. They are NULL when out of memory. */
-LineChart last_hour_values(
-    const PageContext *context, const LatencySlot *slots, const HourChart *chart);
 
 /* What charts show of a slot; NaN: nothing is known. p99 latency of filters in milliseconds,
  * requests of all verbs per second, pending pods. */
@@ -44,8 +37,9 @@ double slot_pending(const LatencySlot *slot);
 /* Minutes that charts of the last hour show: a berth that was started a moment ago has no hour. */
 unsigned last_hour_span_min(const PageContext *context);
 
-/* A section of charts over that time. */
-void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n);
+/* A section of charts over that time, with gaps before berth was started; @marks are in each. */
+void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n,
+    const ChartMark *marks, size_t n_marks);
 
 /* Links to the page before number @page (from 1) of @n rows, and to that after it. @parameters: the
  * last one is the page. */

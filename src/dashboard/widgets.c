@@ -185,6 +185,17 @@ static void append_path(Buf *out, const LineChart *line, double highest) {
     }
 }
 
+static void draw_marks(Html *html, const LineChart *line) {
+    for (size_t i = 0; i < line->n_marks; i++) {
+        const ChartMark *mark = &line->marks[i];
+        double x = mark->place * LINE_WIDTH;
+
+        html_write(html, "<path class='%s' vector-effect='non-scaling-stroke' d='M%.1f %dV%d'>",
+            mark->is_bad ? "mark bad" : "mark", x, mark->is_bad ? 0 : LINE_HEIGHT / 2, LINE_HEIGHT);
+        html_close(html);
+    }
+}
+
 static void draw_figure(Html *html, const char *what, double value, const char *unit) {
     html_write(html, "%s <b>", what);
     if (unit && strcmp(unit, "ms") == 0) {
@@ -213,6 +224,7 @@ void widget_line(Html *html, const LineChart *line) {
     } else {
         append_path(&path, line, highest);
         open_svg(html, "line", LINE_WIDTH, LINE_HEIGHT);
+        draw_marks(html, line);
         html_write(html,
             "<path d='%.*s' fill='none' vector-effect='non-scaling-stroke'></path></svg>"
             "<figcaption><span class='label'>%s</span>",

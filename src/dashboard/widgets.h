@@ -62,10 +62,18 @@ typedef struct BarPart {
 } BarPart;
 void widget_bar(Html *html, const BarPart *parts, size_t n, double whole);
 
+/* A moment in a line chart: a stroke of full height if something was wrong, else of half. */
+typedef struct ChartMark {
+    double place; /* 0: at the left; 1: at the right */
+    bool is_bad;
+} ChartMark;
+
 /* A line over time, as SVG, with its last and highest value as text. NaN: a gap. */
 typedef struct LineChart {
     const char *label, *unit; /* values in "ms" are written as durations: 340 µs */
     const double *values;     /* the oldest first */
     size_t n;
+    const ChartMark *marks;
+    size_t n_marks;
 } LineChart;
 void widget_line(Html *html, const LineChart *line);
