@@ -52,10 +52,6 @@ LOGIC(or, (x == COLUMN_TRUE || y == COLUMN_TRUE) ? COLUMN_TRUE : worst(x, y))
 
 COMPARE(eq_bool, ==)
 COMPARE(ne_bool, !=)
-COMPARE(lt_bool, <)
-COMPARE(le_bool, <=)
-COMPARE(gt_bool, >)
-COMPARE(ge_bool, >=)
 
 KERNEL_INLINE void not_loop(
     bool single, size_t n, const uint8_t *restrict a, uint8_t *restrict out) {

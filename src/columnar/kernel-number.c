@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/nsec.h"
-#include "cel/time.h"
 #include "columnar/kernel-internal.h"
 
 #define INT(name, expression, fails)                                                               \
@@ -37,12 +36,7 @@ KERNEL_UNARY_FAILING(
 KERNEL_UNARY_FAILING(kernel_abs_int, int64_t, ints, int64_t, ints,
     x < 0 ? 0 - (uint64_t)x : (uint64_t)x, x == INT64_MIN, COLUMN_ERROR)
 
-#define INT_TO(name, R, rm, expression)                                                            \
-    KERNEL_UNARY(kernel_##name, int64_t, ints, R, rm, expression)
-
-INT_TO(sign_int, int64_t, ints, (x > 0) - (x < 0))
-INT_TO(sqrt_int, double, doubles, sqrt((double)x))
-INT_TO(double_of_int, double, doubles, x)
+KERNEL_UNARY(kernel_double_of_int, int64_t, ints, double, doubles, x)
 
 /* Of equal values the first wins; the result is the same. */
 #define CHOICE_INT(name, expression)                                                               \
@@ -69,10 +63,7 @@ DOUBLE_TO(ceil_double, double, doubles, ceil(x))
 DOUBLE_TO(floor_double, double, doubles, floor(x))
 DOUBLE_TO(round_double, double, doubles, round(x))
 DOUBLE_TO(trunc_double, double, doubles, trunc(x))
-DOUBLE_TO(sign_double, double, doubles, isnan(x) ? x : (x > 0) - (x < 0))
 DOUBLE_TO(is_nan, uint8_t, states, isnan(x) != 0)
-DOUBLE_TO(is_inf, uint8_t, states, isinf(x) != 0)
-DOUBLE_TO(is_finite, uint8_t, states, isfinite(x) != 0)
 
 /* Of equals (0.0 and -0.0) the first wins. */
 #define CHOICE_DOUBLE(name, expression)                                                            \
@@ -136,12 +127,6 @@ KERNEL_INLINE int64_t seconds_of(int64_t ns) {
     return ns / NSEC_PER_SEC - (ns % NSEC_PER_SEC < 0);
 }
 
-KERNEL_INLINE uint32_t nanos_of(int64_t ns) {
-    int64_t nanos = ns % NSEC_PER_SEC;
-
-    return (uint32_t)(nanos < 0 ? nanos + NSEC_PER_SEC : nanos);
-}
-
 #define INT_TO_INT(name, expression)                                                               \
     KERNEL_UNARY(kernel_##name, int64_t, ints, int64_t, ints, expression)
 
@@ -149,20 +134,6 @@ INT_TO_INT(int_of_time, seconds_of(x))
 INT_TO_INT(duration_hours, x / (3600 * NSEC_PER_SEC))
 INT_TO_INT(duration_minutes, x / (60 * NSEC_PER_SEC))
 INT_TO_INT(duration_seconds, x / NSEC_PER_SEC)
-INT_TO_INT(duration_milliseconds, x / NSEC_PER_MSEC % 1000)
-
-#define PART(name, part) INT_TO_INT(name, cel_timestamp_part(seconds_of(x), nanos_of(x), part))
-
-PART(time_year, CEL_FULL_YEAR)
-PART(time_month, CEL_MONTH)
-PART(time_day_of_year, CEL_DAY_OF_YEAR)
-PART(time_day_of_month, CEL_DAY_OF_MONTH)
-PART(time_date, CEL_DATE)
-PART(time_day_of_week, CEL_DAY_OF_WEEK)
-PART(time_hours, CEL_HOURS)
-PART(time_minutes, CEL_MINUTES)
-PART(time_seconds, CEL_SECONDS)
-PART(time_milliseconds, CEL_MILLISECONDS)
 
 KERNEL_INLINE bool is_far(int64_t seconds) {
     return (seconds > SECONDS_MAX) | (seconds < -SECONDS_MAX);

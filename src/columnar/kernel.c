@@ -1,5 +1,6 @@
 /* Finds the kernel of a node: by its operation, by the lane where it takes any, by the overload.
- * Only the libraries' overloads have one: a host's function of that name does something else. */
+ * Only the libraries' overloads have one: a host's function of that name does something else.
+ * Rarely used ones have none: the scalar machine runs them. */
 
 #include "columnar/kernel.h"
 
@@ -56,8 +57,7 @@ typedef struct CallKernel {
 } CallKernel;
 
 #define ORDER(sign, name)                                                                          \
-    {&cel_operators_library, sign, "(bool, bool) -> bool", K(name##_bool)},                        \
-        {&cel_operators_library, sign, "(int, double) -> bool", K(name##_int_double)},             \
+    {&cel_operators_library, sign, "(int, double) -> bool", K(name##_int_double)},                 \
         {&cel_operators_library, sign, "(double, int) -> bool", K(name##_double_int)}, {           \
         &cel_operators_library, sign, "(timestamp, timestamp) -> bool", K(name##_int)              \
     }
@@ -83,20 +83,9 @@ static const CallKernel by_call[] = {
     {&cel_time_library, "_-_", "(duration, duration) -> duration", K(sub_int)},
     {&cel_time_library, "_-_", "(timestamp, duration) -> timestamp", K(sub_time_duration)},
     {&cel_time_library, "_-_", "(timestamp, timestamp) -> duration", K(sub_time)},
-    {&cel_time_library, "getFullYear", "timestamp.() -> int", K(time_year)},
-    {&cel_time_library, "getMonth", "timestamp.() -> int", K(time_month)},
-    {&cel_time_library, "getDayOfYear", "timestamp.() -> int", K(time_day_of_year)},
-    {&cel_time_library, "getDayOfMonth", "timestamp.() -> int", K(time_day_of_month)},
-    {&cel_time_library, "getDate", "timestamp.() -> int", K(time_date)},
-    {&cel_time_library, "getDayOfWeek", "timestamp.() -> int", K(time_day_of_week)},
-    {&cel_time_library, "getHours", "timestamp.() -> int", K(time_hours)},
-    {&cel_time_library, "getMinutes", "timestamp.() -> int", K(time_minutes)},
-    {&cel_time_library, "getSeconds", "timestamp.() -> int", K(time_seconds)},
-    {&cel_time_library, "getMilliseconds", "timestamp.() -> int", K(time_milliseconds)},
     {&cel_time_library, "getHours", "duration.() -> int", K(duration_hours)},
     {&cel_time_library, "getMinutes", "duration.() -> int", K(duration_minutes)},
     {&cel_time_library, "getSeconds", "duration.() -> int", K(duration_seconds)},
-    {&cel_time_library, "getMilliseconds", "duration.() -> int", K(duration_milliseconds)},
     {&cel_math_library, "math.least", "(int) -> int", K(copy)},
     {&cel_math_library, "math.least", "(double) -> double", K(copy)},
     {&cel_math_library, "math.least", "(int, int) -> int", K(least_int)},
@@ -109,15 +98,10 @@ static const CallKernel by_call[] = {
     {&cel_math_library, "math.floor", "(double) -> double", K(floor_double)},
     {&cel_math_library, "math.round", "(double) -> double", K(round_double)},
     {&cel_math_library, "math.trunc", "(double) -> double", K(trunc_double)},
-    {&cel_math_library, "math.isInf", "(double) -> bool", K(is_inf)},
     {&cel_math_library, "math.isNaN", "(double) -> bool", K(is_nan)},
-    {&cel_math_library, "math.isFinite", "(double) -> bool", K(is_finite)},
     {&cel_math_library, "math.abs", "(double) -> double", K(abs_double)},
     {&cel_math_library, "math.abs", "(int) -> int", K(abs_int)},
-    {&cel_math_library, "math.sign", "(double) -> double", K(sign_double)},
-    {&cel_math_library, "math.sign", "(int) -> int", K(sign_int)},
     {&cel_math_library, "math.sqrt", "(double) -> double", K(sqrt_double)},
-    {&cel_math_library, "math.sqrt", "(int) -> double", K(sqrt_int)},
 };
 
 /* Of a list, element by element. */
