@@ -18,6 +18,8 @@
 #define WHAT_IF_PAGE_MAX ((size_t)32 * 1024 * 1024)
 #define BUNDLE_PAGE_MAX ((size_t)64 * 1024 * 1024)
 
+/* 1,000 policies with names of 253 bytes fit. */
+#define STATUS_PAGE_MAX ((size_t)4 * 1024 * 1024)
 #define SOURCES_PAGE_MAX ((size_t)8 * 1024 * 1024)
 
 /* Pages of decisions are limited by `limit`, and before that by bytes (`next` is where to
@@ -54,6 +56,20 @@ unsigned decisions_list_page(
 
 /* One of them with its nodes. 200, 400 or 404. */
 unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out);
+
+/* Version, settings and state of this berth, and the schedulers that call it; also for `berth check
+ * --live`, which compares replicas. Everything about policies and the cluster is of one view. */
+typedef struct StatusState {
+    const ApiContext *api;
+    const HealthSummary *health;
+    const View *view;
+    const LiveStatus *live; /* NULL: the cluster is not watched */
+    int64_t wall_nsec;      /* since 1970 */
+    int64_t now_nsec;       /* monotonic */
+} StatusState;
+
+/* Leaves @out empty when there is no memory. */
+void status_page(const StatusState *state, Buf *out);
 
 typedef struct SourcesState {
     const View *view;

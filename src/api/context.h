@@ -9,9 +9,8 @@
 
 #include <stdatomic.h>
 
-#include "api/dashboard-hook.h"
+#include "api/health-summary.h"
 #include "api/page-workers.h"
-#include "api/status-page.h"
 #include "api/updates.h"
 #include "extender/verbs.h"
 #include "history/changes.h"
@@ -27,6 +26,46 @@
 #include "monitor/latency.h"
 #include "monitor/metrics.h"
 #include "monitor/reload.h"
+#include "sandbox/sandbox.h"
+
+typedef enum ClusterOrigin {
+    CLUSTER_NONE, /* only Node objects of requests are judged */
+    CLUSTER_WATCHED,
+    CLUSTER_FILE,
+    CLUSTER_PUBLISHED, /* by the program berth is part of */
+} ClusterOrigin;
+
+/* Values that do not change while it runs. Everything is borrowed. */
+typedef struct StatusFixed {
+    const char *identity;
+    int64_t started_at_sec;  /* since 1970 */
+    int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
+    int64_t deadline_nsec;   /* for policies to be evaluated in, of one request */
+    HealthLimits health;
+    ClusterOrigin source;
+    bool may_bind, may_touch;
+    bool answers_reviews; /* --admission-listen */
+    const Str *managed;
+    size_t n_managed;
+    const Exemptions *exempt;
+    const Sandbox *sandbox; /* NULL: not shown */
+} StatusFixed;
+
+/*
+ * DashboardHook: draws the pages of the dashboard.
+ *
+ * The dashboard (src/dashboard) reads everything the daemon knows, so it is above this layer, and
+ * the daemon knows it only as this. NULL in DaemonOptions: there is none, and "/" is a list of
+ * paths.
+ */
+typedef struct DashboardHook {
+    /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
+    bool (*has)(Str path);
+
+    /* Draws it, GET or HEAD; for any other path a 404 page. Runs on a page worker
+     * (api/page-workers.h). */
+    void (*show)(ApiContext *api, const HttpRequest *request, HttpReply *reply);
+} DashboardHook;
 
 /* Counted since the start. */
 typedef struct AnswerCounts {

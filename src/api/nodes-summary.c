@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "api/context.h"
-#include "base/ascii.h"
 #include "base/map.h"
 #include "live/gauge-state.h"
 
@@ -26,44 +25,9 @@ typedef struct NodesMaking {
     NodesSummary *summary;
 } NodesMaking;
 
-/* The number at @at in @text, without leading zeros; @at moves after it. */
-static Str take_number(Str text, size_t *at) {
-    size_t begin, end;
-
-    for (begin = *at; begin < text.len && text.ptr[begin] == '0'; begin++)
-        ;
-    for (end = begin; end < text.len && ascii_is_digit(text.ptr[end]); end++)
-        ;
-    *at = end;
-    return str_take(str_skip(text, begin), end - begin);
-}
-
-static int compare_numbers(Str a, Str b) {
-    if (a.len != b.len)
-        return a.len < b.len ? -1 : 1;
-    return str_cmp(a, b);
-}
-
-static int compare_names(Str a, Str b) {
-    size_t i = 0, j = 0;
-
-    while (i < a.len && j < b.len) {
-        int order;
-
-        if (ascii_is_digit(a.ptr[i]) && ascii_is_digit(b.ptr[j]))
-            order = compare_numbers(take_number(a, &i), take_number(b, &j));
-        else
-            order = (unsigned char)a.ptr[i++] - (unsigned char)b.ptr[j++];
-        if (order != 0)
-            return order;
-    }
-    if ((i < a.len) != (j < b.len))
-        return i < a.len ? 1 : -1;
-    return str_cmp(a, b); /* n1 and n01 */
-}
-
+/* Numbers within names count by value: n9 before n10. */
 static int compare_places(const void *a, const void *b) {
-    return compare_names(((const NodePlace *)a)->name, ((const NodePlace *)b)->name);
+    return strverscmp(((const NodePlace *)a)->name.ptr, ((const NodePlace *)b)->name.ptr);
 }
 
 static void set_names(NodesMaking *making) {
@@ -77,11 +41,14 @@ static void set_names(NodesMaking *making) {
         return;
     for (uint32_t row = 0; row < table->n_rows; row++)
         if (table_node(table, row))
-            places[n++] = (NodePlace){.name = table->names->names[row], .row = row};
+            places[n++] = (NodePlace){
+                .name = arena_copy(making->arena, table->names->names[row]), .row = row};
+    if (arena_has_failed(making->arena))
+        return;
     if (n > 1)
         qsort(places, n, sizeof(*places), compare_places);
     for (size_t i = 0; i < n; i++) {
-        names[i] = arena_copy(making->arena, places[i].name);
+        names[i] = places[i].name;
         rows[i] = places[i].row;
     }
     making->summary->names = names;

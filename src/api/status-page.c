@@ -1,8 +1,7 @@
 /* /api/v1/status: version, settings and state of this berth. */
 
-#include "api/status-page.h"
+#include "api/api-pages.h"
 
-#include "api/context.h"
 #include "api/page-field.h"
 #include "base/nsec.h"
 #include "cluster/fingerprint.h"

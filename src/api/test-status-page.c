@@ -1,4 +1,4 @@
-#include "api/status-page.h"
+#include "api/api-pages.h"
 
 #include "api/test-api-fixture.h"
 #include "base/nsec.h"

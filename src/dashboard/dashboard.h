@@ -16,7 +16,6 @@
  */
 
 #include "api/context.h"
-#include "api/dashboard-hook.h"
 #include "api/health-summary.h"
 #include "api/query.h"
 #include "dashboard/html.h"

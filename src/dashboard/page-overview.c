@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "dashboard/page-parts.h"
-#include "history/pending-groups.h"
 
 #define WINDOW_SEC 300
 #define GROUPS_SHOWN 10u

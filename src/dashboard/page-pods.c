@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "dashboard/page-parts.h"
-#include "history/pending-groups.h"
 
 #define PAGE_ROWS 100u
 #define SCRATCH_BUDGET ((size_t)8 * 1024 * 1024)

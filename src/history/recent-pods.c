@@ -10,9 +10,9 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/thread.h"
-#include "cluster/record.h"
 
 #define NONE UINT32_MAX
+#define WORD_BITS 64u
 #define NAMES_BUDGET ((size_t)1024 * 1024)
 #define PARKED_NSEC (RECENT_PODS_PARKED_SEC * NSEC_PER_SEC)
 
@@ -28,6 +28,18 @@ enum {
 typedef struct Link {
     uint32_t newer, older;
 } Link;
+
+/* The pod of a filter request and the nodes that passed it: one bit for each row of the cluster's
+ * names. NodeNames.since (cluster/names.h) shows whether a row still belongs to the same node: a
+ * node that was deleted and created again has not passed. Nodes that the cluster does not know have
+ * no row and are not kept. */
+typedef struct PassedNodes {
+    PodText *text;    /* all that rules and the ledger read of the pod */
+    size_t bytes;     /* of this and the text */
+    uint64_t version; /* of the names */
+    size_t n_rows;
+    uint64_t bits[];
+} PassedNodes;
 
 typedef struct RecentPod {
     uint64_t hash;
@@ -68,6 +80,13 @@ struct RecentPods {
     size_t n_schedulers;
 };
 
+static PassedNodes *passed_free(PassedNodes *passed) {
+    if (passed)
+        pod_text_unref(passed->text);
+    free(passed);
+    return NULL;
+}
+
 RecentPods *recent_pods_new(const RecentPodsOptions *options) {
     RecentPods *pods = calloc(1, sizeof(*pods));
 
@@ -93,13 +112,52 @@ RecentPods *recent_pods_free(RecentPods *pods) {
     if (!pods)
         return NULL;
     for (uint32_t i = 0; pods->pods && i < pods->n; i++)
-        passed_nodes_free(pods->pods[i].passed);
+        passed_free(pods->pods[i].passed);
     (void)pthread_mutex_destroy(&pods->lock);
     arena_free(pods->names);
     free(pods->pods);
     free(pods->buckets);
     free(pods);
     return NULL;
+}
+
+/* --- passed nodes ----------------------------------------------------------------------------- */
+
+/* Of a filter by @view. NULL when it cannot be kept: no UID, too large, no memory. */
+static PassedNodes *passed_new(const View *view, const Decision *decision) {
+    const FilterArgs *args = decision->args;
+    size_t n_rows = view->table->names->n_rows;
+    size_t size = sizeof(PassedNodes) + (n_rows + WORD_BITS - 1) / WORD_BITS * sizeof(uint64_t);
+    PassedNodes *passed = str_is_empty(args->pod.uid) ? NULL : calloc(1, size);
+
+    if (!passed)
+        return NULL;
+    passed->text = pod_text_new(&args->pod);
+    if (!passed->text)
+        return passed_free(passed);
+    passed->bytes = size + pod_text_bytes(passed->text);
+    passed->version = view->table->names->version;
+    passed->n_rows = n_rows;
+    for (size_t i = 0; i < args->n; i++) {
+        uint32_t row = args->rows[i];
+
+        if (decision->verdicts[i] != VERDICT_PASS)
+            continue;
+        if (!args->has_names) /* the request's rows are those of its own table */
+            row = table_find(view->table, args->node_set.table->names->names[row]);
+        if (row < n_rows) /* else the cluster does not know it */
+            passed->bits[row / WORD_BITS] |= UINT64_C(1) << row % WORD_BITS;
+    }
+    return passed->bytes <= PASSED_NODES_BYTES_MAX ? passed : passed_free(passed);
+}
+
+/* Whether @node passed. False if @names are older than those of the filter. */
+static bool has_passed(const PassedNodes *passed, Str node, const NodeNames *names) {
+    uint32_t row = names_find(names, node);
+
+    return row < names->n_rows && row < passed->n_rows && names->version >= passed->version &&
+           names->since[row] <= passed->version &&
+           (passed->bits[row / WORD_BITS] >> row % WORD_BITS & 1);
 }
 
 /* --- lists; with the lock held ---------------------------------------------------------------- */
@@ -136,7 +194,8 @@ static void enter(RecentPods *pods, unsigned list, RecentPod *pod) {
 
 /* --- entries; with the lock held -------------------------------------------------------------- */
 
-/* Two pods in one entry, by chance: one wake-up or Event more or less. Binds compare the UID. */
+/* Two pods in one entry, by chance: one wake-up or Event more or less. A bind is refused if
+ * the pod has another UID (kube/binder.c). */
 static uint64_t hash_of(Str uid, Str namespace, Str name) {
     return str_is_empty(uid) ? hash_str(namespace) * 31 + hash_str(name) : hash_str(uid);
 }
@@ -162,7 +221,7 @@ static void drop_passed(RecentPods *pods, RecentPod *pod) {
     leave(pods, LIST_PASSED, pod);
     pods->figures.n--;
     pods->figures.bytes -= passed->bytes;
-    passed_nodes_free(passed);
+    passed_free(passed);
 }
 
 /* Drops the oldest pod. Its place is free then. */
@@ -218,7 +277,7 @@ static void keep_passed(RecentPods *pods, RecentPod *pod, PassedNodes *passed, i
     }
     if (passed->bytes > pods->options.bytes_max) {
         pods->figures.n_dropped++;
-        passed_nodes_free(passed);
+        passed_free(passed);
         return;
     }
     pod->passed = passed;
@@ -317,7 +376,7 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
     bool is_decided = is_filter && decision->args && decision->summary.n_in > 0;
     bool is_bound = verb == VERB_BIND && str_is_empty(decision->error);
     PassedNodes *passed =
-        is_decided && pods->options.bytes_max > 0 ? passed_nodes_of(view, decision) : NULL;
+        is_decided && pods->options.bytes_max > 0 ? passed_new(view, decision) : NULL;
     Str policy = is_decided && decision->summary.n_out == 0 ? policy_of(view, decision) : STR_NULL;
     _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod;
@@ -377,22 +436,20 @@ bool recent_pods_is_bypass(RecentPods *pods, const Pod *pod, int64_t since_nsec)
     return scheduler && scheduler->last_nsec >= since_nsec && !find(pods, hash);
 }
 
-int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
-    int64_t now_nsec, const Pod **ret, PodText **ret_text) {
+int recent_pods_find_passed(
+    RecentPods *pods, Str uid, Str node, const NodeNames *names, int64_t now_nsec, PodText **ret) {
     uint64_t hash = hash_of(uid, STR_NULL, STR_NULL);
     _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     const RecentPod *pod = find(pods, hash);
 
     *ret = NULL;
-    *ret_text = NULL;
-    if (!pod || !pod->passed || !str_eq(pod->passed->pod->uid, uid))
+    if (!pod || !pod->passed)
         return PASSED_E_UNKNOWN;
-    if (!passed_nodes_has(pod->passed, node, names))
+    if (!has_passed(pod->passed, node, names))
         return PASSED_E_NODE;
     if (is_over(pods, pod, now_nsec))
         return PASSED_E_LATE;
-    *ret = pod_record_ref(pod->passed->pod);
-    *ret_text = pod_text_ref(pod->passed->text);
+    *ret = pod_text_ref(pod->passed->text);
     return 0;
 }
 

@@ -27,13 +27,17 @@
 #include "base/nsec.h"
 #include "cluster/names.h"
 #include "extender/verbs.h"
-#include "history/passed-nodes.h"
+#include "extender/view.h"
+#include "history/pod-text.h"
 #include "model/pod.h"
 
 #define RECENT_PODS_MAX 65536u
 #define RECENT_PODS_BYTES_MAX ((size_t)64 * 1024 * 1024) /* some 20,000 pods over 5,000 nodes */
 #define RECENT_PODS_WINDOW_NSEC (15 * 60 * NSEC_PER_SEC)
 #define RECENT_PODS_PARKED_SEC 360 /* kube-scheduler tries again after 300, and checks every 30 */
+
+/* Of the passed nodes of one pod: the API server stores no larger pod. */
+#define PASSED_NODES_BYTES_MAX ((size_t)1024 * 1024)
 
 #define RECENT_SCHEDULERS_MAX 64u
 #define RECENT_SCHEDULER_NAME_MAX 253u /* bytes; the API server's limit */
@@ -83,11 +87,10 @@ enum {
 };
 
 /* Whether the pod @uid passed on @node, a name of @names: those of the present snapshot, or of any
- * that is not older than the one filter saw. 0: *ret is the pod as filter saw it, a record
- * (cluster/record.h), and *ret_text all that rules read of it; the caller has a reference to each.
- * Else PASSED_E_*, and both are NULL. */
+ * that is not older than the one filter saw. 0: *ret is the pod as filter saw it, a reference for
+ * the caller. Else PASSED_E_*, and it is NULL. */
 int recent_pods_find_passed(RecentPods *pods, Str uid, Str node, const NodeNames *names,
-    int64_t now_nsec, const Pod **ret, PodText **ret_text) MUST_CHECK;
+    int64_t now_nsec, PodText **ret) MUST_CHECK;
 
 /* Whether a pod may be parked because of berth. True if unsure: in the first RECENT_PODS_PARKED_SEC
  * (pods rejected before the start are not known), for as long after a parked pod was dropped, and

@@ -17,8 +17,7 @@
 typedef struct Places {
     const NodeNumbers *numbers;
     const Str *names; /* by number - 1 */
-    uint32_t *of;     /* by number: the interner's; INTERN_ABSENT: not looked up yet */
-    size_t size;
+    uint32_t *of;     /* by number - 1: the interner's; INTERN_ABSENT: not looked up yet */
 } Places;
 
 typedef struct Recorder {
@@ -53,6 +52,19 @@ static void take_all(Recorder *recorder, size_t left) {
     }
 }
 
+static uint32_t highest_number(const Recorder *recorder, const NodeNumbers *numbers) {
+    uint32_t highest = 0;
+
+    for (size_t i = 0; i < recorder->found.n; i++) {
+        const Outcomes *outcomes = recorder->found.items[i].outcomes;
+
+        if (outcomes && outcomes_numbers(outcomes) == numbers &&
+            outcomes_highest(outcomes) > highest)
+            highest = outcomes_highest(outcomes);
+    }
+    return highest;
+}
+
 static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
     const NodeNumbers *numbers = outcomes_numbers(outcomes);
     Places *places;
@@ -61,38 +73,21 @@ static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
         if (recorder->places.items[i].numbers == numbers)
             return &recorder->places.items[i];
     places = VEC_PUSH(&recorder->places, recorder->arena);
-    if (places)
-        *places = (Places){
-            .numbers = numbers,
-            .names = decisions_names(recorder->decisions, outcomes, recorder->arena),
-        };
-    return places;
-}
-
-/* How many numbers there are is known under the lock only, and there may be more by now. */
-static bool reserve(Places *places, uint32_t number, Arena *arena) {
-    size_t size = 2 * (size_t)number;
-    uint32_t *of;
-
-    if (number < places->size)
-        return true;
-    of = ARENA_ARRAY(arena, uint32_t, size);
-    if (!of)
-        return false;
-    if (places->size > 0)
-        memcpy(of, places->of, places->size * sizeof(*of));
-    places->of = of;
-    places->size = size;
-    return true;
+    if (!places)
+        return NULL;
+    places->numbers = numbers;
+    places->names = decisions_names(recorder->decisions, outcomes, recorder->arena);
+    places->of = ARENA_ARRAY(recorder->arena, uint32_t, highest_number(recorder, numbers));
+    return places->names && places->of ? places : NULL;
 }
 
 /* The place of a name in Recording.names; UINT32_MAX when out of memory. */
 static uint32_t place_of(Recorder *recorder, Places *places, uint32_t number) {
-    if (!reserve(places, number, recorder->arena))
-        return UINT32_MAX;
-    if (places->of[number] == INTERN_ABSENT)
-        places->of[number] = intern_add(&recorder->names, places->names[number - 1]);
-    return places->of[number] == INTERN_ABSENT ? UINT32_MAX : places->of[number] - 1;
+    uint32_t *of = &places->of[number - 1];
+
+    if (*of == INTERN_ABSENT)
+        *of = intern_add(&recorder->names, places->names[number - 1]);
+    return *of == INTERN_ABSENT ? UINT32_MAX : *of - 1;
 }
 
 static size_t count_nodes(const Outcomes *outcomes) {
@@ -127,7 +122,7 @@ static void record_nodes(
     Recorder *recorder, const Outcomes *outcomes, const uint16_t *rules, RecordedDecision *into) {
     RecordedNode *nodes = ARENA_RAW(recorder->arena, RecordedNode, count_nodes(outcomes));
     Places *places = find_places(recorder, outcomes);
-    bool is_ready = nodes && places && places->names;
+    bool is_ready = nodes && places;
 
     for (size_t i = 0; is_ready && i < outcomes_size(outcomes); i++) {
         uint32_t number;

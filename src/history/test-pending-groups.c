@@ -1,4 +1,4 @@
-#include "history/pending-groups.h"
+#include "history/pods-summary.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/test-assert.h"
-#include "cluster/record.h"
+#include "json/read.h"
 
 #define WINDOW 1000
 #define BYTES_MAX ((size_t)1024 * 1024)
@@ -106,18 +106,23 @@ static PassedFigures figures_of(RecentPods *pods) {
 
 /* --- passed nodes ----------------------------------------------------------------------------- */
 
+static Pod decoded(const PodText *text, Arena *arena) {
+    Pod pod;
+
+    assert_true(pod_text_decode(text, arena, &pod));
+    return pod;
+}
+
 /* Only the outcome. */
 static int look(
     RecentPods *pods, const char *uid, const char *node, const NodeNames *names, int64_t now) {
-    _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
-    int r =
-        recent_pods_find_passed(pods, str_from_c(uid), str_from_c(node), names, now, &pod, &text);
+    int r = recent_pods_find_passed(pods, str_from_c(uid), str_from_c(node), names, now, &text);
 
-    assert_int_equal(pod != NULL, r == 0);
     assert_int_equal(text != NULL, r == 0);
-    if (pod)
-        assert_text("uid", pod->uid, uid);
+    if (text)
+        assert_text("uid", decoded(text, arena).uid, uid);
     return r;
 }
 
@@ -193,60 +198,53 @@ static void test_rows_change_nodes(void **state) {
 static void test_later_filter_replaces(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1");
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
-    _cleanup_(pod_record_unrefp) const Pod *before = NULL, *after = NULL;
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(pod_text_unrefp) PodText *first = NULL, *second = NULL;
     const Pod old = pod_of("a", "before"), new = pod_of("a", "after");
 
     (void)state;
     filter_rows(pods, &old, names, "x.", 0);
-    assert_int_equal(
-        recent_pods_find_passed(pods, STR("a"), STR("n0"), names, 0, &before, &first), 0);
+    assert_int_equal(recent_pods_find_passed(pods, STR("a"), STR("n0"), names, 0, &first), 0);
     filter_rows(pods, &new, names, ".x", WINDOW);
     assert_int_equal(look(pods, "a", "n0", names, WINDOW), PASSED_E_NODE);
     assert_int_equal(
-        recent_pods_find_passed(pods, STR("a"), STR("n1"), names, 2 * WINDOW, &after, &second), 0);
-    assert_text("before", before->name, "before");
-    assert_text("after", after->name, "after");
+        recent_pods_find_passed(pods, STR("a"), STR("n1"), names, 2 * WINDOW, &second), 0);
+    assert_text("before", decoded(first, arena).name, "before");
+    assert_text("after", decoded(second, arena).name, "after");
     assert_int_equal(figures_of(pods).n, 1);
     assert_int_equal(figures_of(pods).n_kept, 2);
     assert_int_equal(figures_of(pods).n_dropped, 0);
 }
 
-/* The pod is copied, with the fields that placing it needs; and with all that rules read, because a
- * bind evaluates them again. */
+/* The pod is copied with all that rules read, because a bind evaluates them again. */
 static void test_copies_pod(void **state) {
+    static const char json[] =
+        "{\"metadata\":{\"uid\":\"u\",\"name\":\"web-1\",\"labels\":{\"app\":\"web\"},"
+        "\"annotations\":{\"zone\":\"a\"}},\"spec\":{\"runtimeClassName\":\"gvisor\","
+        "\"containers\":"
+        "[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"250m\"}}}],\"tolerations\":"
+        "[{\"key\":\"gpu\",\"operator\":\"Exists\"}]}}";
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0");
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
-    _cleanup_(pod_record_unrefp) const Pod *found = NULL;
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
-    Label annotation = {.key = STR("zone"), .value = STR("a")};
-    PodDetails details = {
-        .annotations = {.items = &annotation, .n = 1}, .runtime_class_name = STR("gvisor")};
-    Pod judged;
-    char uid[] = "u", key[] = "app";
-    Label label = {.key = str_from_c(key), .value = STR("web")};
-    Toleration toleration = {.key = STR("gpu"), .exists = true};
-    Resource request = {.name = STR("cpu"), .amount = 250};
-    Pod pod = pod_of(uid, "web-1");
+    char sent[sizeof(json)];
+    JsonReader reader;
+    Pod pod;
 
     (void)state;
-    pod.labels = (Labels){.items = &label, .n = 1};
-    pod.tolerations = (Tolerations){.items = &toleration, .n = 1};
-    pod.requests = (Resources){.items = &request, .n = 1};
-    pod.details = &details;
+    memcpy(sent, json, sizeof(json));
+    json_reader_init(&reader, str_from_c(sent));
+    pod_decode(&reader, arena, &pod);
     filter_rows(pods, &pod, names, "x", 0);
-    uid[0] = key[0] = '?';
-    assert_int_equal(
-        recent_pods_find_passed(pods, STR("u"), STR("n0"), names, 0, &found, &text), 0);
-    assert_text("label", found->labels.items[0].key, "app");
-    assert_int_equal(found->tolerations.n, 1);
-    assert_int_equal(resources_get(&found->requests, STR("cpu")), 250);
-    assert_true(pod_text_decode(text, arena, &judged));
-    assert_text("label", judged.labels.items[0].key, "app");
-    assert_int_equal(judged.tolerations.n, 1);
-    assert_text("annotation", *labels_find(&judged.details->annotations, STR("zone")), "a");
-    assert_text("runtime class", judged.details->runtime_class_name, "gvisor");
+    memset(sent, '?', sizeof(sent));
+    assert_int_equal(recent_pods_find_passed(pods, STR("u"), STR("n0"), names, 0, &text), 0);
+    pod = decoded(text, arena);
+    assert_text("label", pod.labels.items[0].key, "app");
+    assert_int_equal(pod.tolerations.n, 1);
+    assert_int_equal(resources_get(&pod.requests, STR("cpu")), 250);
+    assert_text("annotation", *labels_find(&pod.details->annotations, STR("zone")), "a");
+    assert_text("runtime class", pod.details->runtime_class_name, "gvisor");
 }
 
 static void test_passed_bytes_are_bounded(void **state) {
@@ -260,7 +258,7 @@ static void test_passed_bytes_are_bounded(void **state) {
     assert_non_null(large);
     filter_rows(pods, &pod, names, "x", 0);
     one = figures_of(pods).bytes;
-    assert_true(one > sizeof(Pod));
+    assert_true(one > sizeof(PodText));
     small = pods_new(100, 10 * one);
     for (unsigned i = 0; i < 50; i++) {
         pod.uid = numbered(uid, "pod", i);
@@ -277,10 +275,8 @@ static void test_passed_bytes_are_bounded(void **state) {
     assert_true(figures_of(small).bytes <= 10 * one);
 
     pod.name = str_of(large, PASSED_NODES_BYTES_MAX);
-    assert_null(passed_nodes_new(&pod, &pod_parts_all, names));
-    pod.name = STR("a");
-    pod.uid = STR_NULL;
-    assert_null(passed_nodes_new(&pod, &pod_parts_all, names));
+    filter_rows(pods, &pod, names, "x", 0);
+    assert_int_equal(figures_of(pods).n_kept, 1);
     free(large);
 }
 
@@ -629,15 +625,16 @@ static void *read_some(void *context) {
     char uid[32];
 
     for (unsigned i = 0; i < TURNS; i++) {
-        _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
         _cleanup_(pod_text_unrefp) PodText *text = NULL;
         Str wanted = numbered(uid, "pod", (unsigned)rand_r(&dice) % PODS);
+        Pod pod;
 
-        if (recent_pods_find_passed(
-                shared->pods, wanted, STR("n0"), shared->names, 0, &pod, &text) != 0)
+        if (recent_pods_find_passed(shared->pods, wanted, STR("n0"), shared->names, 0, &text) != 0)
             continue;
         atomic_fetch_add(&shared->n_found, 1);
-        if (!str_eq(pod->uid, wanted) || !str_is(pod->name, "x"))
+        if (!pod_text_decode(text, arena, &pod) || !str_eq(pod.uid, wanted) ||
+            !str_is(pod.name, "x"))
             atomic_fetch_add(&shared->n_wrong, 1);
     }
     return NULL;

@@ -2,37 +2,7 @@
 
 #include "live/bypass.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
-
 #include "base/nsec.h"
-
-struct Bypass {
-    RecentPods *recent; /* borrowed, like the next three */
-    const Str *managed;
-    size_t n_managed;
-    const Exemptions *exempt;
-    _Atomic int64_t synced_at_nsec; /* 0: not yet */
-    _Atomic uint64_t n;
-};
-
-Bypass *bypass_new(
-    RecentPods *recent, const Str *managed, size_t n_managed, const Exemptions *exempt) {
-    Bypass *bypass = calloc(1, sizeof(*bypass));
-
-    if (!bypass)
-        return NULL;
-    bypass->recent = recent;
-    bypass->managed = managed;
-    bypass->n_managed = n_managed;
-    bypass->exempt = exempt;
-    return bypass;
-}
-
-Bypass *bypass_free(Bypass *bypass) {
-    free(bypass);
-    return NULL;
-}
 
 void bypass_note_synced(Bypass *bypass, int64_t now_nsec) {
     int64_t never = 0;
@@ -62,8 +32,4 @@ bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec) {
         return false;
     atomic_fetch_add(&bypass->n, 1);
     return true;
-}
-
-uint64_t bypass_count(const Bypass *bypass) {
-    return atomic_load(&bypass->n);
 }

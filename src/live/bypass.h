@@ -19,6 +19,8 @@
  * Threads: any.
  */
 
+#include <stdatomic.h>
+
 #include "history/recent-pods.h"
 #include "model/pod.h"
 #include "policy/exemption.h"
@@ -30,18 +32,17 @@
  */
 bool pod_is_managed(const Pod *pod, const Str *managed, size_t n_managed);
 
-typedef struct Bypass Bypass;
-
-/* @managed as above; @exempt may be NULL. All are borrowed. NULL when out of memory. */
-Bypass *bypass_new(
-    RecentPods *recent, const Str *managed, size_t n_managed, const Exemptions *exempt);
-Bypass *bypass_free(Bypass *bypass); /* takes NULL */
-DEFINE_CLEANUP(Bypass *, bypass_free)
+typedef struct Bypass {
+    RecentPods *recent; /* borrowed, like the next three */
+    const Str *managed; /* as above */
+    size_t n_managed;
+    const Exemptions *exempt;       /* may be NULL */
+    _Atomic int64_t synced_at_nsec; /* 0: not yet */
+    _Atomic uint64_t n;             /* pods that bypassed berth */
+} Bypass;
 
 /* The cluster has been listed. Only the first time counts. */
 void bypass_note_synced(Bypass *bypass, int64_t now_nsec);
 
 /* @pod got its node: whether it bypassed berth. Counted then. */
 bool bypass_note_bound(Bypass *bypass, const Pod *pod, int64_t now_nsec);
-
-uint64_t bypass_count(const Bypass *bypass);

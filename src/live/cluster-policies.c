@@ -10,7 +10,17 @@
 #include "base/thread.h"
 #include "input/policies.h"
 #include "input/policy-mistakes.h"
-#include "live/kept-version.h"
+
+/* A version of an object that is, was or may be in force. */
+typedef struct KeptVersion {
+    unsigned n_refs;
+    int64_t generation;
+    int64_t since_nsec; /* since 1970: when it came in force; 0: it was not */
+    Buf spec;           /* JSON */
+    Buf text;           /* of a policy file; empty: it is not checked, or has a mistake */
+    size_t n_filters, n_scores;
+    bool is_observed;
+} KeptVersion;
 
 typedef struct Entry {
     PolicyObject newest;
@@ -61,6 +71,61 @@ typedef struct Choice {
     uint64_t version; /* of the objects */
     bool has_failed;  /* out of memory, like the arena's own failure */
 } Choice;
+
+/* --- versions; the owner serializes references ------------------------------------------------ */
+
+static KeptVersion *kept_version_ref(KeptVersion *version) {
+    if (version)
+        version->n_refs++;
+    return version;
+}
+
+static KeptVersion *kept_version_unref(KeptVersion *version) {
+    if (!version || --version->n_refs > 0)
+        return NULL;
+    buf_done(&version->spec);
+    buf_done(&version->text);
+    free(version);
+    return NULL;
+}
+DEFINE_CLEANUP(KeptVersion *, kept_version_unref)
+
+static KeptVersion *kept_version_new(int64_t generation, int64_t since_nsec, Str spec) {
+    KeptVersion *version = calloc(1, sizeof(*version));
+
+    if (!version)
+        return NULL;
+    *version = (KeptVersion){
+        .n_refs = 1,
+        .generation = generation,
+        .since_nsec = since_nsec,
+        .spec = BUF_INIT(POLICY_OBJECT_TEXT_MAX),
+        .text = BUF_INIT(POLICY_OBJECT_TEXT_MAX),
+    };
+    buf_append(&version->spec, spec);
+    return buf_error(&version->spec) < 0 ? kept_version_unref(version) : version;
+}
+
+/* Compiles it as a policy by itself. As policy_check_alone(). */
+static int kept_version_check(KeptVersion *version, Str name, Buf *mistakes, Buf *warnings) {
+    _cleanup_(program_unrefp) Program *program = NULL;
+    int r = policy_object_text(name, buf_str(&version->spec), &version->text);
+
+    if (r == 0 && version->text.len == 0) {
+        buf_append(mistakes, STR("the spec is nested too deeply, or too large"));
+        r = POLICIES_E_INVALID;
+    }
+    if (r == 0)
+        r = policy_check_alone(name, buf_str(&version->text), &program, mistakes, warnings);
+    if (r != 0) {
+        buf_done(&version->text);
+        return r;
+    }
+    version->n_filters = program->n_filters;
+    version->n_scores = program->n_scores;
+    version->is_observed = program->policies[0].is_observed;
+    return 0;
+}
 
 static void entries_done(Entry *entries, size_t n) {
     for (size_t i = 0; i < n; i++) {

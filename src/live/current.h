@@ -22,6 +22,7 @@
 
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"
+#include "extender/verbs.h"
 #include "extender/view.h"
 #include "live/measuring.h"
 #include "policy/program.h"
@@ -77,10 +78,6 @@ void current_done(Current *current);
 /* A reference to it. */
 View *current_view(Current *current);
 
-/* The same, once it is another than @shown, which the caller holds; after @limit_nsec in any case.
- */
-View *current_wait(Current *current, const View *shown, int64_t limit_nsec);
-
 /* Another cluster. 0, or -ENOMEM: as it was. */
 int current_set_snapshot(Current *current, Snapshot *snapshot) MUST_CHECK;
 
@@ -107,3 +104,26 @@ bool current_is_due(const View *view, int64_t now_nsec);
 /* Makes a new view if a value has expired by @now_nsec (monotonic), or depends on a wall clock that
  * was set since. 0, or -ENOMEM: unchanged. */
 int current_refresh(Current *current, int64_t now_nsec) MUST_CHECK;
+
+/*
+ * NodeWait: kube-scheduler may know a new node before berth's watch shows it. If a pod passes no
+ * node because of that, kube-scheduler would not try it again for up to five minutes: so its filter
+ * waits a moment for the node, and is decided again.
+ *
+ * One filter waits at a time, as kube-scheduler sends them; after a wait that failed none does for
+ * NODE_WAIT_PAUSE_NSEC, so that a watch that has stopped does not slow every filter down.
+ */
+
+#define NODE_WAIT_NSEC (100 * NSEC_PER_MSEC)
+#define NODE_WAIT_PAUSE_NSEC NSEC_PER_SEC
+
+typedef struct NodeWait {
+    _Atomic int64_t not_before_nsec; /* monotonic; 0: a filter may wait at any time */
+} NodeWait;
+
+/* A filter was decided over @view, one that was in force. If it passed no node and named some that
+ * @view does not have: waits until a view in force has them all, at most @limit_nsec. A reference
+ * to the newer view to decide over, or NULL: there is none. Not on a thread that publishes views.
+ */
+View *node_wait(NodeWait *wait, Current *current, const View *view, const Decision *decision,
+    int64_t limit_nsec);

@@ -11,7 +11,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/message.h"
-#include "cluster/record.h"
 #include "kube/access.h"
 #include "live/bypass.h"
 #include "live/publisher.h"
@@ -28,12 +27,13 @@ struct Live {
     bool may_bind;
     LiveCallbacks callbacks;
     ClusterWatcher *watcher;
-    Bypass *bypass;
+    Bypass bypass;
     _Atomic uint64_t n_bind_refused, n_annotations_skipped;
-    Wakeup *wakeup;              /* NULL: it may not touch nodes */
+    bool may_touch, publishes;
+    Wakeup wakeup;               /* with may_touch */
     KubeEvents *events;          /* NULL: no Events are written */
-    Publisher *publisher;        /* NULL: nothing is published */
-    PolicyReporter *reporter;    /* NULL: no policies are watched */
+    Publisher publisher;         /* with publishes */
+    PolicyReporter reporter;     /* without a context: no policies are watched */
     Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
@@ -46,9 +46,8 @@ typedef struct Bind {
     Live *live;
     Arena *arena; /* owns this and all texts */
     HttpPending *pending;
-    const Pod *pod; /* a reference */
-    PodText *text;  /* a reference: of @judged */
-    Pod judged;     /* the same pod with all that rules read */
+    PodText *text; /* of @pod: a reference */
+    Pod pod;
     BindArgs args;
     const char *error; /* how it ended; NULL: fine */
 } Bind;
@@ -67,7 +66,7 @@ static bool publish(void *context, Snapshot *snapshot) {
             "out of memory for a view of the changed cluster: the previous one stays in force");
         return false;
     }
-    bypass_note_synced(live->bypass, clock_monotonic_nsec());
+    bypass_note_synced(&live->bypass, clock_monotonic_nsec());
     return true;
 }
 
@@ -76,7 +75,7 @@ static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
 
     recent_pods_note_bound(live->recent, pod);
-    if (!bypass_note_bound(live->bypass, pod, clock_monotonic_nsec()))
+    if (!bypass_note_bound(&live->bypass, pod, clock_monotonic_nsec()))
         return;
     log_warn("a pod was bound without a call to berth", LOG_STR("namespace", pod->namespace),
         LOG_STR("pod", pod->name), LOG_STR("node", pod->node_name),
@@ -219,7 +218,6 @@ void live_wait(Live *live) {
 static Bind *bind_free(Bind *bind) {
     if (!bind)
         return NULL;
-    pod_record_unref(bind->pod);
     pod_text_unref(bind->text);
     arena_free(bind->arena);
     return NULL;
@@ -248,14 +246,13 @@ static Bind *bind_new(Live *live, const BindArgs *args) {
     return bind;
 }
 
-/* Why a bind is not believed; NULL: it is, and *ret_pod is the pod as the filter saw it. */
-static const char *find_passed(
-    Live *live, const View *view, const BindArgs *args, const Pod **ret_pod, PodText **ret_text) {
+/* Why a bind is not believed; NULL: it is, and *ret is the pod as the filter saw it. */
+static const char *find_passed(Live *live, const View *view, const BindArgs *args, PodText **ret) {
     if (!live->may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
                "configuration, or add the flag";
-    switch (recent_pods_find_passed(live->recent, args->pod_uid, args->node, view->table->names,
-        clock_monotonic_nsec(), ret_pod, ret_text)) {
+    switch (recent_pods_find_passed(
+        live->recent, args->pod_uid, args->node, view->table->names, clock_monotonic_nsec(), ret)) {
     case 0:
         return NULL;
     case PASSED_E_UNKNOWN:
@@ -287,7 +284,7 @@ static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
 
     /* The view in force may not have the binds of this very turn yet. */
     if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
-        extender_may_bind(view, &time, &bind->judged, bind->args.node, bind->arena, &verdict) &&
+        extender_may_bind(view, &time, &bind->pod, bind->args.node, bind->arena, &verdict) &&
         copy_annotations(&verdict.annotations, bind->arena, &job->annotations)) {
         atomic_fetch_add(&bind->live->n_annotations_skipped, verdict.n_skipped);
         return true;
@@ -321,23 +318,22 @@ static void finish_bind(BindJob *job, const char *error) {
 }
 
 /* Passes the bind to the watcher, or returns the error. */
-static const char *start_bind(Live *live, const HttpRequest *request, int tag, const BindArgs *args,
-    const Pod *pod, PodText *text) {
+static const char *start_bind(
+    Live *live, const HttpRequest *request, int tag, const BindArgs *args, PodText *text) {
     _cleanup_(bind_freep) Bind *bind = bind_new(live, args);
     int r;
 
     if (!bind)
         return "berth: out of memory for the bind";
-    bind->pod = pod_record_ref(pod);
     bind->text = pod_text_ref(text);
-    if (!pod_text_decode(text, bind->arena, &bind->judged))
+    if (!pod_text_decode(text, bind->arena, &bind->pod))
         return "berth: out of memory for the bind";
     bind->job = (BindJob){
         .namespace = bind->args.pod_namespace,
         .name = bind->args.pod_name,
         .uid = bind->args.pod_uid,
         .node = bind->args.node,
-        .pod = bind->pod,
+        .pod = &bind->pod,
         .judge = judge_bind,
         .done = finish_bind,
     };
@@ -357,7 +353,6 @@ static const char *start_bind(Live *live, const HttpRequest *request, int tag, c
 
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(live->current);
-    _cleanup_(pod_record_unrefp) const Pod *pod = NULL;
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
     const char *error;
     BindArgs args;
@@ -368,11 +363,11 @@ void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply
         reply_with(reply, &refusal);
         return;
     }
-    error = find_passed(live, view, &args, &pod, &text);
+    error = find_passed(live, view, &args, &text);
     if (error)
         atomic_fetch_add(&live->n_bind_refused, 1);
     else
-        error = start_bind(live, request, tag, &args, pod, text);
+        error = start_bind(live, request, tag, &args, text);
     if (error)
         reply_of(&args, error, live, request->arena, reply);
 }
@@ -394,19 +389,18 @@ static bool write_published(void *context, const PublishChange *change) {
 
 static void publish_filters(Live *live, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = NULL;
-    PublisherFigures figures;
+    const PublisherFigures *figures = &live->publisher.figures;
 
-    if (!live->publisher)
+    if (!live->publishes)
         return;
     if (watcher_may_write(live->watcher, WATCHER_PUBLISHED)) {
         view = current_view(live->current);
-        publisher_run(live->publisher, view, now_nsec, write_published, live);
+        publisher_run(&live->publisher, view, now_nsec, write_published, live);
     } else {
-        publisher_reset(live->publisher);
+        publisher_reset(&live->publisher);
     }
-    figures = publisher_figures(live->publisher);
-    atomic_store(&live->n_unpublished, figures.n_different);
-    atomic_store(&live->unpublished_since, figures.oldest_nsec);
+    atomic_store(&live->n_unpublished, figures->n_different);
+    atomic_store(&live->unpublished_since, figures->oldest_nsec);
 }
 
 /* --- policies of the cluster -------------------------------------------------------------- */
@@ -424,25 +418,25 @@ static void note_rejected(void *context, const ClusterPolicy *policy) {
 }
 
 void live_report_policies(Live *live, const PolicyReport *report, int64_t now_nsec) {
-    if (!live->reporter)
+    if (!live->reporter.context)
         return;
     if (watcher_may_write(live->watcher, WATCHER_REPORTS))
-        policy_reporter_run(live->reporter, report, now_nsec, clock_wall_nsec());
+        policy_reporter_run(&live->reporter, report, now_nsec, clock_wall_nsec());
     else
-        policy_reporter_reset(live->reporter);
+        policy_reporter_reset(&live->reporter);
 }
 
 /* --- steps of the view ---------------------------------------------------------------------- */
 
 void live_note_view(Live *live, const View *before, const View *after) {
-    if (live->wakeup)
-        wakeup_note_view(live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
+    if (live->may_touch)
+        wakeup_note_view(&live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
     publish_filters(live, clock_monotonic_nsec());
 }
 
 void live_tick(Live *live, int64_t now_nsec) {
-    if (live->wakeup)
-        wakeup_tick(live->wakeup, now_nsec, touch, live);
+    if (live->may_touch)
+        wakeup_tick(&live->wakeup, now_nsec, touch, live);
     publish_filters(live, now_nsec);
 }
 
@@ -529,22 +523,20 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     live->may_bind = options->may_bind;
     live->callbacks = *callbacks;
     live->leases = leases_of(&options->watcher);
-    live->bypass = bypass_new(recent, options->managed, options->n_managed, options->exempt);
-    if (options->may_touch)
-        live->wakeup = wakeup_new(recent);
+    live->may_touch = options->may_touch;
+    live->publishes = options->watcher.publishes;
+    live->wakeup.recent = live->bypass.recent = recent;
+    live->bypass.managed = options->managed;
+    live->bypass.n_managed = options->n_managed;
+    live->bypass.exempt = options->exempt;
     if (options->watcher.posts_events)
         live->events = kube_events_new(&(KubeEventsOptions){
             .self = options->self, .recent = recent, .context = live, .post = post_event});
-    if (options->watcher.publishes)
-        live->publisher = publisher_new();
     if (options->watcher.policies)
-        live->reporter = policy_reporter_new(live, write_report, note_rejected);
+        live->reporter = (PolicyReporter){live, write_report, note_rejected};
     if (options->watcher.nominates)
         live->nominator = nominator_new(current, options);
-    if (!live->bypass || (options->may_touch && !live->wakeup) ||
-        (options->watcher.publishes && !live->publisher) ||
-        (options->watcher.policies && !live->reporter) ||
-        (options->watcher.nominates && !live->nominator) ||
+    if ((options->watcher.nominates && !live->nominator) ||
         (options->watcher.posts_events && !live->events))
         return message_no_memory(error, size, "the watched cluster", NULL);
     r = access_find(options->kubeconfig, options->context, &access, text);
@@ -576,11 +568,9 @@ Live *live_free(Live *live) {
     if (live->nominator)
         nominator_stop(live->nominator);
     watcher_free(live->watcher);
-    bypass_free(live->bypass);
-    wakeup_free(live->wakeup);
     kube_events_free(live->events);
-    publisher_free(live->publisher);
-    policy_reporter_free(live->reporter);
+    publisher_reset(&live->publisher);
+    policy_reporter_reset(&live->reporter);
     nominator_free(live->nominator);
     free(live);
     return NULL;
@@ -590,14 +580,15 @@ void live_status(Live *live, LiveStatus *ret) {
     *ret = (LiveStatus){0};
     watcher_status(live->watcher, &ret->watcher);
     ret->is_synced = watcher_is_synced(live->watcher);
-    ret->n_bypassed = bypass_count(live->bypass);
+    ret->n_bypassed = atomic_load(&live->bypass.n);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
     ret->n_annotations_skipped = atomic_load(&live->n_annotations_skipped);
     if (live->may_bind)
         recent_pods_figures(live->recent, &ret->passed);
     ret->leases = live->leases;
-    ret->writes_policy_status = live->reporter && watcher_may_write(live->watcher, WATCHER_REPORTS);
-    ret->publishes = live->publisher != NULL;
+    ret->writes_policy_status =
+        live->reporter.context && watcher_may_write(live->watcher, WATCHER_REPORTS);
+    ret->publishes = live->publishes;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);
     if (live->nominator) {

@@ -2,8 +2,6 @@
 
 #include "live/policy-reporter.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "base/nsec.h"
 
@@ -12,44 +10,18 @@
 #define BODY_MAX_BYTES ((size_t)512 * 1024)
 
 /* The status of one policy as it was last written. */
-typedef struct Written {
+struct WrittenStatus {
     Str name, uid;
     uint64_t state;    /* a hash of the versions and the error; 0: nothing */
     uint64_t rest;     /* a hash of counts and note */
     uint64_t rejected; /* the generation that was reported as rejected, and its error */
     int64_t at_nsec;   /* monotonic */
-} Written;
-
-struct PolicyReporter {
-    void *context; /* of the next two */
-    WritePolicyStatus *write;
-    NoteRejectedPolicy *rejected;
-    Arena *arena;   /* of the items; NULL: there are none */
-    Written *items; /* by name */
-    size_t n;
 };
-
-PolicyReporter *policy_reporter_new(
-    void *context, WritePolicyStatus *write, NoteRejectedPolicy *rejected) {
-    PolicyReporter *reporter = calloc(1, sizeof(*reporter));
-
-    if (reporter)
-        *reporter = (PolicyReporter){.context = context, .write = write, .rejected = rejected};
-    return reporter;
-}
 
 void policy_reporter_reset(PolicyReporter *reporter) {
     reporter->arena = arena_free(reporter->arena);
     reporter->items = NULL;
     reporter->n = 0;
-}
-
-PolicyReporter *policy_reporter_free(PolicyReporter *reporter) {
-    if (!reporter)
-        return NULL;
-    policy_reporter_reset(reporter);
-    free(reporter);
-    return NULL;
 }
 
 static uint64_t hash_state(const PolicyStatus *status) {
@@ -61,14 +33,14 @@ static uint64_t hash_state(const PolicyStatus *status) {
 }
 
 /* The last written status of @object. Both lists are sorted by name: the search starts at *@at. */
-static Written find_written(
+static WrittenStatus find_written(
     const PolicyReporter *reporter, const PolicyObject *object, size_t *at) {
     while (*at < reporter->n && str_cmp(reporter->items[*at].name, object->name) < 0)
         (*at)++;
     if (*at < reporter->n && str_eq(reporter->items[*at].name, object->name) &&
         str_eq(reporter->items[*at].uid, object->uid))
         return reporter->items[*at];
-    return (Written){0};
+    return (WrittenStatus){0};
 }
 
 static bool write_status(
@@ -81,7 +53,7 @@ static bool write_status(
 }
 
 static void report_rejected(
-    const PolicyReporter *reporter, const ClusterPolicy *policy, Written *written) {
+    const PolicyReporter *reporter, const ClusterPolicy *policy, WrittenStatus *written) {
     uint64_t rejected = hash_str(policy->error) * 31 + (uint64_t)policy->newest.generation;
 
     if (str_is_empty(policy->error) || rejected == written->rejected)
@@ -91,7 +63,7 @@ static void report_rejected(
 }
 
 static void report_policy(const PolicyReporter *reporter, const PolicyReport *report,
-    const ClusterPolicy *policy, Arena *arena, Written *written, int64_t now_nsec,
+    const ClusterPolicy *policy, Arena *arena, WrittenStatus *written, int64_t now_nsec,
     int64_t wall_nsec) {
     PolicyStatus status = {
         .name = policy->newest.name,
@@ -138,12 +110,12 @@ void policy_reporter_run(
     PolicyReporter *reporter, const PolicyReport *report, int64_t now_nsec, int64_t wall_nsec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(REPORT_BUDGET);
     ClusterPolicy *policies;
-    Written *items;
+    WrittenStatus *items;
     size_t n, at = 0;
 
     if (!arena || cluster_policies_copy(report->policies, arena, &policies, &n) < 0)
         return;
-    items = ARENA_ARRAY(arena, Written, n);
+    items = ARENA_ARRAY(arena, WrittenStatus, n);
     for (size_t i = 0; items && i < n; i++) {
         items[i] = find_written(reporter, &policies[i].newest, &at);
         items[i].name = policies[i].newest.name;

@@ -14,8 +14,6 @@
 
 #define POLICY_REPORT_SEC 30
 
-typedef struct PolicyReporter PolicyReporter;
-
 typedef struct PolicyReport {
     ClusterPolicies *policies;
     Str replica;
@@ -31,14 +29,20 @@ typedef bool WritePolicyStatus(void *context, Buf *path, Buf *body);
 /* The newest version of @policy is rejected. Once for each version. */
 typedef void NoteRejectedPolicy(void *context, const ClusterPolicy *policy);
 
-/* NULL: out of memory. */
-PolicyReporter *policy_reporter_new(
-    void *context, WritePolicyStatus *write, NoteRejectedPolicy *rejected);
-PolicyReporter *policy_reporter_free(PolicyReporter *reporter);
+typedef struct WrittenStatus WrittenStatus;
+
+typedef struct PolicyReporter {
+    void *context; /* of the next two */
+    WritePolicyStatus *write;
+    NoteRejectedPolicy *rejected;
+    Arena *arena;         /* of the items; NULL: there are none */
+    WrittenStatus *items; /* by name */
+    size_t n;
+} PolicyReporter;
 
 /* Writes what has changed since the last run. */
 void policy_reporter_run(
     PolicyReporter *reporter, const PolicyReport *report, int64_t now_nsec, int64_t wall_nsec);
 
-/* Another replica writes: what this one wrote does not count any more. */
+/* Another replica writes, or the end: frees what this one wrote, which does not count any more. */
 void policy_reporter_reset(PolicyReporter *reporter);

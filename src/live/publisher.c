@@ -5,40 +5,27 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "base/token-bucket.h"
 #include "policy/publish.h"
 
 #define OFFERS_BUDGET ((size_t)4 * 1024 * 1024)
 #define LEFT_LABELS_MAX 64u /* names without a policy that are removed at a time */
 
 /* One resource of one row. All zero: the node offers what it should. */
-typedef struct Difference {
+struct OfferDifference {
     uint64_t node;     /* hash of the name: a row can get another node */
     int64_t since;     /* when it was first seen; 0: there is none */
     int64_t open_from; /* not before, if there are to be more slots */
     int64_t want;      /* what was written last, and when; 0: nothing */
     int64_t written_at;
-} Difference;
+};
 
 /* What one resource or label of all nodes should be. */
-typedef struct Offer {
+struct Offer {
     PublishTarget target;
     Str name;
     const SlotRule *slots; /* of the resource; and */
     const Policy *policy;  /* of the label; both NULL: it is removed */
     size_t column;         /* of the table; SIZE_MAX: no node offers the resource */
-} Offer;
-
-struct Publisher {
-    View *view;   /* of the last run; NULL: none */
-    Arena *arena; /* of the offers, and of names of labels that are left */
-    Offer *offers;
-    size_t n_offers;
-    Difference *differences; /* by row, then by offer */
-    bool *is_open;           /* by chunk: something differs there */
-    size_t n_chunks;
-    TokenBucket bucket;
-    PublisherFigures figures;
 };
 
 typedef struct Run {
@@ -49,24 +36,12 @@ typedef struct Run {
     void *context;
 } Run;
 
-Publisher *publisher_new(void) {
-    return calloc(1, sizeof(Publisher));
-}
-
 void publisher_reset(Publisher *publisher) {
     view_unref(publisher->view);
     arena_free(publisher->arena);
     free(publisher->differences);
     free(publisher->is_open);
     *publisher = (Publisher){.bucket = publisher->bucket};
-}
-
-Publisher *publisher_free(Publisher *publisher) {
-    if (!publisher)
-        return NULL;
-    publisher_reset(publisher);
-    free(publisher);
-    return NULL;
 }
 
 /* One for each published resource and label of policies that are enforced. */
@@ -160,7 +135,7 @@ static bool take_offers(Publisher *publisher, const View *view) {
         return false;
     if (!publisher->view || n_chunks != publisher->n_chunks || !are_same(publisher, offers, n)) {
         publisher_reset(publisher);
-        publisher->differences = calloc(n_chunks * CHUNK_ROWS * n + 1, sizeof(Difference));
+        publisher->differences = calloc(n_chunks * CHUNK_ROWS * n + 1, sizeof(OfferDifference));
         publisher->is_open = calloc(n_chunks, sizeof(bool));
     }
     arena_free(publisher->arena);
@@ -221,14 +196,14 @@ static Room count_label(const Run *run, uint32_t row, const Offer *offer) {
 }
 
 /* Whether it may be written now. */
-static bool is_due(const Run *run, const Difference *difference, int64_t want, int64_t have) {
+static bool is_due(const Run *run, const OfferDifference *difference, int64_t want, int64_t have) {
     if (difference->written_at != 0 && difference->want == want)
         return run->now >= difference->written_at + PUBLISHER_RETRY_SEC * NSEC_PER_SEC;
     return want < have || run->now >= difference->open_from;
 }
 
 static void write_offer(
-    const Run *run, Str node, const Offer *offer, int64_t want, Difference *difference) {
+    const Run *run, Str node, const Offer *offer, int64_t want, OfferDifference *difference) {
     bool is_removed = offer->target == PUBLISH_TO_LABELS ? want > 0 : !offer->slots;
     const PublishChange change = {.target = offer->target,
         .node = node,
@@ -243,7 +218,7 @@ static void write_offer(
 }
 
 /* Whether the row shows what it should. */
-static bool compare(const Run *run, uint32_t row, const Offer *offer, Difference *difference) {
+static bool compare(const Run *run, uint32_t row, const Offer *offer, OfferDifference *difference) {
     const Node *node = row < run->view->table->n_rows ? table_node(run->view->table, row) : NULL;
     Room room = {0};
 
@@ -252,11 +227,11 @@ static bool compare(const Run *run, uint32_t row, const Offer *offer, Difference
     else if (node)
         room = count_label(run, row, offer);
     if (room.want == room.have) {
-        *difference = (Difference){0};
+        *difference = (OfferDifference){0};
         return true;
     }
     if (difference->since == 0 || difference->node != hash_str(node->name))
-        *difference = (Difference){.node = hash_str(node->name),
+        *difference = (OfferDifference){.node = hash_str(node->name),
             .since = run->now,
             .open_from = run->now + PUBLISHER_OPEN_MSEC * NSEC_PER_MSEC};
     if (is_due(run, difference, room.want, room.have))
@@ -271,7 +246,7 @@ static bool compare_chunk(const Run *run, size_t number) {
 
     for (size_t i = 0; i < CHUNK_ROWS; i++) {
         uint32_t row = (uint32_t)(number * CHUNK_ROWS + i);
-        Difference *differences = publisher->differences + (size_t)row * publisher->n_offers;
+        OfferDifference *differences = publisher->differences + (size_t)row * publisher->n_offers;
 
         for (size_t j = 0; j < publisher->n_offers; j++)
             is_same &= compare(run, row, &publisher->offers[j], &differences[j]);
@@ -284,7 +259,8 @@ static void count_differences(Publisher *publisher) {
 
     *figures = (PublisherFigures){0};
     for (size_t i = 0; i < publisher->n_chunks; i++) {
-        const Difference *first = publisher->differences + i * CHUNK_ROWS * publisher->n_offers;
+        const OfferDifference *first =
+            publisher->differences + i * CHUNK_ROWS * publisher->n_offers;
 
         for (size_t j = 0; publisher->is_open[i] && j < CHUNK_ROWS * publisher->n_offers; j++) {
             figures->n_different += first[j].since != 0;
@@ -318,8 +294,4 @@ void publisher_run(
     count_differences(publisher);
     view_unref(publisher->view);
     publisher->view = view_ref(view);
-}
-
-PublisherFigures publisher_figures(const Publisher *publisher) {
-    return publisher->figures;
 }

@@ -12,6 +12,7 @@
  * Threads: one at a time.
  */
 
+#include "base/token-bucket.h"
 #include "extender/view.h"
 #include "kube/api-writes.h"
 
@@ -20,10 +21,26 @@
 #define PUBLISHER_OPEN_MSEC 1000
 #define PUBLISHER_RETRY_SEC 10
 
-typedef struct Publisher Publisher;
+typedef struct PublisherFigures {
+    size_t n_different;  /* nodes, for each resource, that do not offer yet what they should */
+    int64_t oldest_nsec; /* since when one of them does not; 0: none */
+} PublisherFigures;
 
-Publisher *publisher_new(void);                  /* NULL when out of memory */
-Publisher *publisher_free(Publisher *publisher); /* takes NULL */
+typedef struct Offer Offer;
+typedef struct OfferDifference OfferDifference;
+
+/* All zero at first; publisher_reset() frees what it refers to. */
+typedef struct Publisher {
+    View *view;   /* of the last run; NULL: none */
+    Arena *arena; /* of the offers, and of names of labels that are left */
+    Offer *offers;
+    size_t n_offers;
+    OfferDifference *differences; /* by row, then by offer */
+    bool *is_open;                /* by chunk: something differs there */
+    size_t n_chunks;
+    TokenBucket bucket;
+    PublisherFigures figures;
+} Publisher;
 
 /* False: not now, try again. */
 typedef bool PublisherWrite(void *context, const PublishChange *change);
@@ -35,10 +52,3 @@ void publisher_run(
 
 /* Forgets all but how often it wrote: another replica writes from now on. */
 void publisher_reset(Publisher *publisher);
-
-typedef struct PublisherFigures {
-    size_t n_different;  /* nodes, for each resource, that do not offer yet what they should */
-    int64_t oldest_nsec; /* since when one of them does not; 0: none */
-} PublisherFigures;
-
-PublisherFigures publisher_figures(const Publisher *publisher);

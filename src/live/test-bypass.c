@@ -42,18 +42,18 @@ static void test_counts_pods_without_filter(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
-        _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, NULL, 0, NULL);
+        Bypass bypass = {.recent = recent};
         Pod filtered = pod_of("filtered", "default-scheduler");
         Pod bound = pod_of(cases[i].uid, cases[i].scheduler);
 
         note_filter(recent, &filtered, AT(999));
-        assert_false(bypass_note_bound(bypass, &bound, AT(1000))); /* before the first list */
-        bypass_note_synced(bypass, AT(1000));
-        bypass_note_synced(bypass, AT(2000)); /* only the first counts */
+        assert_false(bypass_note_bound(&bypass, &bound, AT(1000))); /* before the first list */
+        bypass_note_synced(&bypass, AT(1000));
+        bypass_note_synced(&bypass, AT(2000)); /* only the first counts */
         assert_int_equal(
-            bypass_note_bound(bypass, &bound, AT(1000 + cases[i].sec)), cases[i].is_past);
-        assert_int_equal(bypass_count(bypass), cases[i].is_past);
-        n += bypass_count(bypass);
+            bypass_note_bound(&bypass, &bound, AT(1000 + cases[i].sec)), cases[i].is_past);
+        assert_int_equal(atomic_load(&bypass.n), cases[i].is_past);
+        n += atomic_load(&bypass.n);
     }
     assert_int_equal(n, 2);
 }
@@ -63,15 +63,15 @@ static void test_ignores_pods_without_managed_resource(void **state) {
     Resource gpu = {.name = STR("example.com/gpu"),
         .amount = 0}; /* kube-scheduler calls berth even for an amount of 0 */
     _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
-    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, managed, 2, NULL);
+    Bypass bypass = {.recent = recent, .managed = managed, .n_managed = 2};
     Pod first = pod_of("a", "s"), plain = pod_of("b", "s"), with_gpu = pod_of("c", "s");
 
     (void)state;
     with_gpu.requests = (Resources){.items = &gpu, .n = 1};
     note_filter(recent, &first, AT(999));
-    bypass_note_synced(bypass, AT(1));
-    assert_false(bypass_note_bound(bypass, &plain, AT(1000)));
-    assert_true(bypass_note_bound(bypass, &with_gpu, AT(1000)));
+    bypass_note_synced(&bypass, AT(1));
+    assert_false(bypass_note_bound(&bypass, &plain, AT(1000)));
+    assert_true(bypass_note_bound(&bypass, &with_gpu, AT(1000)));
 }
 
 /* berth ignores exempt pods, so a missing filter is not a bypass. */
@@ -79,7 +79,7 @@ static void test_ignores_exempt_pods(void **state) {
     Exemption items[2];
     const Exemptions exempt = {.items = items, .n = 2};
     _cleanup_(recent_pods_freep) RecentPods *recent = recent_new();
-    _cleanup_(bypass_freep) Bypass *bypass = bypass_new(recent, NULL, 0, &exempt);
+    Bypass bypass = {.recent = recent, .exempt = &exempt};
     const Label berth_labels[] = {{STR("app.kubernetes.io/name"), STR("berth")}};
     Pod filtered = pod_of("a", "s"), system = pod_of("b", "s"), berth = pod_of("c", "s");
     Pod plain = pod_of("d", "s");
@@ -91,11 +91,11 @@ static void test_ignores_exempt_pods(void **state) {
     berth.namespace = plain.namespace = STR("berth-system");
     berth.labels = (Labels){.items = berth_labels, .n = 1};
     note_filter(recent, &filtered, AT(999));
-    bypass_note_synced(bypass, AT(1));
-    assert_false(bypass_note_bound(bypass, &system, AT(1000)));
-    assert_false(bypass_note_bound(bypass, &berth, AT(1000)));
-    assert_true(bypass_note_bound(bypass, &plain, AT(1000)));
-    assert_int_equal(bypass_count(bypass), 1);
+    bypass_note_synced(&bypass, AT(1));
+    assert_false(bypass_note_bound(&bypass, &system, AT(1000)));
+    assert_false(bypass_note_bound(&bypass, &berth, AT(1000)));
+    assert_true(bypass_note_bound(&bypass, &plain, AT(1000)));
+    assert_int_equal(atomic_load(&bypass.n), 1);
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-#include "live/node-wait.h"
+#include "live/current.h"
 
 #include <stdio.h>
 

@@ -15,7 +15,7 @@
 typedef struct Fixture {
     PolicyObjects *objects;
     ClusterPolicies *policies;
-    PolicyReporter *reporter;
+    PolicyReporter reporter;
     Arena *arena;
     Program *no_files;
     int64_t now_nsec;
@@ -56,7 +56,7 @@ static int open_fixture(void **state) {
     DiagList diags;
 
     fixture = (Fixture){.objects = policy_objects_new(),
-        .reporter = policy_reporter_new(&fixture, take_write, take_rejected),
+        .reporter = {&fixture, take_write, take_rejected},
         .arena = arena_new(1 << 26),
         .now_nsec = NSEC_PER_SEC};
     fixture.policies = cluster_policies_new(fixture.objects);
@@ -70,7 +70,7 @@ static int open_fixture(void **state) {
 static int close_fixture(void **state) {
     Fixture *fixture = *state;
 
-    policy_reporter_free(fixture->reporter);
+    policy_reporter_reset(&fixture->reporter);
     cluster_policies_free(fixture->policies);
     policy_objects_free(fixture->objects);
     program_unref(fixture->no_files);
@@ -101,7 +101,7 @@ static void load(Fixture *fixture, int generation, const char *spec) {
 
 /* How much is written and rejected by now. */
 static void run(Fixture *fixture, size_t n_written, size_t n_rejected) {
-    policy_reporter_run(fixture->reporter,
+    policy_reporter_run(&fixture->reporter,
         &(PolicyReport){.policies = fixture->policies,
             .replica = STR("berth-0"),
             .error = str_from_c(fixture->error),
@@ -178,7 +178,7 @@ static void test_writes_again_what_was_not_taken(void **state) {
     run(fixture, 0, 0);
     fixture->is_deaf = false;
     run(fixture, 1, 0);
-    policy_reporter_reset(fixture->reporter);
+    policy_reporter_reset(&fixture->reporter);
     run(fixture, 2, 0);
 }
 

@@ -13,7 +13,7 @@ typedef struct Fixture {
     Store *store;
     TestScene scene; /* for its program */
     View *view;
-    Publisher *publisher;
+    Publisher publisher;
     bool is_deaf; /* writes are not taken */
     char written[4096];
 } Fixture;
@@ -37,12 +37,12 @@ static const char limited[] = "policy:\n"
                               "      publish: slots\n";
 
 static void fixture_init(Fixture *fixture, const char *policy) {
-    *fixture = (Fixture){.store = store_new(), .publisher = publisher_new()};
+    *fixture = (Fixture){.store = store_new()};
     scene_init_text(&fixture->scene, policy);
 }
 
 static void fixture_done(Fixture *fixture) {
-    publisher_free(fixture->publisher);
+    publisher_reset(&fixture->publisher);
     view_unref(fixture->view);
     scene_done(&fixture->scene);
     store_free(fixture->store);
@@ -50,7 +50,7 @@ static void fixture_done(Fixture *fixture) {
 
 static const char *run(Fixture *fixture, int64_t msec) {
     fixture->written[0] = '\0';
-    publisher_run(fixture->publisher, fixture->view, msec * NSEC_PER_MSEC, note_write, fixture);
+    publisher_run(&fixture->publisher, fixture->view, msec * NSEC_PER_MSEC, note_write, fixture);
     return fixture->written;
 }
 
@@ -103,11 +103,11 @@ static void test_offers_the_limit(void **state) {
     assert_string_equal(run(&fixture, 5999), "");
     assert_string_equal(run(&fixture, 6000), "a policy=4");
     assert_string_equal(run(&fixture, 6001), "");
-    assert_int_equal(publisher_figures(fixture.publisher).n_different, 1);
-    assert_int_equal(publisher_figures(fixture.publisher).oldest_nsec, 5000 * NSEC_PER_MSEC);
+    assert_int_equal(fixture.publisher.figures.n_different, 1);
+    assert_int_equal(fixture.publisher.figures.oldest_nsec, 5000 * NSEC_PER_MSEC);
     set_node(&fixture, "a", "policy", 4);
     assert_string_equal(publish(&fixture, 6010), "");
-    assert_int_equal(publisher_figures(fixture.publisher).n_different, 0);
+    assert_int_equal(fixture.publisher.figures.n_different, 0);
     assert_string_equal(run(&fixture, 99000), "");
     fixture_done(&fixture);
 }
@@ -201,7 +201,7 @@ static void test_labels_of_rejected_nodes(void **state) {
     set_labelled(&fixture, "b", false, "closed.berth.dev/policy");
     set_labelled(&fixture, "c", true, NULL);
     assert_string_equal(publish(&fixture, 6001), "");
-    assert_int_equal(publisher_figures(fixture.publisher).n_different, 0);
+    assert_int_equal(fixture.publisher.figures.n_different, 0);
     set_pod(&fixture, "p", "web", "a", 0);
     assert_string_equal(publish(&fixture, 6002), "a dev/policy=0"); /* full: at once */
     set_labelled(&fixture, "b", true, "closed.berth.dev/policy");
@@ -242,7 +242,7 @@ static void test_keeps_differences(void **state) {
     assert_int_equal(store_apply_node(fixture.store, &tainted), 0);
     assert_string_equal(publish(&fixture, 5500), "");
     assert_string_equal(run(&fixture, 6500), "b policy=4");
-    publisher_reset(fixture.publisher);
+    publisher_reset(&fixture.publisher);
     assert_string_equal(run(&fixture, 6501), "a policy=4"); /* anew: by what the nodes offer */
     fixture_done(&fixture);
 }

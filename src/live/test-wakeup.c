@@ -13,7 +13,7 @@ typedef struct Fixture {
     TestScene scene; /* for its program */
     View *view;
     RecentPods *recent;
-    Wakeup *wakeup;
+    Wakeup wakeup;
     char touched[4096];
 } Fixture;
 
@@ -36,7 +36,7 @@ static void reject(Fixture *fixture, const char *uid, int64_t now_nsec) {
 static void fixture_init(Fixture *fixture, const char *policy) {
     *fixture =
         (Fixture){.store = store_new(), .recent = recent_pods_new(&(RecentPodsOptions){.max = 16})};
-    fixture->wakeup = wakeup_new(fixture->recent);
+    fixture->wakeup = (Wakeup){.recent = fixture->recent};
     scene_init_text(&fixture->scene, policy);
     assert_int_equal(view_new(&(ViewParts){.program = fixture->scene.program}, /* before= */ NULL,
                          &fixture->view),
@@ -47,7 +47,6 @@ static void fixture_done(Fixture *fixture) {
     view_unref(fixture->view);
     scene_done(&fixture->scene);
     store_free(fixture->store);
-    wakeup_free(fixture->wakeup);
     recent_pods_free(fixture->recent);
 }
 
@@ -61,7 +60,7 @@ static const char *publish(Fixture *fixture, Program *program, int64_t sec) {
         view_new(&(ViewParts){.snapshot = snapshot, .program = program}, fixture->view, &after), 0);
     fixture->touched[0] = '\0';
     wakeup_note_view(
-        fixture->wakeup, fixture->view, after, sec * NSEC_PER_SEC, note_touch, fixture);
+        &fixture->wakeup, fixture->view, after, sec * NSEC_PER_SEC, note_touch, fixture);
     view_unref(fixture->view);
     fixture->view = after;
     return fixture->touched;
@@ -185,7 +184,7 @@ static void test_delayed_touch_is_made_later(void **state) {
     fixture.touched[0] = '\0';
     for (int64_t sec = 102; sec < 130; sec++) {
         assert_string_equal(fixture.touched, sec <= 100 + WAKEUP_NODE_SEC ? "" : "a");
-        wakeup_tick(fixture.wakeup, sec * NSEC_PER_SEC, note_touch, &fixture);
+        wakeup_tick(&fixture.wakeup, sec * NSEC_PER_SEC, note_touch, &fixture);
     }
     fixture_done(&fixture);
 }
@@ -215,7 +214,7 @@ static void test_touches_nothing_without_parked_pods(void **state) {
     (void)publish(&fixture, fixture.scene.program, late + 101);
 
     reject(&fixture, "p", (late + 102) * NSEC_PER_SEC);
-    wakeup_tick(fixture.wakeup, (late + 103) * NSEC_PER_SEC, note_touch, &fixture);
+    wakeup_tick(&fixture.wakeup, (late + 103) * NSEC_PER_SEC, note_touch, &fixture);
     assert_string_equal(fixture.touched, ""); /* an older change is not made up for */
     assert_string_equal(flap(&fixture, late + 103), "a");
     scene_done(&other);
@@ -235,10 +234,10 @@ static void test_drops_delayed_touch_when_pod_is_bound(void **state) {
     assert_string_equal(flap(&fixture, late), "a");
     assert_string_equal(flap(&fixture, late + 1), ""); /* too soon: delayed */
     recent_pods_note_bound(fixture.recent, &(Pod){.uid = STR("p")});
-    wakeup_tick(fixture.wakeup, (late + 2) * NSEC_PER_SEC, note_touch, &fixture);
+    wakeup_tick(&fixture.wakeup, (late + 2) * NSEC_PER_SEC, note_touch, &fixture);
     reject(&fixture, "q", (late + 3) * NSEC_PER_SEC);
     for (int64_t sec = late + 3; sec < late + 30; sec++)
-        wakeup_tick(fixture.wakeup, sec * NSEC_PER_SEC, note_touch, &fixture);
+        wakeup_tick(&fixture.wakeup, sec * NSEC_PER_SEC, note_touch, &fixture);
     assert_string_equal(fixture.touched, "");
     fixture_done(&fixture);
 }

@@ -2,39 +2,8 @@
 
 #include "live/wakeup.h"
 
-#include <stdlib.h>
-
 #include "base/hash.h"
 #include "base/nsec.h"
-#include "base/token-bucket.h"
-#include "model/node.h"
-
-typedef struct Marked {
-    uint64_t name; /* hash of it; a collision costs one wake-up */
-    int64_t at_nsec;
-} Marked;
-
-struct Wakeup {
-    RecentPods *recent; /* borrowed */
-    Marked marked[WAKEUP_NODES_MAX];
-    size_t n_marked; /* ever; the ring's next place is this modulo its size */
-    TokenBucket bucket;
-    size_t delayed_len; /* 0: none */
-    char delayed[NODE_NAME_MAX];
-};
-
-Wakeup *wakeup_new(RecentPods *recent) {
-    Wakeup *wakeup = calloc(1, sizeof(*wakeup));
-
-    if (wakeup)
-        wakeup->recent = recent;
-    return wakeup;
-}
-
-Wakeup *wakeup_free(Wakeup *wakeup) {
-    free(wakeup);
-    return NULL;
-}
 
 static bool was_marked(const Wakeup *wakeup, uint64_t name, int64_t now_nsec) {
     size_t n = wakeup->n_marked < WAKEUP_NODES_MAX ? wakeup->n_marked : WAKEUP_NODES_MAX;
@@ -58,7 +27,7 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
         return;
     }
     wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
-        (Marked){.name = name, .at_nsec = now_nsec};
+        (MarkedNode){.name = name, .at_nsec = now_nsec};
     wakeup->delayed_len = 0; /* a mark also serves the delayed one */
     touch(context, node);
 }

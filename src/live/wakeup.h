@@ -20,19 +20,30 @@
  * Threads: one at a time.
  */
 
+#include "base/token-bucket.h"
 #include "extender/view.h"
 #include "history/recent-pods.h"
+#include "model/node.h"
 
 #define WAKEUP_NODE_SEC 10
 #define WAKEUP_PER_SEC 2
 #define WAKEUP_BURST 10
 #define WAKEUP_NODES_MAX 1024u /* remembered; over it the oldest is forgotten */
 
-typedef struct Wakeup Wakeup;
+/* A node, and when it was marked. */
+typedef struct MarkedNode {
+    uint64_t name; /* hash of it; a collision costs one wake-up */
+    int64_t at_nsec;
+} MarkedNode;
 
-/* @recent is borrowed. NULL when out of memory. */
-Wakeup *wakeup_new(RecentPods *recent);
-Wakeup *wakeup_free(Wakeup *wakeup); /* takes NULL */
+typedef struct Wakeup {
+    RecentPods *recent; /* borrowed */
+    MarkedNode marked[WAKEUP_NODES_MAX];
+    size_t n_marked; /* ever; the ring's next place is this modulo its size */
+    TokenBucket bucket;
+    size_t delayed_len; /* 0: none */
+    char delayed[NODE_NAME_MAX];
+} Wakeup;
 
 typedef void WakeupTouch(void *context, Str node);
 

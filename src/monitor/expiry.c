@@ -13,31 +13,12 @@
 #include "live/gauge-state.h"
 #include "policy/program.h"
 
-typedef enum Presence {
-    PRESENCE_NONE, /* no value yet, or none any more for a reason that is reported elsewhere */
-    PRESENCE_HAS,
-    PRESENCE_GONE, /* as reported */
-} Presence;
-
-struct Expiry {
-    Program *program; /* whose gauges: a reference; NULL: none yet */
-    Presence *items;  /* by number of the gauge */
-};
-
-Expiry *expiry_new(void) {
-    return calloc(1, sizeof(Expiry));
-}
-
-Expiry *expiry_free(Expiry *expiry) {
-    if (!expiry)
-        return NULL;
+void expiry_done(Expiry *expiry) {
     program_unref(expiry->program);
     free(expiry->items);
-    free(expiry);
-    return NULL;
 }
 
-static Presence known(const Expiry *expiry, const Gauge *gauge) {
+static GaugePresence known(const Expiry *expiry, const Gauge *gauge) {
     for (size_t i = 0; expiry->program && i < expiry->program->n_gauges; i++)
         if (gauge_equal(&expiry->program->gauges[i], gauge))
             return expiry->items[i];
@@ -46,7 +27,7 @@ static Presence known(const Expiry *expiry, const Gauge *gauge) {
 
 /* False: out of memory; there is another look soon. */
 static bool follow(Expiry *expiry, Program *program) {
-    Presence *items;
+    GaugePresence *items;
 
     if (program == expiry->program)
         return true;
@@ -77,7 +58,7 @@ static bool has_aged(const View *view, size_t gauge) {
     return false;
 }
 
-static Presence look_at(const View *view, size_t gauge, Presence was) {
+static GaugePresence look_at(const View *view, size_t gauge, GaugePresence was) {
     LoadsFigures figures;
 
     loads_figures(view->table->loads, view->table, gauge, &figures);
@@ -92,7 +73,7 @@ void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *co
     if (!follow(expiry, view->program))
         return;
     for (size_t i = 0; i < view->program->n_gauges; i++) {
-        Presence was = expiry->items[i], is = look_at(view, i, was);
+        GaugePresence was = expiry->items[i], is = look_at(view, i, was);
 
         expiry->items[i] = is;
         if (was == PRESENCE_GONE && is == PRESENCE_HAS)

@@ -14,11 +14,19 @@
 #include "extender/view.h"
 #include "history/changes.h"
 
-typedef struct Expiry Expiry;
+typedef enum GaugePresence {
+    PRESENCE_NONE, /* no value yet, or none any more for a reason that is reported elsewhere */
+    PRESENCE_HAS,
+    PRESENCE_GONE, /* as reported */
+} GaugePresence;
 
-Expiry *expiry_new(void);            /* NULL when out of memory */
-Expiry *expiry_free(Expiry *expiry); /* takes NULL */
-DEFINE_CLEANUP(Expiry *, expiry_free)
+/* All zero at first. */
+typedef struct Expiry {
+    Program *program;     /* whose gauges: a reference; NULL: none yet */
+    GaugePresence *items; /* by number of the gauge */
+} Expiry;
+
+void expiry_done(Expiry *expiry);
 
 /* The change of one gauge since the last call. */
 typedef enum ExpiryChange {

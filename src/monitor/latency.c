@@ -25,15 +25,11 @@ enum {
     _COUNTS,
 };
 
-typedef struct VerbExtent {
+typedef struct VerbCounts {
+    _Atomic uint64_t counts[_COUNTS];
     _Atomic uint64_t sums_nsec[_LATENCY_PARTS];
     _Atomic uint64_t most_nsec[_LATENCY_PARTS];
     _Atomic uint64_t most_nodes;
-} VerbExtent;
-
-typedef struct VerbCounts {
-    _Atomic uint32_t counts[_COUNTS];
-    VerbExtent extent;
 } VerbCounts;
 
 typedef struct Slot {
@@ -42,14 +38,8 @@ typedef struct Slot {
     _Atomic uint64_t n_nodes, n_rejected; /* of filters */
 } Slot;
 
-/* Counts of more than an hour ago; 32 bits would not be enough. */
-typedef struct TotalVerb {
-    _Atomic uint64_t counts[_COUNTS];
-    VerbExtent extent;
-} TotalVerb;
-
 struct Latency {
-    TotalVerb totals[_VERB_MAX];
+    VerbCounts totals[_VERB_MAX]; /* of more than an hour ago */
     /* Apart from the slots, most of which an idle berth never touches: the round in the upper half,
      * and the most pods in the lower. */
     _Atomic uint64_t pending[LATENCY_SLOTS];
@@ -131,15 +121,15 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value) {
         ;
 }
 
-static void move_verb(VerbCounts *from, TotalVerb *to) {
+static void move_verb(VerbCounts *from, VerbCounts *to) {
     for (size_t i = 0; i < _COUNTS; i++)
         if (LOAD(&from->counts[i]) != 0)
             ADD(&to->counts[i], TAKE(&from->counts[i]));
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        ADD(&to->extent.sums_nsec[part], TAKE(&from->extent.sums_nsec[part]));
-        raise_to(&to->extent.most_nsec[part], TAKE(&from->extent.most_nsec[part]));
+        ADD(&to->sums_nsec[part], TAKE(&from->sums_nsec[part]));
+        raise_to(&to->most_nsec[part], TAKE(&from->most_nsec[part]));
     }
-    raise_to(&to->extent.most_nodes, TAKE(&from->extent.most_nodes));
+    raise_to(&to->most_nodes, TAKE(&from->most_nodes));
 }
 
 /* The current slot; the first thread that uses it moves its old counts to the totals. A thread that
@@ -167,8 +157,8 @@ void latency_note_request(
         size_t bucket = bucket_of(nsec >> TICK_SHIFT, TIME_BUCKETS);
 
         ADD(&counts->counts[part * TIME_BUCKETS + bucket], 1);
-        ADD(&counts->extent.sums_nsec[part], nsec);
-        raise_to(&counts->extent.most_nsec[part], nsec);
+        ADD(&counts->sums_nsec[part], nsec);
+        raise_to(&counts->most_nsec[part], nsec);
     }
 }
 
@@ -178,7 +168,7 @@ void latency_note_decision(
     VerbCounts *counts = &slot->verbs[verb];
 
     ADD(&counts->counts[COUNT_NODES + bucket_of(summary->n_in, NODE_BUCKETS)], 1);
-    raise_to(&counts->extent.most_nodes, summary->n_in);
+    raise_to(&counts->most_nodes, summary->n_in);
     if (summary->n_unjudged > 0)
         ADD(&counts->counts[COUNT_LATE], 1);
     if (verb != VERB_FILTER)
@@ -207,29 +197,21 @@ static uint64_t larger(uint64_t a, uint64_t b) {
     return a > b ? a : b;
 }
 
-static void add_extent(const VerbExtent *extent, VerbSum *sum) {
-    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        sum->sums_nsec[part] += LOAD(&extent->sums_nsec[part]);
-        sum->most_nsec[part] = larger(sum->most_nsec[part], LOAD(&extent->most_nsec[part]));
-    }
-    sum->most_nodes = larger(sum->most_nodes, LOAD(&extent->most_nodes));
-}
-
-static void add_slot(const VerbCounts *counts, VerbSum *sum) {
+static void add(const VerbCounts *counts, VerbSum *sum) {
     for (size_t i = 0; i < _COUNTS; i++)
         sum->counts[i] += LOAD(&counts->counts[i]);
-    add_extent(&counts->extent, sum);
+    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
+        sum->sums_nsec[part] += LOAD(&counts->sums_nsec[part]);
+        sum->most_nsec[part] = larger(sum->most_nsec[part], LOAD(&counts->most_nsec[part]));
+    }
+    sum->most_nodes = larger(sum->most_nodes, LOAD(&counts->most_nodes));
 }
 
 static void add_all(const Latency *latency, Verb verb, VerbSum *sum) {
-    const TotalVerb *totals = &latency->totals[verb];
-
-    for (size_t i = 0; i < _COUNTS; i++)
-        sum->counts[i] += LOAD(&totals->counts[i]);
-    add_extent(&totals->extent, sum);
+    add(&latency->totals[verb], sum);
     for (size_t i = 0; i < LATENCY_SLOTS; i++)
         if (LOAD(&latency->slots[i].round) != 0)
-            add_slot(&latency->slots[i].verbs[verb], sum);
+            add(&latency->slots[i].verbs[verb], sum);
 }
 
 /* A quantile of a bucket may be more than there was. */
@@ -289,7 +271,7 @@ void latency_read(
             const Slot *slot = slot_of(latency, round);
 
             if (slot)
-                add_slot(&slot->verbs[verb], &sum);
+                add(&slot->verbs[verb], &sum);
         }
         summarise(&sum, &ret[verb]);
     }
@@ -299,7 +281,7 @@ static void read_slot(const Slot *slot, LatencySlot *ret) {
     for (size_t verb = 0; verb < _VERB_MAX; verb++) {
         VerbSum sum = {0};
 
-        add_slot(&slot->verbs[verb], &sum);
+        add(&slot->verbs[verb], &sum);
         ret->n[verb] = (uint32_t)total(&sum.counts[LATENCY_TOTAL * TIME_BUCKETS], TIME_BUCKETS);
         ret->p99_nsec[verb] = time_quantile(&sum, LATENCY_TOTAL, 99);
         ret->n_late += (uint32_t)sum.counts[COUNT_LATE];

@@ -57,43 +57,40 @@ static void assert_told(Told told, size_t gauge, ExpiryChange change) {
 }
 
 static void test_reports_each_gauge_once(void **state) {
-    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene;
 
-    assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
-    assert_int_equal(look(expiry, &scene, /* measurements= */ NULL, 0).n, 0); /* none yet */
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
-    assert_int_equal(look(expiry, &scene, scene.measurements, 59).n, 0);
-    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
-    assert_int_equal(look(expiry, &scene, scene.measurements, 62).n, 0);
-    assert_told(look(expiry, &scene, scene.measurements, 1), 0, EXPIRY_BACK);
-    assert_int_equal(look(expiry, &scene, scene.measurements, 2).n, 0);
-    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(&expiry, &scene, /* measurements= */ NULL, 0).n, 0); /* none yet */
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 59).n, 0);
+    assert_told(look(&expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 62).n, 0);
+    assert_told(look(&expiry, &scene, scene.measurements, 1), 0, EXPIRY_BACK);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 2).n, 0);
+    assert_told(look(&expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
     scene_done(&scene);
 }
 
 static void test_without_nodes(void **state) {
-    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene, empty;
 
-    assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
     empty = scene;
     empty.snapshot = NULL;
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
-    assert_int_equal(look(expiry, &empty, scene.measurements, 0).n, 0);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(&expiry, &empty, scene.measurements, 0).n, 0);
     scene_done(&scene);
 }
 
 /* An answer without series is reported by its source: no value has expired. */
 static void test_empty_answer(void **state) {
-    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(expiry_done) Expiry expiry = {0};
     _cleanup_(measurements_unrefp) Measurements *empty = NULL;
     const Measurement *full;
     TestScene scene;
 
-    assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
     full = scene.measurements->items[0];
     empty = measurements_new(1, 2);
@@ -102,13 +99,14 @@ static void test_empty_answer(void **state) {
         full->names, full->at_nsec + NSEC_PER_SEC, full->uptime_nsec + NSEC_PER_SEC);
     assert_non_null(empty->items[0]);
 
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
-    assert_int_equal(look(expiry, &scene, empty, 1).n, 0);
-    assert_int_equal(look(expiry, &scene, empty, 100).n, 0); /* without values nothing expires */
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0); /* so nothing is reported */
-    assert_told(look(expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
-    assert_int_equal(look(expiry, &scene, empty, 62).n, 0);
-    assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(&expiry, &scene, empty, 1).n, 0);
+    assert_int_equal(look(&expiry, &scene, empty, 100).n, 0); /* without values nothing expires */
+    assert_int_equal(
+        look(&expiry, &scene, scene.measurements, 0).n, 0); /* so nothing is reported */
+    assert_told(look(&expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(&expiry, &scene, empty, 62).n, 0);
+    assert_told(look(&expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
     scene_done(&scene);
 }
 
@@ -119,15 +117,14 @@ static const char text_of_new_nodes[] =
 
 /* The nodes with a value were removed: that is not expiry. */
 static void test_other_nodes(void **state) {
-    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene, next;
 
-    assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
     scene_init_text(&next, text_of_new_nodes);
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
-    assert_int_equal(look(expiry, &next, scene.measurements, 1).n, 0);
-    assert_int_equal(look(expiry, &next, scene.measurements, 61).n, 0);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
+    assert_int_equal(look(&expiry, &next, scene.measurements, 1).n, 0);
+    assert_int_equal(look(&expiry, &next, scene.measurements, 61).n, 0);
     scene_done(&scene);
     scene_done(&next);
 }
@@ -141,13 +138,12 @@ static const char text_of_annotation[] =
 
 /* Expiry of annotations is reported only here. */
 static void test_annotation(void **state) {
-    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene;
 
-    assert_non_null(expiry);
     scene_init_text(&scene, text_of_annotation);
-    assert_int_equal(look(expiry, &scene, /* measurements= */ NULL, 0).n, 0);
-    assert_told(look(expiry, &scene, /* measurements= */ NULL, 61), 0, EXPIRY_GONE);
+    assert_int_equal(look(&expiry, &scene, /* measurements= */ NULL, 0).n, 0);
+    assert_told(look(&expiry, &scene, /* measurements= */ NULL, 61), 0, EXPIRY_GONE);
     scene_done(&scene);
 }
 
@@ -175,20 +171,19 @@ static void test_lines_of_equal_names_differ(void **state) {
 
 /* A gauge that the next program also has is neither new nor removed. */
 static void test_reload(void **state) {
-    _cleanup_(expiry_freep) Expiry *expiry = expiry_new();
+    _cleanup_(expiry_done) Expiry expiry = {0};
     _cleanup_(measurements_unrefp) Measurements *taken = NULL;
     TestScene scene, next;
 
-    assert_non_null(expiry);
     scene_init_text(&scene, text_of_two);
     scene_init_text(&next, text_of_others);
     assert_int_equal(next.program->n_gauges, 2);
     taken = measurements_new(1, 2);
     assert_non_null(taken);
     taken->items[1] = measurement_ref(scene.measurements->items[0]);
-    assert_int_equal(look(expiry, &scene, scene.measurements, 0).n, 0);
-    assert_told(look(expiry, &next, taken, 61), 1, EXPIRY_GONE);
-    assert_told(look(expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
+    assert_told(look(&expiry, &next, taken, 61), 1, EXPIRY_GONE);
+    assert_told(look(&expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
     scene_done(&scene);
     scene_done(&next);
 }

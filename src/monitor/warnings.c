@@ -9,17 +9,6 @@
 #include "base/thread.h"
 #include "columnar/column.h"
 
-/* One bit for each rule that has been logged: filters by number, then scores, then the match of
- * each policy. */
-struct Warnings {
-    pthread_mutex_t lock; /* for all of it */
-    Program *program;     /* whose rules they are, a reference: another may not take its place */
-    bool *is_told;
-    bool was_late;
-    int64_t late_at_nsec; /* of the last line */
-    uint64_t n_late;      /* requests since then */
-};
-
 /* A rule that has begun to fail. */
 typedef struct Failure {
     const Policy *policy;
@@ -28,22 +17,10 @@ typedef struct Failure {
     uint32_t n;           /* nodes */
 } Failure;
 
-Warnings *warnings_new(void) {
-    Warnings *warnings = calloc(1, sizeof(*warnings));
-
-    if (warnings)
-        (void)pthread_mutex_init(&warnings->lock, NULL);
-    return warnings;
-}
-
-Warnings *warnings_free(Warnings *warnings) {
-    if (!warnings)
-        return NULL;
+void warnings_done(Warnings *warnings) {
     program_unref(warnings->program);
     free(warnings->is_told);
     (void)pthread_mutex_destroy(&warnings->lock);
-    free(warnings);
-    return NULL;
 }
 
 /* How many requests to log now; 0: it is too soon. */

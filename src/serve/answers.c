@@ -65,7 +65,7 @@ void answers_observe(Answers *answers, const Observation *o) {
         log_answer(answers, o);
     if (!answers->is_quiet && o->arena) /* last: it evaluates again, in the time that is left */
         warnings_note(
-            answers->warnings, o->view, o->verb, o->decision, o->time, o->arena, o->now_nsec);
+            &answers->warnings, o->view, o->verb, o->decision, o->time, o->arena, o->now_nsec);
 }
 
 void answers_note_bind(Answers *answers, const Decision *decision) {

@@ -12,7 +12,7 @@
 #include "api/context.h"
 #include "extender/verbs.h"
 #include "http/server.h"
-#include "live/node-wait.h"
+#include "live/current.h"
 #include "monitor/warnings.h"
 
 /* Executes a bind. Called on worker threads, several at a time. */
@@ -27,7 +27,7 @@ typedef struct Answers {
     ApiContext *api;           /* the daemon's parts */
     bool is_quiet;             /* no log of requests */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds */
-    Warnings *warnings;
+    Warnings warnings;
 
     NodeWait node_wait;
     KeptPods kept_pods;

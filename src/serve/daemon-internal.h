@@ -22,6 +22,8 @@ struct Daemon {
     const DaemonOptions *options;
     char identity[REPLICA_NAME_MAX];
     int signal_fd, stop_fd;
+    int load_result; /* of the first load */
+    char load_error[DAEMON_ERROR_MAX];
 
     Current current;
     Files files;
@@ -30,7 +32,7 @@ struct Daemon {
     Pages pages;
     Live *live; /* NULL: the cluster is not watched */
     Measuring *measuring;
-    Expiry *expiry;             /* of the daemon's thread, like the next */
+    Expiry expiry;              /* of the daemon's thread, like the next */
     WatchChanges watch;         /* the state of the watches at the last check */
     Task *refresh;              /* makes a new view when a value of the one in force has expired */
     _Atomic int64_t refresh_at; /* not before: that has just failed */

@@ -228,7 +228,7 @@ static void tick_slowly(Daemon *daemon, int64_t now) {
     files_reload(&daemon->files, /* force= */ false);
     tick_live(daemon, now);
     view = daemon_view(daemon);
-    expiry_look(daemon->expiry, view, report_expired, daemon);
+    expiry_look(&daemon->expiry, view, report_expired, daemon);
     recent_pods_pending(daemon->api.recent_pods, &pending);
     latency_note_pending(daemon->api.latency, pending.n, now);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -168,16 +167,15 @@ static bool open_contexts(Daemon *daemon) {
         .api = api,
         .is_quiet = options->quiet,
         .bind_hook = options->bind_hook,
-        .warnings = warnings_new(),
+        .warnings = WARNINGS_INIT,
     };
     return api->metrics && api->recent_pods && api->changes && api->latency && api->updates &&
-           daemon->answers.warnings && (options->n_decisions == 0 || api->decisions) &&
-           (!nominates || api->nominated);
+           (options->n_decisions == 0 || api->decisions) && (!nominates || api->nominated);
 }
 
 static void free_records(Daemon *daemon) {
     kept_pods_done(&daemon->answers.kept_pods);
-    warnings_free(daemon->answers.warnings);
+    warnings_done(&daemon->answers.warnings);
     metrics_free(daemon->api.metrics);
     changes_free(daemon->api.changes);
     latency_free(daemon->api.latency);
@@ -187,15 +185,6 @@ static void free_records(Daemon *daemon) {
 }
 
 /* --- start ------------------------------------------------------------------------ */
-
-/* The first load, on a thread of its own, so that this one can wait for signals. */
-typedef struct FirstLoad {
-    Daemon *daemon;
-    pthread_t thread;
-    int done_fd; /* readable at the end */
-    int result;
-    char error[DAEMON_ERROR_MAX];
-} FirstLoad;
 
 static int load_all(Daemon *daemon, char *error) {
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -212,45 +201,23 @@ static int load_all(Daemon *daemon, char *error) {
         error, DAEMON_ERROR_MAX);
 }
 
-static void *run_first_load(void *context) {
-    FirstLoad *load = context;
-    uint64_t one = 1;
+static void run_first_load(void *context, unsigned wanted) {
+    Daemon *daemon = context;
 
-    load->result = load_all(load->daemon, load->error);
-    (void)!write(load->done_fd, &one, sizeof(one));
-    return NULL;
+    daemon->load_result = load_all(daemon, daemon->load_error);
+    daemon_stop(daemon); /* wakes the thread that waits for it */
 }
 
-/* Whether it ended before a signal to stop. */
-static bool await_load(const FirstLoad *load, int end_fd) {
+/* Whether the first load ended before a signal to stop. */
+static bool await_load(const Daemon *daemon, int end_fd) {
     struct pollfd fds[] = {
-        {.fd = load->done_fd, .events = POLLIN},
+        {.fd = daemon->stop_fd, .events = POLLIN},
         {.fd = end_fd, .events = POLLIN},
     };
 
     while (!((fds[0].revents | fds[1].revents) & POLLIN))
         (void)poll(fds, ELEMENTS_OF(fds), -1);
     return fds[0].revents & POLLIN;
-}
-
-static int finish_load(FirstLoad *load, int end_fd, char *error) {
-    struct pollfd done = {.fd = load->done_fd, .events = POLLIN};
-    bool has_ended = await_load(load, end_fd);
-    int r = -ECANCELED;
-
-    (void)snprintf(error, DAEMON_ERROR_MAX, "stopped by a signal while policies were loaded");
-    if (!has_ended)
-        files_cancel(&load->daemon->files);
-    if (!has_ended && poll(&done, 1, (int)(DRAIN_NSEC / NSEC_PER_MSEC)) <= 0)
-        return r; /* it has not ended in time: its memory is the thread's */
-    (void)pthread_join(load->thread, NULL);
-    if (has_ended) {
-        r = load->result;
-        memcpy(error, load->error, sizeof(load->error));
-    }
-    (void)close(load->done_fd);
-    free(load);
-    return r;
 }
 
 static int cannot_start(const char *what, int r, char *error) {
@@ -260,24 +227,27 @@ static int cannot_start(const char *what, int r, char *error) {
     return r;
 }
 
+/* The first load, on a thread of its own, so that this one can wait for signals. */
 static int load_configuration(Daemon *daemon, char *error) {
-    FirstLoad *load = calloc(1, sizeof(*load));
-    int end_fd, r;
+    int end_fd = daemon_open_signals(/* only_end= */ true);
+    Task *task = NULL;
+    bool has_ended;
+    uint64_t n;
+    int r = end_fd < 0 ? -errno : task_new("berth-load", run_first_load, daemon, &task);
 
-    if (!load)
-        return cannot_start("a thread", -ENOMEM, error);
-    end_fd = daemon_open_signals(/* only_end= */ true);
-    *load = (FirstLoad){.daemon = daemon, .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-    r = end_fd < 0 || load->done_fd < 0
-            ? -errno
-            : thread_start(&load->thread, "berth-load", run_first_load, load);
     if (r == 0) {
-        r = finish_load(load, end_fd, error);
+        task_request(task, 1);
+        has_ended = await_load(daemon, end_fd);
+        if (!has_ended)
+            files_cancel(&daemon->files);
+        if (task_stop(task, DRAIN_NSEC))
+            task_free(task); /* else it has not ended in time: its memory is the thread's */
+        r = has_ended ? daemon->load_result : -ECANCELED;
+        (void)snprintf(error, DAEMON_ERROR_MAX, "%s",
+            has_ended ? daemon->load_error : "stopped by a signal while policies were loaded");
+        (void)!read(daemon->stop_fd, &n, sizeof(n));
     } else {
         r = cannot_start("a thread", r, error);
-        if (load->done_fd >= 0)
-            (void)close(load->done_fd);
-        free(load);
     }
     if (end_fd >= 0)
         (void)close(end_fd);
@@ -468,10 +438,9 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     daemon->signal_fd = daemon_open_signals(/* only_end= */ false);
     daemon->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     make_identity(daemon->identity);
-    daemon->expiry = expiry_new();
     if (daemon->signal_fd < 0 || daemon->stop_fd < 0)
         return cannot_start("waiting for signals", -errno, error);
-    if (!open_contexts(daemon) || !daemon->expiry)
+    if (!open_contexts(daemon))
         return message_no_memory(error, DAEMON_ERROR_MAX, "recorded decisions", NULL);
     daemon->files.changes = daemon->api.changes;
 
@@ -512,7 +481,7 @@ Daemon *daemon_free(Daemon *daemon) {
     live_free(daemon->live);
     files_done(&daemon->files);
     current_done(&daemon->current);
-    expiry_free(daemon->expiry);
+    expiry_done(&daemon->expiry);
     free_records(daemon);
     zones_free(daemon->zones);
     if (daemon->signal_fd >= 0)

@@ -16,7 +16,6 @@
  */
 
 #include "api/admission-listener.h"
-#include "api/dashboard-hook.h"
 #include "api/health-summary.h"
 #include "api/pages.h"
 #include "base/nsec.h"

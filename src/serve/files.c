@@ -390,42 +390,27 @@ static void note_restored(Files *files, ReloadKind kind) {
     reloads_note_good(&files->reloads, kind, state.good_at_sec);
 }
 
-static void note_tls(Files *files, TlsReload result, const char *error) {
-    switch (result) {
-    case TLS_UNCHANGED:
+/* @is_retry: a refused pair may become good without a change of its files, when it becomes valid.
+ */
+static void read_tls(Files *files, bool is_retry) {
+    char error[DAEMON_ERROR_MAX];
+    TlsReload result = tls_store_reload(files->tls, error, sizeof(error));
+
+    if (result == TLS_UNCHANGED) {
         note_restored(files, RELOAD_CERTIFICATES);
-        break;
-    case TLS_RELOADED:
+    } else if (result == TLS_RELOADED) {
         note_config(files, RELOAD_CERTIFICATES, "read anew");
         log_info("certificates reloaded", LOG_INT("expiry_sec", tls_store_expiry(files->tls)));
         note_good(files, RELOAD_CERTIFICATES);
         files->is_crl_overdue = false;
         warn_about_key(files);
-        break;
-    case TLS_REFUSED:
+    } else if (!is_retry) {
         reject_reload(files, RELOAD_CERTIFICATES, error);
-        break;
     }
 }
 
 static void reload_tls(Files *files) {
-    char error[DAEMON_ERROR_MAX];
-
-    note_tls(files, tls_store_reload(files->tls, error, sizeof(error)), error);
-}
-
-/* A refused pair may become good without a change of its files: when it becomes valid. */
-static void retry_tls(Files *files) {
-    char error[DAEMON_ERROR_MAX];
-    ReloadState state;
-    TlsReload result;
-
-    reloads_get(&files->reloads, RELOAD_CERTIFICATES, &state);
-    if (state.is_good)
-        return;
-    result = tls_store_reload(files->tls, error, sizeof(error));
-    if (result != TLS_REFUSED)
-        note_tls(files, result, error);
+    read_tls(files, /* is_retry= */ false);
 }
 
 static void reload_token(Files *files) {
@@ -517,6 +502,7 @@ void files_reload(Files *files, bool force) {
     };
     uint64_t now[_RELOAD_MAX];
     unsigned wanted = 0;
+    ReloadState certificates;
 
     take_fingerprints(files->options, now);
     if (is_used[RELOAD_POLICY] && now[RELOAD_POLICY] != files->fingerprints[RELOAD_POLICY])
@@ -530,7 +516,9 @@ void files_reload(Files *files, bool force) {
         task_request(files->task, wanted & TAKES_LONG);
     reload_wanted(files, wanted & ~TAKES_LONG);
     if (files->tls) {
-        retry_tls(files);
+        reloads_get(&files->reloads, RELOAD_CERTIFICATES, &certificates);
+        if (!certificates.is_good)
+            read_tls(files, /* is_retry= */ true);
         warn_about_crl(files);
     }
 }
