@@ -98,7 +98,6 @@ typedef struct RemedyChange {
     CelValue value; /* the new value; absent: removed */
     CelValue bound; /* the value in the description */
     const Taint *taint;
-    bool is_any; /* it must be present with any value; @value is an example */
 } RemedyChange;
 
 /* One row, with the changes so far. */
@@ -111,6 +110,8 @@ typedef struct RemedyAttempt {
     CelValue before[READS_MAX];
     RemedyChange changes[REMEDIES_MAX];
     size_t n_changes;
+    uint32_t atom;    /* the comparison that is to be ... */
+    bool want;        /* ... this */
     unsigned choices; /* bit i: at the i-th choice the other way */
     unsigned n_choices;
     int error; /* -ENOMEM */
@@ -148,18 +149,25 @@ CelValue attempt_value(RemedyAttempt *attempt, uint32_t node);
  * being @element. */
 CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, CelValue element);
 
-/* Changes a fact so that @atom is @want. False, with nothing changed: no way was found. */
-bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want);
+/* Changes a fact so that the atom is as wanted. False, with nothing changed: no way was found. */
+bool attempt_solve(RemedyAttempt *attempt);
 
 /* The same for < and >. */
-bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want);
+bool attempt_solve_order(RemedyAttempt *attempt);
 
 /* Whether node @node is @want now. */
 bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
 
-/* Makes the change if @atom then equals @want; else changes nothing. An earlier change is extended
- * only in the same direction: the final text must hold for both. */
-bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change);
+/* Sets the fact to @value if the atom then is as wanted; else changes nothing. @bound is the value
+ * in the description. An earlier change is extended only in the same direction: the final text must
+ * hold for both. */
+bool attempt_try(
+    RemedyAttempt *attempt, uint32_t fact, const char *relation, CelValue value, CelValue bound);
+
+/* How hard it is to change; less is better. */
+static inline unsigned attempt_cost(const RemedyAttempt *attempt, uint32_t fact) {
+    return fact_infos[attempt->filter_facts->facts[fact].kind].cost;
+}
 
 /* A side of a comparison that is just a fact. */
 typedef struct RemedySide {

@@ -102,9 +102,9 @@ static bool is_possible(const RemedyFact *fact, CelValue v, double n) {
 }
 
 /* How many units away the result changes, if both sides are linear. */
-static bool find_crossing(
-    RemedyAttempt *attempt, const CelGraphNode *node, uint32_t number, CelValue from, double *ret) {
+static bool find_crossing(RemedyAttempt *attempt, uint32_t number, CelValue from, double *ret) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
+    const CelGraphNode *node = attempt_node(attempt, attempt->atom);
     const double probe = 16;
     double here, there = 0;
     ReadValues before = *attempt_read_values(attempt);
@@ -121,48 +121,42 @@ static bool find_crossing(
 
 /* The least number of units that does it, in the direction of @sign, from about @crossing on: one
  * less does not. */
-static bool step_towards(
-    RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number, double crossing, int sign) {
+static bool step_towards(RemedyAttempt *attempt, uint32_t number, double crossing, int sign) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
     CelValue from = attempt_fact(attempt, number, /* is_before= */ false);
-    double first = floor(fabs(crossing)) - 1;
+    double first = fmax(floor(fabs(crossing)) - 1, 1);
 
-    first = first < 1 ? 1 : first;
     for (unsigned i = 0; i < STEPS_TRIED; i++) {
         double n = first + i;
         CelValue v = moved(fact, from, sign * n);
-        RemedyChange change = {
-            .fact = number, .relation = sign > 0 ? ">=" : "<=", .value = v, .bound = v};
 
         if (!is_possible(fact, v, sign * n))
             return false;
-        if (attempt_try(attempt, atom, want, &change))
+        if (attempt_try(attempt, number, sign > 0 ? ">=" : "<=", v, v))
             return n > first || n == 1;
     }
     return false;
 }
 
 /* Right at the limit both directions are tried. */
-static bool solve_by_steps(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t number) {
-    const RemedyFact *fact = &attempt->filter_facts->facts[number];
+static bool solve_by_steps(RemedyAttempt *attempt, uint32_t number) {
     CelValue from = attempt_fact(attempt, number, /* is_before= */ false);
     double crossing;
     int sign;
 
-    if (step_of(fact) == 0 ||
-        !find_crossing(attempt, attempt_node(attempt, atom), number, from, &crossing))
+    if (step_of(&attempt->filter_facts->facts[number]) == 0 ||
+        !find_crossing(attempt, number, from, &crossing))
         return false;
     sign = crossing < 0 ? -1 : 1;
-    return step_towards(attempt, atom, want, number, crossing, sign) ||
-           (fabs(crossing) < 1 && step_towards(attempt, atom, want, number, crossing, -sign));
+    return step_towards(attempt, number, crossing, sign) ||
+           (fabs(crossing) < 1 && step_towards(attempt, number, crossing, -sign));
 }
 
 /* int(label) > 3: the number as a text. */
-static bool solve_text(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number,
-    Relation relation, double v) {
-    const CelGraphNode *node = attempt_node(attempt, side_number);
+static bool solve_text(
+    RemedyAttempt *attempt, const CelGraphNode *node, Relation relation, double v) {
+    bool is_less = relation == LESS || relation == LESS_OR_SAME;
     double number = relation == LESS ? ceil(v) - 1 : relation == MORE ? floor(v) + 1 : v;
-    RemedyChange change = {.relation = relation == LESS || relation == LESS_OR_SAME ? "<=" : ">="};
     RemedySide side;
     Str text;
 
@@ -171,71 +165,57 @@ static bool solve_text(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_
         return false;
     number = relation == LESS_OR_SAME ? floor(number) : ceil(number);
     text = arena_printf(attempt->arena, "%.0f", number);
-    if (!text.ptr)
-        return false;
-    change.fact = side.fact;
-    change.value = change.bound = cel_string(text);
-    return attempt_try(attempt, atom, want, &change);
+    return text.ptr && attempt_try(attempt, side.fact, is_less ? "<=" : ">=", cel_string(text),
+                           cel_string(text));
 }
 
 /* A number without a unit against another: metrics.load < 0.8. */
-static bool solve_plain(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t side_number,
-    Relation relation, double v) {
-    RemedyChange change = {.relation = relation_words[relation], .bound = cel_double(v)};
+static bool solve_plain(RemedyAttempt *attempt, uint32_t number, Relation relation, double v) {
     double value = relation == LESS   ? nextafter(v, -DBL_MAX)
                    : relation == MORE ? nextafter(v, DBL_MAX)
                                       : v;
     RemedySide side;
 
-    if (!attempt_side(attempt, side_number, &side) ||
-        attempt->filter_facts->facts[side.fact].kind != FACT_METRIC)
-        return false;
-    change.fact = side.fact;
-    change.value = cel_double(value);
-    return attempt_try(attempt, atom, want, &change);
+    return attempt_side(attempt, number, &side) &&
+           attempt->filter_facts->facts[side.fact].kind == FACT_METRIC &&
+           attempt_try(
+               attempt, side.fact, relation_words[relation], cel_double(value), cel_double(v));
 }
 
-static bool solve_sides(RemedyAttempt *attempt, uint32_t atom, bool want, Relation relation) {
-    const CelGraphNode *node = attempt_node(attempt, atom);
+static bool solve_sides(RemedyAttempt *attempt, Relation relation) {
+    const uint32_t *sides = attempt_node(attempt, attempt->atom)->args;
 
     for (int k = 0; k < 2; k++) {
         Relation needed = k == 0 ? relation : mirrored[relation];
         double v;
 
-        if (!want)
+        if (!attempt->want)
             needed = negated[needed];
-        if (!as_number(attempt_value(attempt, node->args[1 - k]), &v))
-            continue;
-        if (solve_text(attempt, atom, want, node->args[k], needed, v) ||
-            solve_plain(attempt, atom, want, node->args[k], needed, v))
+        if (as_number(attempt_value(attempt, sides[1 - k]), &v) &&
+            (solve_text(attempt, attempt_node(attempt, sides[k]), needed, v) ||
+                solve_plain(attempt, sides[k], needed, v)))
             return true;
     }
     return false;
 }
 
 /* The facts that the comparison reads, the easiest to change first. */
-static bool solve_facts(RemedyAttempt *attempt, uint32_t atom, bool want, Relation relation) {
-    uint32_t reads = attempt_reads(attempt, atom);
+bool attempt_solve_order(RemedyAttempt *attempt) {
+    Relation relation = relation_of(attempt_node(attempt, attempt->atom));
+    uint32_t reads = attempt_reads(attempt, attempt->atom);
 
-    for (;;) {
+    while (relation != NO_ORDER) {
         uint32_t best = UINT32_MAX;
 
         for (uint32_t i = 0; i < attempt->filter_facts->n_facts; i++)
             if ((reads >> i & 1) && !attempt->filter_facts->facts[i].is_fixed &&
-                (best == UINT32_MAX ||
-                    fact_infos[attempt->filter_facts->facts[i].kind].cost <
-                        fact_infos[attempt->filter_facts->facts[best].kind].cost))
+                (best == UINT32_MAX || attempt_cost(attempt, i) < attempt_cost(attempt, best)))
                 best = i;
         if (best == UINT32_MAX)
-            return solve_sides(attempt, atom, want, relation);
-        if (solve_by_steps(attempt, atom, want, best))
+            return solve_sides(attempt, relation);
+        if (solve_by_steps(attempt, best))
             return true;
         reads &= ~(1u << best);
     }
-}
-
-bool attempt_solve_order(RemedyAttempt *attempt, uint32_t atom, bool want) {
-    Relation relation = relation_of(attempt_node(attempt, atom));
-
-    return relation != NO_ORDER && solve_facts(attempt, atom, want, relation);
+    return false;
 }

@@ -19,20 +19,21 @@ static RemedyChange *change_of(RemedyAttempt *attempt, uint32_t fact) {
     return NULL;
 }
 
-bool attempt_try(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedyChange *change) {
-    RemedyChange *old = change_of(attempt, change->fact);
+bool attempt_try(
+    RemedyAttempt *attempt, uint32_t fact, const char *relation, CelValue value, CelValue bound) {
+    RemedyChange *old = change_of(attempt, fact);
     ReadValues before = *attempt_read_values(attempt);
 
-    if (old && !old->is_any &&
-        !(strchr("<>", old->relation[0]) && strcmp(old->relation, change->relation) == 0))
+    if (old && strcmp(old->relation, "present") != 0 && /* of which the value is an example */
+        !(strchr("<>", old->relation[0]) && strcmp(old->relation, relation) == 0))
         return false;
     if (!old && attempt->n_changes == REMEDIES_MAX)
         return false;
-    attempt_set(attempt, change->fact, change->value);
-    if (attempt_holds(attempt, atom, want)) {
+    attempt_set(attempt, fact, value);
+    if (attempt_holds(attempt, attempt->atom, attempt->want)) {
         if (!old)
             old = &attempt->changes[attempt->n_changes++];
-        *old = *change;
+        *old = (RemedyChange){.fact = fact, .relation = relation, .value = value, .bound = bound};
         return true;
     }
     *attempt_read_values(attempt) = before;
@@ -99,26 +100,18 @@ static CelValue other_than(const RemedyAttempt *attempt, const RemedySide *side,
     }
 }
 
-static bool make_equal(RemedyAttempt *attempt, uint32_t atom, bool want, const RemedySide *side,
-    CelValue v, bool is_equal) {
-    bool is_nothing = is_equal && side->may_lack && v.kind == CEL_STRING && v.len == 0;
-    RemedyChange change = {
-        .fact = side->fact,
-        .relation = is_nothing ? "absent"
-                    : is_equal ? "=="
-                               : "!=",
-        .value = is_nothing ? cel_absent()
-                 : is_equal ? v
-                            : other_than(attempt, side, v),
-        .bound = v,
-    };
-
-    return is_plain(v) && attempt_try(attempt, atom, want, &change);
+static bool make_equal(RemedyAttempt *attempt, const RemedySide *side, CelValue v, bool is_equal) {
+    if (!is_plain(v))
+        return false;
+    if (is_equal && side->may_lack && v.kind == CEL_STRING && v.len == 0)
+        return attempt_try(attempt, side->fact, "absent", cel_absent(), v);
+    return is_equal ? attempt_try(attempt, side->fact, "==", v, v)
+                    : attempt_try(attempt, side->fact, "!=", other_than(attempt, side, v), v);
 }
 
 /* The side that is easier to change comes first. */
-static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool is_equal) {
-    const CelGraphNode *node = attempt_node(attempt, atom);
+static bool solve_equal(RemedyAttempt *attempt, bool is_equal) {
+    const CelGraphNode *node = attempt_node(attempt, attempt->atom);
     RemedySide sides[2];
     bool are[2];
     int first;
@@ -127,57 +120,47 @@ static bool solve_equal(RemedyAttempt *attempt, uint32_t atom, bool want, bool i
         are[k] = attempt_side(attempt, node->args[k], &sides[k]) &&
                  !(attempt_reads(attempt, node->args[1 - k]) >> sides[k].fact & 1);
     first = are[0] && are[1] &&
-            fact_infos[attempt->filter_facts->facts[sides[1].fact].kind].cost <
-                fact_infos[attempt->filter_facts->facts[sides[0].fact].kind].cost;
+            attempt_cost(attempt, sides[1].fact) < attempt_cost(attempt, sides[0].fact);
     for (int i = 0; i < 2; i++) {
         int k = i == 0 ? first : 1 - first;
 
-        if (are[k] && make_equal(attempt, atom, want, &sides[k],
-                          attempt_value(attempt, node->args[1 - k]), is_equal == want))
+        if (are[k] && make_equal(attempt, &sides[k], attempt_value(attempt, node->args[1 - k]),
+                          is_equal == attempt->want))
             return true;
     }
     return false;
 }
 
-static bool solve_in_set(RemedyAttempt *attempt, uint32_t atom, bool want) {
-    const CelGraphNode *node = attempt_node(attempt, atom);
+static bool solve_in_set(RemedyAttempt *attempt) {
+    const CelGraphNode *node = attempt_node(attempt, attempt->atom);
     CelValue list = node->constant;
+    bool want = attempt->want;
     RemedySide side;
 
     if (!attempt_side(attempt, node->args[0], &side) || list.kind != CEL_LIST || !list.list->items)
         return false;
     for (uint32_t i = 0; i < list.list->n && i < LIST_TRIES; i++) {
         CelValue v = list.list->items[i];
-        RemedyChange change = {
-            .fact = side.fact,
-            .relation = want ? "in" : "not in",
-            .value = want ? v : other_than(attempt, &side, v),
-            .bound = list,
-        };
 
-        if (is_plain(v) && attempt_try(attempt, atom, want, &change))
+        if (is_plain(v) && attempt_try(attempt, side.fact, want ? "in" : "not in",
+                               want ? v : other_than(attempt, &side, v), list))
             return true;
     }
     return false;
 }
 
-static bool solve_read(RemedyAttempt *attempt, uint32_t atom, const RemedyRead *read, bool want) {
+static bool solve_read(RemedyAttempt *attempt, const RemedyRead *read) {
     const RemedyFact *fact = &attempt->filter_facts->facts[read->fact];
-    RemedyChange change = {.fact = read->fact, .bound = cel_absent()};
+    bool want = attempt->want;
 
     if (fact->is_fixed)
         return false;
-    if (read->mode == READ_VALUE) {
-        change.relation = "==";
-        change.value = change.bound = cel_bool(want);
-        return attempt_try(attempt, atom, want, &change);
-    }
+    if (read->mode == READ_VALUE)
+        return attempt_try(attempt, read->fact, "==", cel_bool(want), cel_bool(want));
     if (fact->kind == FACT_METRIC || fact_is_amount(fact->kind)) /* cannot be set */
         return false;
-    change.relation = want ? "present" : "absent";
-    change.value = want ? cel_string(STR("")) : cel_absent();
-    change.is_any = want;
-    return attempt_try(attempt, atom, want, &change);
+    return attempt_try(attempt, read->fact, want ? "present" : "absent",
+        want ? cel_string(STR("")) : cel_absent(), cel_absent());
 }
 
 /* The variable of a loop, as its body reads it; CEL_NO_NODE: it does not. */
@@ -227,7 +210,7 @@ static bool set_tolerations(RemedyAttempt *attempt) {
     return true;
 }
 
-static bool solve_tolerations(RemedyAttempt *attempt, uint32_t atom) {
+static bool solve_tolerations(RemedyAttempt *attempt) {
     const JudgeInput *input = &attempt->remedies->judge->input;
     const Node *node = table_node(input->table, attempt->row);
     size_t before = attempt->n_changes;
@@ -243,14 +226,13 @@ static bool solve_tolerations(RemedyAttempt *attempt, uint32_t atom) {
             (RemedyChange){.fact = UINT32_MAX, .relation = "in", .taint = one.items};
     }
     return attempt->n_changes > before && set_tolerations(attempt) &&
-           attempt_holds(attempt, atom, /* want= */ true);
+           attempt_holds(attempt, attempt->atom, /* want= */ true);
 }
 
 /* Removes the elements that make the comparison fail. */
-static bool solve_removal(RemedyAttempt *attempt, uint32_t atom, bool want, uint32_t local) {
-    const CelGraphNode *loop = attempt_node(attempt, atom);
-    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
-    CelValue v = read ? attempt->values[read->slot] : cel_absent();
+static bool solve_removal(
+    RemedyAttempt *attempt, const CelGraphNode *loop, const RemedyRead *read, uint32_t local) {
+    CelValue v = attempt->values[read->slot];
     CelRun *run = judge_run_new(attempt->remedies->judge, attempt->arena);
     CelList *list = ARENA_NEW(attempt->arena, CelList);
     CelValue *items;
@@ -265,57 +247,51 @@ static bool solve_removal(RemedyAttempt *attempt, uint32_t atom, bool want, uint
         CelValue element = cel_list_at(v.list, i, run);
         CelValue body = attempt_body(attempt, loop->args[1], local, element);
 
-        if (body.kind == CEL_BOOL && body.boolean == want)
+        if (body.kind == CEL_BOOL && body.boolean == attempt->want)
             items[list->n++] = element;
     }
-    return attempt_try(attempt, atom, want,
-        &(RemedyChange){
-            .fact = read->fact,
-            .relation = "without",
-            .value = cel_list(list),
-            .bound = cel_list(list),
-        });
+    return attempt_try(attempt, read->fact, "without", cel_list(list), cel_list(list));
 }
 
-static bool solve_taints(RemedyAttempt *attempt, uint32_t atom, bool want) {
-    const CelGraphNode *loop = attempt_node(attempt, atom);
+static bool solve_taints(RemedyAttempt *attempt) {
+    const CelGraphNode *loop = attempt_node(attempt, attempt->atom);
     const RemedyRead *read = remedy_filter_read(attempt->filter_facts, loop->args[0]);
     uint32_t local;
 
     if (!read || attempt->filter_facts->facts[read->fact].kind != FACT_TAINTS ||
-        loop->n_args != 2 || (loop->op == OP_ALL) != want)
+        loop->n_args != 2 || (loop->op == OP_ALL) != attempt->want)
         return false;
     local = find_local(attempt, loop);
     if (local == CEL_NO_NODE)
         return false;
-    if (is_tolerance(attempt, attempt_node(attempt, loop->args[1]), local))
-        return solve_tolerations(attempt, atom);
-    return solve_removal(attempt, atom, want, local);
+    return is_tolerance(attempt, attempt_node(attempt, loop->args[1]), local)
+               ? solve_tolerations(attempt)
+               : solve_removal(attempt, loop, read, local);
 }
 
-bool attempt_solve(RemedyAttempt *attempt, uint32_t atom, bool want) {
-    const CelGraphNode *node = attempt_node(attempt, atom);
-    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, atom);
+bool attempt_solve(RemedyAttempt *attempt) {
+    const CelGraphNode *node = attempt_node(attempt, attempt->atom);
+    const RemedyRead *read = remedy_filter_read(attempt->filter_facts, attempt->atom);
 
     if (!read && node->op == OP_OPT_HAS)
         read = remedy_filter_read(attempt->filter_facts, node->args[0]);
     if (read)
-        return solve_read(attempt, atom, read, want);
+        return solve_read(attempt, read);
     switch (node->op) {
     case OP_EQ:
     case OP_EQ_INT:
     case OP_EQ_STRING:
-        return solve_equal(attempt, atom, want, true);
+        return solve_equal(attempt, true);
     case OP_NE:
     case OP_NE_INT:
     case OP_NE_STRING:
-        return solve_equal(attempt, atom, want, false);
+        return solve_equal(attempt, false);
     case OP_IN_SET:
-        return solve_in_set(attempt, atom, want);
+        return solve_in_set(attempt);
     case OP_ALL:
     case OP_EXISTS:
-        return solve_taints(attempt, atom, want);
+        return solve_taints(attempt);
     default:
-        return attempt_solve_order(attempt, atom, want);
+        return attempt_solve_order(attempt);
     }
 }

@@ -10,6 +10,14 @@
 #define TEXT_MAX ((size_t)16 * 1024)
 #define VALUES_TOLD 8u /* of a list */
 
+/* A change that is described. */
+typedef struct Description {
+    const RemedyAttempt *attempt;
+    const RemedyChange *change;
+    const RemedyFact *fact;
+    CelValue before;
+} Description;
+
 static Str take(const RemedyAttempt *attempt, Buf *text) {
     Str copy = buf_error(text) == 0 ? arena_copy(attempt->arena, buf_str(text)) : STR_NULL;
 
@@ -87,13 +95,12 @@ static void print_amount(Str resource, int64_t amount, Buf *out) {
 }
 
 /* More than evictions can free. */
-static void print_whole(
-    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
-    const Node *node = table_node(attempt->remedies->judge->input.table, attempt->row);
-    Str resource = fact_resource(fact->key);
+static void print_whole(const Description *of, Buf *out) {
+    const Node *node = table_node(of->attempt->remedies->judge->input.table, of->attempt->row);
+    Str resource = fact_resource(of->fact->key);
     int64_t whole = node ? resources_get(&node->allocatable, resource) : 0;
 
-    if (fact->kind != FACT_FREE || units_of(fact, change->value) <= whole)
+    if (of->fact->kind != FACT_FREE || units_of(of->fact, of->change->value) <= whole)
         return;
     if (whole == 0) {
         buf_append(out, STR(" (the node has none)"));
@@ -104,25 +111,21 @@ static void print_whole(
     buf_append(out, STR(" in total)"));
 }
 
-static void print_change_of_amount(
-    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
-    Str resource = fact_resource(fact->key);
-    int64_t now = units_of(fact, change->value), difference;
+static void print_change_of_amount(const Description *of, Buf *out) {
+    FactKind kind = of->fact->kind;
+    Str resource = fact_resource(of->fact->key);
+    int64_t now = units_of(of->fact, of->change->value), difference;
     bool is_more;
 
-    if (__builtin_sub_overflow(now,
-            units_of(fact, attempt_fact(attempt, change->fact, /* is_before= */ true)),
-            &difference))
+    if (__builtin_sub_overflow(now, units_of(of->fact, of->before), &difference))
         difference = 0;
-    is_more = fact->kind == FACT_REQUESTED ? difference < 0 : difference > 0;
+    is_more = kind == FACT_REQUESTED ? difference < 0 : difference > 0;
     print_amount(resource, difference < 0 ? -difference : difference, out);
-    buf_printf(out, " %s %.*s ", is_more ? "more" : "less", STR_FMT(resource));
-    if (fact->kind == FACT_POD_REQUEST)
-        buf_append(out, STR("requested by the pod"));
-    else
-        buf_append(out, fact->kind == FACT_ALLOCATABLE ? STR("allocatable on the node")
-                                                       : STR("free on the node"));
-    print_whole(attempt, fact, change, out);
+    buf_printf(out, " %s %.*s %s", is_more ? "more" : "less", STR_FMT(resource),
+        kind == FACT_POD_REQUEST   ? "requested by the pod"
+        : kind == FACT_ALLOCATABLE ? "allocatable on the node"
+                                   : "free on the node");
+    print_whole(of, out);
 }
 
 static void print_taint(const Taint *taint, Buf *out) {
@@ -133,16 +136,15 @@ static void print_taint(const Taint *taint, Buf *out) {
 }
 
 /* The taints of the node that are not in the list any more. */
-static void print_removed(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
-    const Node *node = table_node(attempt->remedies->judge->input.table, attempt->row);
-    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
-    const CelList *left = change->value.list;
-    CelRun run = CEL_RUN(attempt->arena);
+static void print_removed(const Description *of, Buf *out) {
+    const Node *node = table_node(of->attempt->remedies->judge->input.table, of->attempt->row);
+    const CelList *left = of->change->value.list;
+    CelRun run = CEL_RUN(of->attempt->arena);
     uint32_t at = 0;
     bool is_first = true;
 
-    for (uint32_t i = 0; node && i < node->taints.n && i < before.list->n; i++) {
-        CelValue taint = cel_list_at(before.list, i, &run);
+    for (uint32_t i = 0; node && i < node->taints.n && i < of->before.list->n; i++) {
+        CelValue taint = cel_list_at(of->before.list, i, &run);
 
         if (at < left->n && cel_equal(left->items[at], taint, &run)) {
             at++;
@@ -155,74 +157,69 @@ static void print_removed(const RemedyAttempt *attempt, const RemedyChange *chan
     buf_append(out, STR(" on the node"));
 }
 
-static void print_pods(
-    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
-    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
-    int64_t difference =
-        before.kind == CEL_INT && change->value.kind == CEL_INT ? change->value.i - before.i : 0;
+static void print_pods(const Description *of, Buf *out) {
+    bool are_ints = of->before.kind == CEL_INT && of->change->value.kind == CEL_INT;
+    int64_t difference = are_ints ? of->change->value.i - of->before.i : 0;
     int64_t n = difference < 0 ? -difference : difference;
 
     buf_printf(out, "%lld %s%spod%s ", (long long)n, difference < 0 ? "fewer " : "more ",
-        fact->is_matching ? "matching " : "", n == 1 ? "" : "s");
-    if (str_is_empty(fact->key))
+        of->fact->is_matching ? "matching " : "", n == 1 ? "" : "s");
+    if (str_is_empty(of->fact->key))
         buf_append(out, STR("on the node"));
     else
-        buf_printf(out, "in the node's %.*s", STR_FMT(fact->key));
+        buf_printf(out, "in the node's %.*s", STR_FMT(of->fact->key));
 }
 
-static void print_room(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
-    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
-    double more = change->value.d - before.d;
+static void print_room(const Description *of, Buf *out) {
+    double more = of->change->value.d - of->before.d;
 
     buf_printf(out, "room for %.0f more such pod%s in the pool", more, more == 1 ? "" : "s");
 }
 
-static void print_wait(const RemedyAttempt *attempt, const RemedyChange *change, Buf *out) {
-    CelValue before = attempt_fact(attempt, change->fact, /* is_before= */ true);
-    int64_t seconds = change->value.i - before.i, ns;
+static void print_wait(const Description *of, Buf *out) {
+    int64_t ns;
 
-    if (__builtin_mul_overflow(seconds, NSEC_PER_SEC, &ns))
+    if (__builtin_mul_overflow(of->change->value.i - of->before.i, NSEC_PER_SEC, &ns))
         return;
     cel_duration_print(ns, out);
     buf_append(out, STR(" more time"));
 }
 
-static void print_fact(
-    const RemedyAttempt *attempt, const RemedyFact *fact, const RemedyChange *change, Buf *out) {
-    switch (fact->kind) {
+static void print_fact(const Description *of, Buf *out) {
+    switch (of->fact->kind) {
     case FACT_LABEL:
     case FACT_POD_LABEL:
-        print_condition(fact, change, "label", out);
+        print_condition(of->fact, of->change, "label", out);
         break;
     case FACT_ANNOTATION:
     case FACT_POD_ANNOTATION:
-        print_condition(fact, change, "annotation", out);
+        print_condition(of->fact, of->change, "annotation", out);
         break;
     case FACT_READY:
     case FACT_CORDONED:
-        buf_printf(out, "the node %sto be %s", cel_is_true(change->value) ? "" : "not ",
-            fact->kind == FACT_READY ? "Ready" : "cordoned");
+        buf_printf(out, "the node %sto be %s", cel_is_true(of->change->value) ? "" : "not ",
+            of->fact->kind == FACT_READY ? "Ready" : "cordoned");
         break;
     case FACT_TAINTS:
-        print_removed(attempt, change, out);
+        print_removed(of, out);
         break;
     case FACT_PODS:
-        print_pods(attempt, fact, change, out);
+        print_pods(of, out);
         break;
     case FACT_ROOM:
-        print_room(attempt, change, out);
+        print_room(of, out);
         break;
     case FACT_NOW:
-        print_wait(attempt, change, out);
+        print_wait(of, out);
         break;
     case FACT_METRIC:
     case FACT_POD_PRIORITY:
-        buf_append(out, describe_subject(attempt, fact));
-        buf_printf(out, " %s ", change->relation);
-        cel_value_print(change->bound, NULL, 0, out);
+        buf_append(out, describe_subject(of->attempt, of->fact));
+        buf_printf(out, " %s ", of->change->relation);
+        cel_value_print(of->change->bound, NULL, 0, out);
         break;
     default:
-        print_change_of_amount(attempt, fact, change, out);
+        print_change_of_amount(of, out);
     }
 }
 
@@ -239,18 +236,19 @@ static Remedy describe_toleration(const RemedyAttempt *attempt, const RemedyChan
 
 Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change) {
     Buf text = BUF_INIT(TEXT_MAX);
-    const RemedyFact *fact;
+    Description of = {.attempt = attempt, .change = change};
     Remedy remedy;
 
     if (change->taint) {
         remedy = describe_toleration(attempt, change);
     } else {
-        fact = &attempt->filter_facts->facts[change->fact];
-        print_fact(attempt, fact, change, &text);
+        of.fact = &attempt->filter_facts->facts[change->fact];
+        of.before = attempt_fact(attempt, change->fact, /* is_before= */ true);
+        print_fact(&of, &text);
         remedy = (Remedy){
-            .subject = describe_subject(attempt, fact),
+            .subject = describe_subject(attempt, of.fact),
             .value = change->bound,
-            .has = attempt_fact(attempt, change->fact, /* is_before= */ true),
+            .has = of.before,
             .text = take(attempt, &text),
         };
     }

@@ -12,6 +12,7 @@
 
 #define CHOICES_MAX 4u /* tried both ways: 16 attempts at most */
 #define ROUNDS_MAX 12u /* changes in a row */
+#define TOLERATION_COST 3u
 #define DEPTH_MAX 256u /* of && || ! ?: inside each other */
 
 /* False: take the first of two. */
@@ -41,8 +42,8 @@ static uint32_t pick_enough(RemedyAttempt *attempt, const CelGraphNode *node) {
     return node->args[is_right != choose(attempt)];
 }
 
-/* Finds a comparison that fails: its node, and the result it must have. */
-static bool find_atom(RemedyAttempt *attempt, uint32_t *ret, bool *ret_want) {
+/* Finds a comparison that fails, and the result it must have. */
+static bool find_atom(RemedyAttempt *attempt) {
     uint32_t at = attempt->filter_facts->root;
     bool want = true;
 
@@ -62,8 +63,8 @@ static bool find_atom(RemedyAttempt *attempt, uint32_t *ret, bool *ret_want) {
                 return false;
             at = node->args[condition.boolean ? 1 : 2];
         } else {
-            *ret = at;
-            *ret_want = want;
+            attempt->atom = at;
+            attempt->want = want;
             return true;
         }
     }
@@ -72,12 +73,9 @@ static bool find_atom(RemedyAttempt *attempt, uint32_t *ret, bool *ret_want) {
 
 static bool solve_all(RemedyAttempt *attempt) {
     for (size_t round = 0; round < ROUNDS_MAX && attempt->error == 0; round++) {
-        uint32_t atom;
-        bool want;
-
         if (attempt_holds(attempt, attempt->filter_facts->root, true))
             return attempt->n_changes > 0;
-        if (!find_atom(attempt, &atom, &want) || !attempt_solve(attempt, atom, want))
+        if (!find_atom(attempt) || !attempt_solve(attempt))
             return false;
     }
     return false;
@@ -92,8 +90,7 @@ static void attempt_begin(RemedyAttempt *attempt) {
         schema_node(judge->input.table, attempt->row, attempt->arena);
     for (size_t i = 0; i < attempt->filter_facts->n_reads; i++)
         attempt->before[i] = attempt_run(attempt, attempt->filter_facts->reads[i].code);
-    for (size_t i = 0; i < attempt->filter_facts->n_reads; i++)
-        attempt->values[attempt->filter_facts->reads[i].slot] = attempt->before[i];
+    memcpy(attempt_read_values(attempt), attempt->before, sizeof(attempt->before));
     attempt->n_changes = 0;
     attempt->n_choices = 0;
 }
@@ -102,9 +99,8 @@ static unsigned cost_of(const RemedyAttempt *attempt) {
     unsigned cost = 0;
 
     for (size_t i = 0; i < attempt->n_changes; i++)
-        cost += attempt->changes[i].fact == UINT32_MAX
-                    ? 3
-                    : fact_infos[attempt->filter_facts->facts[attempt->changes[i].fact].kind].cost;
+        cost += attempt->changes[i].taint ? TOLERATION_COST
+                                          : attempt_cost(attempt, attempt->changes[i].fact);
     return cost;
 }
 
