@@ -153,7 +153,7 @@ static void note_applied(PoliciesMaking *making, const PodSummary *pod) {
     arena_reset(making->scratch);
     if (!open_evaluation(making, text, NULL, /* n= */ 0, &evaluation))
         return;
-    applied = judge_applied(evaluation.judge);
+    applied = judge_match(evaluation.judge)->applies;
     for (size_t i = 0; i < result->n; i++)
         if (applied[i])
             note_time(&result->policies[i], pod->filter->past->at_nsec);

@@ -30,14 +30,6 @@ static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
     return judge_open(&input, ret);
 }
 
-int extender_bind_annotations(const View *view, const RequestTime *time, const Pod *pod,
-    const uint32_t *row, Arena *arena, BindValue **ret, size_t *ret_n) {
-    Judge *judge = NULL;
-    int r = open_judge(view, time, pod, row, arena, &judge);
-
-    return r == 0 ? judge_bind_annotations(judge, arena, ret, ret_n) : r;
-}
-
 /* Fills @ret. False: a required annotation failed, or out of memory. */
 static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
     Label *labels = ARENA_ARRAY(arena, Label, n);

@@ -89,8 +89,9 @@ static Str tell_error(const Explainer *x, const Expression *expression, const Ce
 }
 
 static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy) {
-    const CelError *error = judge_match_error(x->judge, policy);
-    const Expression *unmet = judge_unmet(x->judge, policy);
+    size_t number = (size_t)(policy - x->view->program->policies);
+    const CelError *error = judge_match(x->judge)->errors[number];
+    const Expression *unmet = judge_match(x->judge)->unmet[number];
     bool is_by_namespace = unmet == &policy->match.namespace_test;
     PolicyExplanation result = {.policy = policy};
 
@@ -135,7 +136,7 @@ static int find_policies(Explainer *x) {
         result->scores[result->n_scores++] = score;
         result->weights += score->weight;
     }
-    result->wire_max = judge_wire_max(x->judge);
+    result->wire_max = judge_match(x->judge)->wire_max;
     return 0;
 }
 
@@ -144,7 +145,7 @@ static int find_policies(Explainer *x) {
 static int set_verdicts(Explainer *x) {
     const JudgeInput *input = &x->input;
     uint16_t *verdicts = ARENA_ARRAY(x->arena, uint16_t, input->n);
-    uint32_t to = judge_narrow_to(x->judge);
+    uint32_t to = judge_match(x->judge)->narrow_to;
     int r = verdicts ? judge_filters(x->judge, verdicts) : -ENOMEM;
 
     if (r == 0 && to > 0)
@@ -501,10 +502,15 @@ int explain_failure(const Explanation *explanation, const NodeExplanation *node,
 
 int explain_bind(const Explanation *explanation, const NodeExplanation *node, Arena *arena,
     BindValue **ret, size_t *ret_n) {
-    const Explainer *x = explanation->explainer;
-    const RequestTime time = {.now_nsec = x->input.now_nsec};
+    JudgeInput input = explanation->explainer->input;
+    Judge *judge = NULL;
+    int r;
 
-    return extender_bind_annotations(x->view, &time, x->input.pod, &node->row, arena, ret, ret_n);
+    input.rows = &node->row;
+    input.n = 1;
+    input.arena = arena;
+    r = judge_open(&input, &judge);
+    return r == 0 ? judge_bind_annotations(judge, arena, ret, ret_n) : r;
 }
 
 int explain_values(const Explanation *explanation, const NodeExplanation *node,

@@ -82,7 +82,7 @@ static int observe(
     FilterResult result = {0};
     int r;
 
-    if (!judge_has_filters(judge, /* observed= */ true))
+    if (!judge_match(judge)->has_observed)
         return 0;
     result.verdicts = ARENA_RAW(arena, uint16_t, args->n);
     r = result.verdicts ? judge_observed(judge, result.verdicts) : -ENOMEM;
@@ -99,7 +99,7 @@ static int observe(
  * is known, or their pods are not known yet. */
 static int narrow(Judge *judge, const View *view, const FilterArgs *args, FilterResult *result,
     Decision *decision) {
-    uint32_t to = judge_narrow_to(judge);
+    uint32_t to = judge_match(judge)->narrow_to;
 
     if (to == 0 || args->n_unknown == args->n || view->awaits_cluster)
         return 0;
@@ -115,7 +115,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
     if (!ret->verdicts)
         return -ENOMEM;
     r = judge_filters(judge, ret->verdicts);
-    if (r == 0 && args->n_unknown > 0 && judge_has_filters(judge, /* observed= */ false))
+    if (r == 0 && args->n_unknown > 0 && judge_match(judge)->has_filters)
         mark_unknown(args, ret->verdicts);
     if (r == 0 && !is_dry_run)
         r = narrow(judge, view, args, ret, decision);
@@ -133,7 +133,7 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
     r = observe(judge, view, args, arena, decision);
     decision->notes = judge_notes(judge);
     decision->summary.n_unjudged = decision->notes.n_late;
-    decision->applied = judge_applied(judge);
+    decision->applied = judge_match(judge)->applies;
     return r;
 }
 
@@ -318,7 +318,7 @@ static Str find_missing(const View *view, const FilterArgs *args, const Judge *j
     if (view->program->is_partial && !exemptions_cover(view->exemptions, &args->pod))
         return STR("berth: the policies of the cluster have not been listed yet; try again in a "
                    "moment");
-    if (view->snapshot || args->n == 0 || !judge_has_filters(judge, /* observed= */ false))
+    if (view->snapshot || args->n == 0 || !judge_match(judge)->has_filters)
         return STR_NULL;
     if (view->awaits_cluster)
         return STR("berth: the cluster has not been listed yet; try again in a moment");

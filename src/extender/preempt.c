@@ -81,7 +81,7 @@ static int choose(const View *view, const RequestTime *time, const PreemptArgs *
     if (r < 0)
         return r;
     *ret_notes = judge_notes(judge);
-    can_judge = view->snapshot && judge_has_filters(judge, /* observed= */ false);
+    can_judge = view->snapshot && judge_match(judge)->has_filters;
     for (size_t i = 0; i < n; i++)
         ret_keep[i] =
             args->candidates.items[i].victims.n > 0 &&

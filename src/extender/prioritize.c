@@ -143,14 +143,14 @@ int extender_scores(
     int r = scores && wire ? judge_open(input, &judge) : -ENOMEM;
 
     *ret = NULL;
-    if (r == 0 && judge_has_scores(judge))
+    if (r == 0 && judge_match(judge)->has_scores)
         r = judge_scores(judge, scores);
     if (r < 0)
         return r;
     *ret_notes = judge_notes(judge);
-    if (!judge_has_scores(judge))
+    if (!judge_match(judge)->has_scores)
         return 0;
-    *ret_most = judge_wire_max(judge);
+    *ret_most = judge_match(judge)->wire_max;
     map_scores(scores, input->n, *ret_most, wire);
     *ret = wire;
     return 0;

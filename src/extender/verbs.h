@@ -118,11 +118,6 @@ bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod
 bool extender_still_passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Str *ret_refusal);
 
-/* The annotations of a bind of @pod to row @row, each with its value or its error. In @arena. 0 or
- * -ENOMEM. */
-int extender_bind_annotations(const View *view, const RequestTime *time, const Pod *pod,
-    const uint32_t *row, Arena *arena, BindValue **ret, size_t *ret_n) MUST_CHECK;
-
 /* The pod of a filter or prioritize request, for use after it: a copy in @arena, with all its
  * details. False: out of memory. */
 bool decision_copy_pod(const Decision *decision, Arena *arena, Pod *ret);

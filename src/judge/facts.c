@@ -474,14 +474,10 @@ uint8_t facts_state(const Program *program, const NodeFacts *facts, uint32_t roo
     return column.states[table_slot(row)];
 }
 
-KnownVerdict facts_verdict(
+uint8_t facts_filter_state(
     const Program *program, const NodeFacts *facts, const Filter *filter, uint32_t row) {
-    const FactsChunk *chunk = facts->chunks[row / CHUNK_ROWS];
-    uint8_t state = facts_state(program, facts, filter->root, row);
+    const FailedRows *failed = facts->chunks[row / CHUNK_ROWS]->failed;
+    bool is_missing = failed && (failed[filter->number].missing >> table_slot(row) & 1);
 
-    if (state != COLUMN_ERROR)
-        return state == COLUMN_TRUE ? KNOWN_PASSES : KNOWN_REJECTS;
-    if (chunk->failed && (chunk->failed[filter->number].missing >> table_slot(row) & 1))
-        return KNOWN_MISSING;
-    return filter->on_error == FALLBACK_ALLOW ? KNOWN_PASSES : KNOWN_REJECTS;
+    return is_missing ? JUDGE_STATE_MISSING : facts_state(program, facts, filter->root, row);
 }

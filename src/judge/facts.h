@@ -111,14 +111,12 @@ static inline uint16_t facts_failing(const NodeFacts *facts, size_t policy, uint
     return facts->chunks[row / CHUNK_ROWS]->failing[policy * CHUNK_ROWS + table_slot(row)];
 }
 
-/* What a filter that is known beforehand (Filter.is_known) says of a row. */
-typedef enum KnownVerdict {
-    KNOWN_PASSES,
-    KNOWN_REJECTS,
-    KNOWN_MISSING, /* a metric is absent: onMissing would decide */
-} KnownVerdict;
+/* A state in addition to those of columnar/column.h: an error because a metric that the rule reads
+ * is absent. */
+#define JUDGE_STATE_MISSING 4
 
-KnownVerdict facts_verdict(
+/* The state of a filter that is known beforehand (Filter.is_known) for a row. */
+uint8_t facts_filter_state(
     const Program *program, const NodeFacts *facts, const Filter *filter, uint32_t row);
 
 /* The state (columnar/column.h) of root @root of the plan, which reads the node alone, for a row.

@@ -9,17 +9,11 @@ struct Judge {
     JudgeInput input;
     PlanTable rows;
     CelRun run;
-    CelValue *variables;           /* by slot */
-    PlanSession *session;          /* NULL: the facts are late */
-    uint8_t *applies;              /* by policy */
-    const CelError **match_errors; /* by policy */
-    const Expression **unmet;      /* by policy */
+    CelValue *variables;  /* by slot */
+    PlanSession *session; /* NULL: the facts are late */
+    JudgeMatch match;
     JudgeNotes notes;
     bool lacks_memory; /* for the notes */
-
-    /* Of the policies that apply: */
-    bool has_filters, has_observed, has_scores;
-    uint32_t wire_max, narrow_to;
 };
 
 /* A run of the scalar machine, with the fuel of one evaluation, in @arena: an error for lack of

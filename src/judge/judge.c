@@ -78,36 +78,36 @@ static int match_expression(Judge *judge, size_t i, const Expression *expression
     CelValue value;
     int r;
 
-    if (!judge->applies[i] || !expression_is_given(expression))
+    if (!judge->match.applies[i] || !expression_is_given(expression))
         return 0;
     r = judge->session ? plan_session_once(judge->session, root, &value) : PLAN_DEADLINE_PASSED;
     if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout decides */
-        judge->applies[i] = policy->on_timeout == FALLBACK_REJECT;
+        judge->match.applies[i] = policy->on_timeout == FALLBACK_REJECT;
         judge->notes.n_late = judge->input.n;
         return 0;
     }
     if (r < 0)
         return r;
-    judge->applies[i] = cel_is_true(value);
-    judge->unmet[i] = judge->applies[i] ? NULL : expression;
+    judge->match.applies[i] = cel_is_true(value);
+    judge->match.unmet[i] = judge->match.applies[i] ? NULL : expression;
     if (value.kind == CEL_ERROR) {
-        judge->match_errors[i] = value.error;
-        judge->notes.match_errors = judge->match_errors;
+        judge->match.errors[i] = value.error;
+        judge->notes.match_errors = judge->match.errors;
     }
     return 0;
 }
 
-static void note_applying(Judge *judge, const Policy *policy) {
+static void note_applying(JudgeMatch *match, const Policy *policy) {
     if (policy->is_observed) {
-        judge->has_observed |= policy->n_filters > 0;
+        match->has_observed |= policy->n_filters > 0;
         return;
     }
-    judge->has_filters |= policy->n_filters > 0;
-    judge->has_scores |= policy->n_scores > 0;
-    if (policy->wire_max > judge->wire_max)
-        judge->wire_max = policy->wire_max;
-    if (policy->narrow_to > 0 && (judge->narrow_to == 0 || policy->narrow_to < judge->narrow_to))
-        judge->narrow_to = policy->narrow_to;
+    match->has_filters |= policy->n_filters > 0;
+    match->has_scores |= policy->n_scores > 0;
+    if (policy->wire_max > match->wire_max)
+        match->wire_max = policy->wire_max;
+    if (policy->narrow_to > 0 && (match->narrow_to == 0 || policy->narrow_to < match->narrow_to))
+        match->narrow_to = policy->narrow_to;
 }
 
 static int match_policy(Judge *judge, size_t i) {
@@ -115,12 +115,12 @@ static int match_policy(Judge *judge, size_t i) {
     const Match *match = &policy->match;
     int r;
 
-    judge->applies[i] = policy_selects(policy, judge->input.pod);
+    judge->match.applies[i] = policy_selects(policy, judge->input.pod);
     r = match_expression(judge, i, &match->namespace_test, match->namespace_root);
     if (r == 0)
         r = match_expression(judge, i, &match->expression, match->root);
-    if (r == 0 && judge->applies[i])
-        note_applying(judge, policy);
+    if (r == 0 && judge->match.applies[i])
+        note_applying(&judge->match, policy);
     return r;
 }
 
@@ -133,11 +133,11 @@ int judge_open(const JudgeInput *input, Judge **ret) {
         return -ENOMEM;
     judge->input = *input;
     judge->notes.is_exempt = input->is_exempt;
-    judge->wire_max = WIRE_MAX_DEFAULT;
-    judge->applies = ARENA_ARRAY(input->arena, uint8_t, program->n_policies);
-    judge->match_errors = ARENA_ARRAY(input->arena, const CelError *, program->n_policies);
-    judge->unmet = ARENA_ARRAY(input->arena, const Expression *, program->n_policies);
-    if (!judge->applies || !judge->match_errors || !judge->unmet)
+    judge->match.wire_max = WIRE_MAX_DEFAULT;
+    judge->match.applies = ARENA_ARRAY(input->arena, uint8_t, program->n_policies);
+    judge->match.errors = ARENA_ARRAY(input->arena, const CelError *, program->n_policies);
+    judge->match.unmet = ARENA_ARRAY(input->arena, const Expression *, program->n_policies);
+    if (!judge->match.applies || !judge->match.errors || !judge->match.unmet)
         return -ENOMEM;
     r = find_related(judge);
     if (r == 0)
@@ -151,40 +151,12 @@ int judge_open(const JudgeInput *input, Judge **ret) {
     return r;
 }
 
-static size_t number_of(const Judge *judge, const Policy *policy) {
-    return (size_t)(policy - judge->input.program->policies);
+const JudgeMatch *judge_match(const Judge *judge) {
+    return &judge->match;
 }
 
 bool judge_applies(const Judge *judge, const Policy *policy) {
-    return judge->applies[number_of(judge, policy)];
-}
-
-const uint8_t *judge_applied(const Judge *judge) {
-    return judge->applies;
-}
-
-const Expression *judge_unmet(const Judge *judge, const Policy *policy) {
-    return judge->unmet[number_of(judge, policy)];
-}
-
-const CelError *judge_match_error(const Judge *judge, const Policy *policy) {
-    return judge->match_errors[number_of(judge, policy)];
-}
-
-bool judge_has_filters(const Judge *judge, bool observed) {
-    return observed ? judge->has_observed : judge->has_filters;
-}
-
-bool judge_has_scores(const Judge *judge) {
-    return judge->has_scores;
-}
-
-uint32_t judge_wire_max(const Judge *judge) {
-    return judge->wire_max;
-}
-
-uint32_t judge_narrow_to(const Judge *judge) {
-    return judge->narrow_to;
+    return judge->match.applies[policy - judge->input.program->policies];
 }
 
 JudgeNotes judge_notes(const Judge *judge) {

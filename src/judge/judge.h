@@ -44,20 +44,24 @@ typedef struct Judge Judge;
 /* In the input's arena. Everything the input points to must outlive it. 0 or -ENOMEM. */
 int judge_open(const JudgeInput *input, Judge **ret) MUST_CHECK;
 
-/* Whether policy @policy applies to the pod. One whose match fails does not. */
+/* Which policies are for the pod. */
+typedef struct JudgeMatch {
+    uint8_t *applies;         /* by policy; one whose match fails does not */
+    const CelError **errors;  /* by policy: of its match; NULL: none */
+    const Expression **unmet; /* by policy: the expression of its match (written, or of
+                                 namespaceSelector) that is false or fails; NULL: none */
+
+    /* Of those that apply: */
+    bool has_filters, has_observed, has_scores; /* has_observed: filters in mode Observe */
+    uint32_t wire_max;                          /* the highest score on the wire */
+    uint32_t narrow_to;                         /* the maximum number of nodes to return; 0: all */
+} JudgeMatch;
+
+/* Lives as long as the judge. */
+const JudgeMatch *judge_match(const Judge *judge);
+
+/* Whether policy @policy applies to the pod. */
 bool judge_applies(const Judge *judge, const Policy *policy);
-
-/* The same of all policies, by number; lives as long as the judge. */
-const uint8_t *judge_applied(const Judge *judge);
-
-/* The expression of a policy's match (written, or of namespaceSelector) that is false or fails;
- * NULL: none. And its error; NULL: none. */
-const Expression *judge_unmet(const Judge *judge, const Policy *policy);
-const CelError *judge_match_error(const Judge *judge, const Policy *policy);
-
-/* Whether any filter (of policies in mode Observe, or of the others; any score) applies. */
-bool judge_has_filters(const Judge *judge, bool observed);
-bool judge_has_scores(const Judge *judge);
 
 /* verdicts[i] = number of the filter that rejects row i, or one of those above. Without policies in
  * mode Observe; the unknown node passes. 0, or -ENOMEM. */
@@ -82,12 +86,6 @@ typedef struct BindValue {
  * of the last policy. The judge must have been opened for one row. In @arena. 0, or -ENOMEM. */
 int judge_bind_annotations(Judge *judge, Arena *arena, BindValue **ret, size_t *ret_n) MUST_CHECK;
 
-/* The highest score on the wire. */
-uint32_t judge_wire_max(const Judge *judge);
-
-/* The maximum number of nodes to return; 0: all. */
-uint32_t judge_narrow_to(const Judge *judge);
-
 /* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED; of
  * equals the first stay. Does nothing if no more pass, or if the deadline passed while judging or
  * scoring, because the best are not known then. @ret_scores (may be NULL): the score of each row
@@ -101,15 +99,11 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
 typedef struct JudgeNotes {
     uint32_t *filter_errors, *score_errors;   /* NULL: none */
     uint32_t *filter_missing, *score_missing; /* NULL: none */
-    const CelError *const *match_errors; /* by policy, those of judge_match_error(); NULL: none */
-    bool is_exempt;                      /* from the input */
+    const CelError *const *match_errors;      /* those of judge_match(); NULL: none */
+    bool is_exempt;                           /* from the input */
     size_t n_late; /* rows of the input that were not judged, or not scored, before the deadline */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
-
-/* A state in addition to those of columnar/column.h: an error because a metric that the rule reads
- * is absent. */
-#define JUDGE_STATE_MISSING 4
 
 /* Whether a node with @state passes @filter. */
 static inline bool judge_state_passes(const Filter *filter, uint8_t state) {
@@ -117,10 +111,10 @@ static inline bool judge_state_passes(const Filter *filter, uint8_t state) {
            (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
 }
 
-/* One rule over the rows: states as of columnar/column.h, and the one above; the values of a score
- * rule before onError, with their states, and after it and normalize. The unknown node passes, and
- * has an error for a score. The input's facts must not be late. 0; -ENOMEM; or -ENOTRECOVERABLE
- * after the deadline. */
+/* One rule over the rows: states as of columnar/column.h, and JUDGE_STATE_MISSING; the values of a
+ * score rule before onError, with their states, and after it and normalize. The unknown node
+ * passes, and has an error for a score. The input's facts must not be late. 0; -ENOMEM; or
+ * -ENOTRECOVERABLE after the deadline. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;

@@ -212,10 +212,10 @@ static void test_failing_match_expression(void **state) {
     assert_false(judge_applies(judge, &all[1]));
     assert_false(judge_applies(judge, &all[2]));
     assert_true(judge_applies(judge, &all[3]));
-    assert_null(judge_match_error(judge, &all[1]));
-    assert_text("error", judge_match_error(judge, &all[2])->text, "no such key: tier");
+    assert_null(judge_match(judge)->errors[1]);
+    assert_text("error", judge_match(judge)->errors[2]->text, "no such key: tier");
     assert_null(judge_notes(judge).match_errors[0]);
-    assert_ptr_equal(judge_notes(judge).match_errors[2], judge_match_error(judge, &all[2]));
+    assert_ptr_equal(judge_notes(judge).match_errors[2], judge_match(judge)->errors[2]);
     assert_int_equal(judge_filters(judge, &verdict), 0);
     assert_int_equal(verdict, 0);
     assert_int_equal(judge_observed(judge, &verdict), 0);
@@ -280,7 +280,7 @@ static void test_narrow(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(candidates); i++)
         rows[i] = row_of(&fixture, candidates[i]);
     judge = fixture_open(&fixture, rows, ELEMENTS_OF(candidates));
-    assert_int_equal(judge_narrow_to(judge), 3);
+    assert_int_equal(judge_match(judge)->narrow_to, 3);
     for (uint32_t to = 1; to <= 12; to++) {
         static const unsigned best[] = {3, 15, 27, 6, 18, 9, 21, 0, 12, 24};
         size_t n_passed = 0;

@@ -54,7 +54,7 @@ static void note_known_all(const Judge *judge, const VerdictBatch *batch, size_t
 
     memset(batch->verdicts + begin, 0xff, n * sizeof(*batch->verdicts)); /* VERDICT_PASS */
     for (size_t i = 0; i < program->n_policies; i++)
-        if (judge->applies[i] && program->policies[i].is_observed == batch->observed &&
+        if (judge->match.applies[i] && program->policies[i].is_observed == batch->observed &&
             program->policies[i].has_known)
             note_known(judge, i, batch, begin, n);
 }
@@ -132,7 +132,7 @@ static bool rejects_late(const Judge *judge, bool observed) {
     const Program *program = judge->input.program;
 
     for (size_t i = 0; i < program->n_policies; i++)
-        if (judge->applies[i] && program->policies[i].n_filters > 0 &&
+        if (judge->match.applies[i] && program->policies[i].n_filters > 0 &&
             program->policies[i].is_observed == observed &&
             program->policies[i].on_timeout == FALLBACK_REJECT)
             return true;

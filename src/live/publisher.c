@@ -183,13 +183,13 @@ static Room count_label(const Run *run, uint32_t row, const Offer *offer) {
         room.want = room.have;
     for (size_t i = 0; offer->policy && i < offer->policy->n_filters; i++) {
         const Filter *filter = &offer->policy->filters[i];
-        KnownVerdict verdict = KNOWN_PASSES;
+        uint8_t state = COLUMN_TRUE;
 
         if (filter->is_label && filter->is_known && !run->view->facts.is_late)
-            verdict = facts_verdict(program, &run->view->facts, filter, row);
-        if (verdict == KNOWN_REJECTS)
+            state = facts_filter_state(program, &run->view->facts, filter, row);
+        if (state != JUDGE_STATE_MISSING && !judge_state_passes(filter, state))
             room.want = 0;
-        else if (verdict == KNOWN_MISSING && room.want > 0)
+        else if (state == JUDGE_STATE_MISSING && room.want > 0)
             room.want = room.have;
     }
     return room;

@@ -20,8 +20,8 @@ static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_
         r = judge_open(&input, &judge);
     if (r == 0)
         r = judge_filters(judge, verdicts);
-    if (r == 0 && judge_narrow_to(judge) > 0)
-        r = judge_narrow(judge, judge_narrow_to(judge), verdicts, /* ret_scores= */ NULL);
+    if (r == 0 && judge_match(judge)->narrow_to > 0)
+        r = judge_narrow(judge, judge_match(judge)->narrow_to, verdicts, /* ret_scores= */ NULL);
     *ret = verdicts;
     return r;
 }
