@@ -247,7 +247,6 @@ DemoCluster *demo_cluster_free(DemoCluster *cluster) {
     for (size_t i = 0; cluster->nodes && i < cluster->n_nodes; i++)
         arena_free(cluster->nodes[i].arena);
     map_done(&cluster->index);
-    pending_queue_done(&cluster->pending);
     store_free(cluster->store);
     arena_free(cluster->arena);
     (void)pthread_mutex_destroy(&cluster->lock);
@@ -320,7 +319,7 @@ int demo_cluster_create_pod(DemoCluster *cluster, const Workload *workload, uint
         pod->life = rng_between(&cluster->rng, (size_t)most / 4, (size_t)most);
         pod->ends_at = cluster->now + 1 + (uint64_t)(DEMO_PATIENCE_NSEC / cluster->tick_nsec);
     }
-    return pending_queue_add(&cluster->pending, pod->number, pod->model.priority);
+    return pending_queue_add(&cluster->pending, cluster->arena, pod->number, pod->model.priority);
 }
 
 /* --- attempts --------------------------------------------------------------- */

@@ -15,23 +15,6 @@
 /* Above this the cache is cleared. */
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
 
-typedef enum Rejection {
-    REJECTION_NONE,
-    REJECTION_CORDONED,
-    REJECTION_TAINT,
-    REJECTION_AFFINITY,
-    REJECTION_PORTS,
-    REJECTION_PODS,
-    REJECTION_VOLUME,
-    REJECTION_VOLUME_ZONE,
-    REJECTION_SPREAD_LABEL,
-    REJECTION_SPREAD,
-    REJECTION_POD_AFFINITY,
-    REJECTION_POD_ANTI_AFFINITY,
-    REJECTION_EXISTING_ANTI_AFFINITY,
-    REJECTION_MAX,
-} Rejection;
-
 /* In kube-scheduler's words. */
 const char *rejection_text(Rejection rejection);
 

@@ -160,12 +160,12 @@ static bool has_all(const InterPodCycle *cycle, uint32_t row) {
     return true;
 }
 
-InterPodVerdict inter_pod_filter(const InterPodCycle *cycle, uint32_t row) {
+Rejection inter_pod_filter(const InterPodCycle *cycle, uint32_t row) {
     if (!has_all(cycle, row))
-        return INTER_POD_AFFINITY;
+        return REJECTION_POD_AFFINITY;
     if (has_any(&cycle->anti, row))
-        return INTER_POD_ANTI_AFFINITY;
-    return has_any(&cycle->existing, row) ? INTER_POD_EXISTING : INTER_POD_PASSES;
+        return REJECTION_POD_ANTI_AFFINITY;
+    return has_any(&cycle->existing, row) ? REJECTION_EXISTING_ANTI_AFFINITY : REJECTION_NONE;
 }
 
 int64_t inter_pod_score(const InterPodCycle *cycle, uint32_t row) {

@@ -54,13 +54,6 @@ typedef struct InterPodCycle {
     InterPodCounts scores;
 } InterPodCycle;
 
-typedef enum InterPodVerdict {
-    INTER_POD_PASSES,
-    INTER_POD_AFFINITY, /* in the order in which the plugin tries them */
-    INTER_POD_ANTI_AFFINITY,
-    INTER_POD_EXISTING,
-} InterPodVerdict;
-
 /* In @arena; valid until the next change. @state NULL: there are no terms. 0, or -ENOMEM. */
 int inter_pod_begin(const InterPod *state, const PodTerms *terms, Arena *arena, InterPodCycle *ret)
     MUST_CHECK;
@@ -70,7 +63,8 @@ static inline bool inter_pod_filters(const InterPodCycle *cycle) {
     return cycle->affinity.n + cycle->anti.n + cycle->existing.n > 0;
 }
 
-InterPodVerdict inter_pod_filter(const InterPodCycle *cycle, uint32_t row);
+/* REJECTION_NONE, or one of the three by pod affinity. */
+Rejection inter_pod_filter(const InterPodCycle *cycle, uint32_t row);
 
 /* Not normalised; any number. */
 int64_t inter_pod_score(const InterPodCycle *cycle, uint32_t row);

@@ -3,27 +3,6 @@
 #include "scheduler/queues.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define ROOM_FIRST 64
-
-/* Makes room for one more item. */
-static int grow(void **items, size_t n, size_t *room, size_t size) {
-    size_t more = *room ? 2 * *room : ROOM_FIRST;
-    void *grown = n < *room ? *items : realloc(*items, more * size);
-
-    if (!grown)
-        return -ENOMEM;
-    *items = grown;
-    *room = n < *room ? *room : more;
-    return 0;
-}
-
-void pending_queue_done(PendingQueue *pending) {
-    free(pending->items);
-    *pending = (PendingQueue){0};
-}
 
 /* The index of the first pod that is not before one with this @priority and @number. */
 static size_t find_index(const PendingQueue *pending, uint32_t number, int64_t priority) {
@@ -41,15 +20,13 @@ static size_t find_index(const PendingQueue *pending, uint32_t number, int64_t p
     return low;
 }
 
-int pending_queue_add(PendingQueue *pending, uint32_t number, int64_t priority) {
-    size_t at = find_index(pending, number, priority);
+int pending_queue_add(PendingQueue *pending, Arena *arena, uint32_t number, int64_t priority) {
+    size_t at = find_index(pending, number, priority), n_behind = pending->n - at;
 
-    if (grow((void **)&pending->items, pending->n, &pending->room, sizeof(PendingPod)) < 0)
+    if (!VEC_PUSH(pending, arena))
         return -ENOMEM;
-    memmove(
-        pending->items + at + 1, pending->items + at, (pending->n - at) * sizeof(*pending->items));
+    memmove(pending->items + at + 1, pending->items + at, n_behind * sizeof(*pending->items));
     pending->items[at] = (PendingPod){.number = number, .priority = priority};
-    pending->n++;
     return 0;
 }
 
@@ -96,21 +73,15 @@ void pending_queue_wake(PendingQueue *pending) {
         pending->items[i].is_parked = false;
 }
 
-void pod_end_queue_done(PodEndQueue *ends) {
-    free(ends->items);
-    *ends = (PodEndQueue){0};
-}
-
 static bool ends_before(const PodEnd *a, const PodEnd *b) {
     return a->at != b->at ? a->at < b->at : a->arrival < b->arrival;
 }
 
-int pod_end_queue_add(PodEndQueue *ends, PodEnd end) {
+int pod_end_queue_add(PodEndQueue *ends, Arena *arena, PodEnd end) {
     size_t at = ends->n;
 
-    if (grow((void **)&ends->items, ends->n, &ends->room, sizeof(PodEnd)) < 0)
+    if (!VEC_PUSH(ends, arena))
         return -ENOMEM;
-    ends->n++;
     for (; at > 0 && ends_before(&end, &ends->items[(at - 1) / 2]); at = (at - 1) / 2)
         ends->items[at] = ends->items[(at - 1) / 2];
     ends->items[at] = end;

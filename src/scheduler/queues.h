@@ -15,12 +15,8 @@
  * Both know pods by numbers, which the caller gives by age.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/cleanup.h"
 #include "base/nsec.h"
+#include "base/vec.h"
 
 #define PENDING_BACKOFF_NSEC NSEC_PER_SEC
 #define PENDING_BACKOFF_MAX_NSEC (10 * NSEC_PER_SEC)
@@ -34,14 +30,11 @@ typedef struct PendingPod {
     int64_t tried_nsec; /* the last attempt */
 } PendingPod;
 
-typedef struct PendingQueue {
-    PendingPod *items; /* in order */
-    size_t n, room;
-} PendingQueue;
+typedef VEC(PendingPod) PendingQueue; /* in order */
 
-void pending_queue_done(PendingQueue *pending);
-/* 0, or -ENOMEM. */
-int pending_queue_add(PendingQueue *pending, uint32_t number, int64_t priority) MUST_CHECK;
+/* In @arena, always the same. 0, or -ENOMEM. */
+int pending_queue_add(PendingQueue *pending, Arena *arena, uint32_t number, int64_t priority)
+    MUST_CHECK;
 /* It was placed or deleted; or it is not there. */
 void pending_queue_remove(PendingQueue *pending, uint32_t number);
 
@@ -57,13 +50,9 @@ typedef struct PodEnd {
     uint32_t arrival;
 } PodEnd;
 
-/* A heap. */
-typedef struct PodEndQueue {
-    PodEnd *items;
-    size_t n, room;
-} PodEndQueue;
+typedef VEC(PodEnd) PodEndQueue; /* a heap */
 
-void pod_end_queue_done(PodEndQueue *ends);
-int pod_end_queue_add(PodEndQueue *ends, PodEnd end) MUST_CHECK; /* 0, or -ENOMEM */
+/* In @arena, always the same. 0, or -ENOMEM. */
+int pod_end_queue_add(PodEndQueue *ends, Arena *arena, PodEnd end) MUST_CHECK;
 /* The first to end; on a tie the lower number. The queue must not be empty. */
 PodEnd pod_end_queue_take(PodEndQueue *ends);

@@ -134,12 +134,6 @@ static SchedulingReason count_lacks(Scheduler *scheduler, const Fit *fit, uint32
 
 /* REASON_NONE: the pod can run there; else the reason, which is counted. */
 static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint32_t row) {
-    static const Rejection by_verdict[] = {
-        [INTER_POD_PASSES] = REJECTION_NONE,
-        [INTER_POD_AFFINITY] = REJECTION_POD_AFFINITY,
-        [INTER_POD_ANTI_AFFINITY] = REJECTION_POD_ANTI_AFFINITY,
-        [INTER_POD_EXISTING] = REJECTION_EXISTING_ANTI_AFFINITY,
-    };
     SchedulingReason rejection = cycle->forecast->rejections[row];
 
     if (rejection == REJECTION_NONE && cycle->request->ports.n > 0 &&
@@ -156,7 +150,7 @@ static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint3
     if (rejection == REJECTION_NONE && cycle->spread.n_required > 0)
         rejection = spread_filter(&cycle->spread, row);
     if (rejection == REJECTION_NONE && inter_pod_filters(&cycle->inter_pod))
-        rejection = by_verdict[inter_pod_filter(&cycle->inter_pod, row)];
+        rejection = inter_pod_filter(&cycle->inter_pod, row);
     if (rejection != REJECTION_NONE)
         scheduler->counts[rejection]++;
     return rejection;

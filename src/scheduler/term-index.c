@@ -7,6 +7,138 @@
 
 #define KEY_MAX ((size_t)64 * 1024 * 1024)
 
+typedef VEC(Requirement) Requirements;
+
+/* Empty when there is no room. */
+static size_t copy_texts(const Str *from, size_t n, Arena *arena, const Str **ret) {
+    Str *to = ARENA_ARRAY(arena, Str, n + 1);
+
+    for (size_t i = 0; to && i < n; i++)
+        to[i] = arena_copy(arena, from[i]);
+    *ret = to;
+    return to ? n : 0;
+}
+
+static void add_requirement(
+    Str key, SelectorOp op, const Str *values, size_t n, Arena *arena, Requirements *list) {
+    Requirement one = {.key = arena_copy(arena, key), .op = op};
+
+    one.n_values = copy_texts(values, n, arena, &one.values);
+    (void)VEC_ADD(list, arena, one); /* the arena remembers */
+}
+
+/* SELECTOR_OPS: there is no such, or its values are wrong. */
+static size_t find_op(const MatchExpression *expression) {
+    for (size_t op = SELECTOR_IN; op <= SELECTOR_ABSENT; op++)
+        if (str_eq(expression->operator, selector_op_words[op]))
+            return (op <= SELECTOR_NOT_IN) == (expression->n_values > 0) ? op : SELECTOR_OPS;
+    return SELECTOR_OPS;
+}
+
+/* False: it is invalid. */
+static bool add_selector(const LabelSelector *from, Arena *arena, Requirements *list) {
+    for (size_t i = 0; i < from->labels.n; i++)
+        add_requirement(
+            from->labels.items[i].key, SELECTOR_IN, &from->labels.items[i].value, 1, arena, list);
+    for (size_t i = 0; i < from->n_expressions; i++) {
+        const MatchExpression *expression = &from->expressions[i];
+        size_t op = find_op(expression);
+
+        if (op == SELECTOR_OPS)
+            return false;
+        add_requirement(
+            expression->key, (SelectorOp)op, expression->values, expression->n_values, arena, list);
+    }
+    return true;
+}
+
+/* Keys that the pod lacks are ignored. */
+static void add_own_keys(const Pod *pod, const Str *keys, size_t n_keys, SelectorOp op,
+    Arena *arena, Requirements *list) {
+    for (size_t i = 0; i < n_keys; i++) {
+        const Str *value = labels_find(&pod->labels, keys[i]);
+
+        if (value)
+            add_requirement(keys[i], op, value, 1, arena, list);
+    }
+}
+
+void term_selector_make(
+    const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret) {
+    bool by_labels = term->namespace_selector.is_given;
+    bool is_own = term->n_namespaces == 0 && !by_labels;
+    Requirements labels = {0}, of_namespace = {0};
+    bool is_valid = add_selector(&term->selector, arena, &labels);
+    bool is_namespace_valid =
+        !by_labels || add_selector(&term->namespace_selector, arena, &of_namespace);
+
+    add_own_keys(pod, term->match_keys, term->n_match_keys, SELECTOR_IN, arena, &labels);
+    add_own_keys(pod, term->mismatch_keys, term->n_mismatch_keys, SELECTOR_NOT_IN, arena, &labels);
+    *ret = (TermSelector){
+        .selects_none = !term->selector.is_given || !is_valid || !is_namespace_valid,
+        .labels = {.items = labels.items, .n = is_valid ? labels.n : 0},
+        .by_namespace_labels = by_labels,
+        .namespace_labels = {.items = of_namespace.items,
+            .n = is_namespace_valid ? of_namespace.n : 0},
+    };
+    ret->n_namespaces =
+        is_own ? copy_texts(&pod->namespace, 1, arena, &ret->namespaces)
+               : copy_texts(term->namespaces, term->n_namespaces, arena, &ret->namespaces);
+}
+
+static TermSelects selects_namespace(
+    const TermSelector *selector, Str name, const Namespace *namespace) {
+    if (str_is_one_of(name, selector->namespaces, selector->n_namespaces))
+        return TERM_SELECTS;
+    if (!selector->by_namespace_labels)
+        return TERM_SELECTS_NOT;
+    if (selector->namespace_labels.n > 0 && !namespace)
+        return TERM_SELECTS_UNSURE;
+    return selector->namespace_labels.n == 0 ||
+                   selector_matches(&selector->namespace_labels, &namespace->labels)
+               ? TERM_SELECTS
+               : TERM_SELECTS_NOT;
+}
+
+TermSelects term_selector_selects(
+    const TermSelector *selector, const Pod *pod, const Namespace *namespace) {
+    if (selector->selects_none || !selector_matches(&selector->labels, &pod->labels))
+        return TERM_SELECTS_NOT;
+    if (!str_is_empty(selector->owner_name) && !(str_eq(selector->owner_name, pod->owner_name) &&
+                                                   str_eq(selector->owner_kind, pod->owner_kind)))
+        return TERM_SELECTS_NOT;
+    return selects_namespace(selector, pod->namespace, namespace);
+}
+
+static void put_text(Buf *out, Str text) {
+    buf_printf(out, "%zu:", text.len);
+    buf_append(out, text);
+}
+
+static void print_selector(const Selector *selector, Buf *out) {
+    buf_printf(out, "%zu;", selector->n);
+    for (size_t i = 0; i < selector->n; i++) {
+        const Requirement *item = &selector->items[i];
+
+        buf_printf(out, "%d %zu ", (int)item->op, item->n_values);
+        put_text(out, item->key);
+        for (size_t k = 0; k < item->n_values; k++)
+            put_text(out, item->values[k]);
+    }
+}
+
+/* A text that is the same for equal ones only. */
+static void print_term_selector(const TermSelector *selector, Buf *out) {
+    buf_printf(out, "/%d%d%zu ", selector->selects_none, selector->by_namespace_labels,
+        selector->n_namespaces);
+    for (size_t i = 0; i < selector->n_namespaces; i++)
+        put_text(out, selector->namespaces[i]);
+    print_selector(&selector->labels, out);
+    print_selector(&selector->namespace_labels, out);
+    put_text(out, selector->owner_kind);
+    put_text(out, selector->owner_name);
+}
+
 TermIndex *term_index_new(void) {
     _cleanup_(term_index_freep) TermIndex *index = calloc(1, sizeof(*index));
 
@@ -60,9 +192,9 @@ static void make_selector(
 }
 
 static void print_owner(const Pod *pod, Buf *out) {
-    term_text_put(out, pod->namespace);
-    term_text_put(out, pod->owner_kind);
-    term_text_put(out, pod->owner_name);
+    put_text(out, pod->namespace);
+    put_text(out, pod->owner_kind);
+    put_text(out, pod->owner_name);
 }
 
 /* Terms by owner are looked up, the others are tried one by one. False: out of memory. */
@@ -111,12 +243,12 @@ uint32_t term_index_number(TermIndex *index, const TermSource *source) {
     arena_reset(index->scratch);
     buf_reset(&index->text);
     buf_append_char(&index->text, source->is_spread ? 's' : 'a');
-    term_text_put(&index->text, source->key);
+    put_text(&index->text, source->key);
     for (size_t i = 0; i < source->n; i++) {
         TermSelector selector;
 
         make_selector(source, i, index->scratch, &selector);
-        term_selector_print(&selector, &index->text);
+        print_term_selector(&selector, &index->text);
     }
     index->has_failed |= arena_has_failed(index->scratch);
     number = buf_error(&index->text) ? MAP_NONE : map_find(&index->numbers, buf_str(&index->text));
@@ -274,7 +406,7 @@ static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     if (related_objects_find(&index->namespaces, &only, index->arena, &related) < 0)
         index->has_failed = true;
     if (related.knows_namespaces)
-        namespace = related.namespace ? related.namespace : &unlabelled;
+    namespace = related.namespace ? related.namespace : &unlabelled;
     for (size_t i = 0; i < index->tried.n; i++)
         try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
     for (size_t i = 0; owner && i < owner->terms.n; i++)
@@ -285,15 +417,15 @@ static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
 
 static void print_kind(TermIndex *index, const Pod *pod) {
     buf_reset(&index->text);
-    term_text_put(&index->text, pod->namespace);
+    put_text(&index->text, pod->namespace);
     if (index->has_spread && pod->is_terminating)
         buf_append_char(&index->text, 't');
     if (index->owners.n > 0)
         print_owner(pod, &index->text);
     for (size_t i = 0; i < pod->labels.n; i++)
         if (map_find(&index->read_labels, pod->labels.items[i].key) != MAP_NONE) {
-            term_text_put(&index->text, pod->labels.items[i].key);
-            term_text_put(&index->text, pod->labels.items[i].value);
+            put_text(&index->text, pod->labels.items[i].key);
+            put_text(&index->text, pod->labels.items[i].value);
         }
 }
 

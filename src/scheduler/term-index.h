@@ -14,7 +14,8 @@
 #include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "model/pod.h"
-#include "scheduler/term-selector.h"
+#include "model/related.h"
+#include "model/selector.h"
 
 #define TERM_INDEX_TERMS_MAX 4096u          /* different ones; others are not modelled */
 #define TERM_INDEX_MATCHES_MAX 200000000ull /* terms × kinds of pods */
@@ -22,6 +23,28 @@
 #define TERM_INDEX_OWNERS_MAX 65536u /* terms of default spread, by owner */
 #define NO_DOMAIN UINT32_MAX
 #define NO_TERM UINT32_MAX
+
+/*
+ * The pods that one pod affinity term selects, by namespace and labels, with the rules of
+ * kube-scheduler: without labelSelector it selects none; without namespaces and namespaceSelector,
+ * those of its own pod's namespace. The API server makes matchLabelKeys and mismatchLabelKeys
+ * conditions on labels; here the term's own pod does.
+ */
+typedef struct TermSelector {
+    bool selects_none; /* no labelSelector, or an invalid one */
+    Selector labels;
+    const Str *namespaces;
+    size_t n_namespaces;
+    bool by_namespace_labels; /* namespaceSelector is given; empty: all namespaces */
+    Selector namespace_labels;
+    Str owner_kind, owner_name; /* the pod's controller; empty: any */
+} TermSelector;
+
+typedef enum TermSelects {
+    TERM_SELECTS_NOT,
+    TERM_SELECTS,
+    TERM_SELECTS_UNSURE, /* it depends on labels of the namespace, which is not known */
+} TermSelects;
 
 typedef struct Term {
     uint32_t key;                  /* number of the topology key */
@@ -71,6 +94,24 @@ typedef struct PodKind {
     size_t n_terms;
     bool is_unsure; /* a term selects by labels of Namespaces, which are not known */
 } PodKind;
+
+/* Why a plugin of kube-scheduler rejects a node (scheduler/forecast.h has the texts). */
+typedef enum Rejection {
+    REJECTION_NONE,
+    REJECTION_CORDONED,
+    REJECTION_TAINT,
+    REJECTION_AFFINITY,
+    REJECTION_PORTS,
+    REJECTION_PODS,
+    REJECTION_VOLUME,
+    REJECTION_VOLUME_ZONE,
+    REJECTION_SPREAD_LABEL,
+    REJECTION_SPREAD,
+    REJECTION_POD_AFFINITY,
+    REJECTION_POD_ANTI_AFFINITY,
+    REJECTION_EXISTING_ANTI_AFFINITY,
+    REJECTION_MAX,
+} Rejection;
 
 /* Values of one topology key. */
 typedef struct TermDomains {
@@ -155,8 +196,16 @@ typedef struct TermSource {
     bool by_owner; /* only pods with the same controller */
 } TermSource;
 
-/* For term-spread.c. NO_TERM: there are too many, or no memory. */
+/* The rest is for term-spread.c. NO_TERM: there are too many, or no memory. */
 uint32_t term_index_number(TermIndex *index, const TermSource *source);
 
 /* The number of the key. */
 uint32_t term_index_number_key(TermIndex *index, Str key);
+
+/* @term of @pod. Everything is copied to @arena, which remembers if it had no room. */
+void term_selector_make(
+    const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret);
+
+/* @namespace: of @pod; NULL: not known. */
+TermSelects term_selector_selects(
+    const TermSelector *selector, const Pod *pod, const Namespace *namespace);

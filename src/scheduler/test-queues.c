@@ -15,13 +15,14 @@ static uint32_t try_next(PendingQueue *queue, int64_t now_nsec) {
 }
 
 static void test_pods_go_by_priority_and_age(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     PendingQueue queue = {0};
 
     (void)state;
-    assert_int_equal(pending_queue_add(&queue, 5, 0), 0);
-    assert_int_equal(pending_queue_add(&queue, 3, 0), 0);
-    assert_int_equal(pending_queue_add(&queue, 9, 100), 0);
-    assert_int_equal(pending_queue_add(&queue, 4, -1), 0);
+    assert_int_equal(pending_queue_add(&queue, arena, 5, 0), 0);
+    assert_int_equal(pending_queue_add(&queue, arena, 3, 0), 0);
+    assert_int_equal(pending_queue_add(&queue, arena, 9, 100), 0);
+    assert_int_equal(pending_queue_add(&queue, arena, 4, -1), 0);
     pending_queue_remove(&queue, 7); /* not there */
     assert_int_equal(try_next(&queue, 0), 9);
     assert_int_equal(try_next(&queue, 0), 3);
@@ -29,31 +30,31 @@ static void test_pods_go_by_priority_and_age(void **state) {
     assert_int_equal(try_next(&queue, 0), 4);
     assert_int_equal(try_next(&queue, 0), UINT32_MAX);
     assert_int_equal(queue.n, 3);
-    pending_queue_done(&queue);
 }
 
 /* Woken at once after each attempt, a pod waits for its backoff: 1, 2, 4, 8, 10, 10 s. */
 static void test_backoff_doubles_to_ten_seconds(void **state) {
     static const int64_t backoffs[] = {1, 2, 4, 8, 10, 10, 10};
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     PendingQueue queue = {0};
     int64_t now = 7 * SEC;
 
     (void)state;
-    assert_int_equal(pending_queue_add(&queue, 1, 0), 0);
+    assert_int_equal(pending_queue_add(&queue, arena, 1, 0), 0);
     for (size_t i = 0; i < ELEMENTS_OF(backoffs); i++) {
         assert_int_equal(try_next(&queue, now), 1);
         pending_queue_wake(&queue);
         now += backoffs[i] * SEC;
         assert_int_equal(try_next(&queue, now - 1), UINT32_MAX);
     }
-    pending_queue_done(&queue);
 }
 
 static void test_parked_pods_wait_for_an_event_or_five_minutes(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     PendingQueue queue = {0};
 
     (void)state;
-    assert_int_equal(pending_queue_add(&queue, 1, 0), 0);
+    assert_int_equal(pending_queue_add(&queue, arena, 1, 0), 0);
     assert_int_equal(try_next(&queue, 0), 1);
     assert_int_equal(try_next(&queue, 299 * SEC), UINT32_MAX);
     assert_int_equal(try_next(&queue, 300 * SEC), 1);
@@ -61,7 +62,6 @@ static void test_parked_pods_wait_for_an_event_or_five_minutes(void **state) {
     pending_queue_wake(&queue);
     assert_int_equal(try_next(&queue, 599 * SEC), 1);
     assert_int_equal(try_next(&queue, 610 * SEC), UINT32_MAX); /* parked again */
-    pending_queue_done(&queue);
 }
 
 int main(void) {

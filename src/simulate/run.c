@@ -31,9 +31,17 @@ typedef struct Run {
     double wait_seconds;
     size_t n_due; /* pods that arrive at this time, RUN_BACKLOG_MIN at most */
     size_t n_looks;
-    bool is_over;
+    bool is_over;    /* stopped by the caller, or by an error */
     bool was_sought; /* a placed pod may satisfy terms of pending ones */
+    int error;       /* 0, or -ENOMEM: every loop ends */
 } Run;
+
+static void note(Run *run, int r) {
+    if (r < 0) {
+        run->error = r;
+        run->is_over = true;
+    }
+}
 
 /* --- pods on nodes ------------------------------------------------------ */
 
@@ -58,29 +66,25 @@ static Pod pod_on(const Run *run, uint32_t number, uint32_t row) {
     return pod;
 }
 
-static int place_pod(Run *run, uint32_t number, uint32_t row) {
+static void place_pod(Run *run, uint32_t number, uint32_t row) {
     const Arrival *arrival = &run->input->arrivals[number];
-    PodResult *pod_result = &run->result->pods[number];
+    SimulationResult *result = run->result;
     Footprint footprint = footprint_of(arrival->request);
     Pod pod = pod_on(run, number, row);
-    int r = cluster_state_add(run->cluster, row, &footprint);
+    double waited = run->now - arrival->at;
 
-    if (r == 0 && run->berth)
-        r = berth_extender_add(run->berth, &pod);
-    if (r == 0 && isfinite(arrival->lifetime))
-        r = pod_end_queue_add(
-            &run->ends, (PodEnd){.at = run->now + arrival->lifetime, .arrival = number});
-    if (r < 0)
-        return r;
-    *pod_result =
-        (PodResult){.kind = RESULT_PLACED, .row = row, .waited = (float)(run->now - arrival->at)};
+    note(run, cluster_state_add(run->cluster, row, &footprint));
+    if (run->berth)
+        note(run, berth_extender_add(run->berth, &pod));
+    if (isfinite(arrival->lifetime))
+        note(run, pod_end_queue_add(&run->ends, result->arena,
+                      (PodEnd){.at = run->now + arrival->lifetime, .arrival = number}));
+    result->pods[number] = (PodResult){.kind = RESULT_PLACED, .row = row, .waited = (float)waited};
     run->was_sought |= term_index_is_sought(run->input->terms, &arrival->request->terms);
-    run->result->n_placed++;
-    run->result->n_waited += run->now > arrival->at;
-    run->wait_seconds += run->now - arrival->at;
-    if (run->now - arrival->at > run->result->wait_most)
-        run->result->wait_most = run->now - arrival->at;
-    return 0;
+    result->n_placed++;
+    result->n_waited += waited > 0;
+    run->wait_seconds += waited;
+    result->wait_most = fmax(result->wait_most, waited);
 }
 
 static void remove_pod(Run *run, uint32_t number) {
@@ -95,20 +99,17 @@ static void remove_pod(Run *run, uint32_t number) {
         berth_extender_remove(run->berth, &pod);
 }
 
-static int settle_existing(Run *run) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < run->input->n_existing; i++) {
+static void settle_existing(Run *run) {
+    for (size_t i = 0; i < run->input->n_existing; i++) {
         const ExistingPod *existing = &run->input->existing[i];
 
         if (existing->is_rescheduled)
             continue;
-        r = cluster_state_add(run->cluster, existing->row, &existing->footprint);
-        if (r == 0 && run->berth)
-            r = berth_extender_add(run->berth, existing->pod);
+        note(run, cluster_state_add(run->cluster, existing->row, &existing->footprint));
+        if (run->berth)
+            note(run, berth_extender_add(run->berth, existing->pod));
     }
     run->result->n_used_at_start = run->cluster->use.n_nodes;
-    return r;
 }
 
 /* --- placing ------------------------------------------------------------ */
@@ -130,16 +131,14 @@ static bool is_nominated(const Run *run, uint32_t number) {
            request->n_claims == 0;
 }
 
-static int choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
+static void choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
     bool is_ahead = is_nominated(run, number);
     PodRequest request = request_of(run, number);
-    int r;
 
     run->result->n_attempts++;
     scheduler_set_percentage(run->scheduler, is_ahead ? 100 : run->options->scheduler.percentage);
-    r = scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret);
-    run->result->n_nominated += is_ahead && r == 0 && ret->row != NO_ROW;
-    return r;
+    note(run, scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret));
+    run->result->n_nominated += is_ahead && ret->row != NO_ROW;
 }
 
 static void note_followed(Run *run, uint32_t number, const Choice *choice) {
@@ -162,29 +161,28 @@ static bool is_gated(const Run *run, uint32_t number) {
     return run->input->arrivals[number].request->pod.details->n_scheduling_gates > 0;
 }
 
-/* 0: it stays pending; 1: it is placed; or -ENOMEM. */
-static int try_pod(Run *run, uint32_t number) {
+/* False: it stays pending. */
+static bool try_pod(Run *run, uint32_t number) {
     uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
     Choice choice = {.row = NO_ROW, .reason = REASON_GATED, .extender_score = -1};
-    int r = is_gated(run, number) ? 0 : choose(run, number, inspected, &choice);
 
-    if (r < 0)
-        return r;
+    if (!is_gated(run, number))
+        choose(run, number, inspected, &choice);
     if (inspected != NO_ROW && choice.reason != REASON_GATED) {
         note_followed(run, number, &choice);
         choice.row = inspected;
     }
-    if (choice.row == NO_ROW) {
+    if (choice.row == NO_ROW || run->error) {
         run->result->pods[number].kind = RESULT_PENDING;
         run->result->pods[number].reason = choice.reason;
-        return 0;
+        return false;
     }
     if (choice.extender_score >= 0 && inspected == NO_ROW) {
         run->result->n_scored++;
         run->result->score_sum += choice.extender_score;
     }
-    r = place_pod(run, number, choice.row);
-    return r < 0 ? r : 1;
+    place_pod(run, number, choice.row);
+    return true;
 }
 
 static bool is_over(Run *run) {
@@ -196,32 +194,25 @@ static bool is_over(Run *run) {
 }
 
 /* Tries pending pods again. When one fails, pods equal to it are skipped. */
-static int retry(Run *run) {
+static void retry(Run *run) {
     _cleanup_(map_done) Map failed = MAP_INIT;
     PendingQueue *pending = &run->pending;
     size_t n_left = 0, n_tries = 0;
-    int r = 0;
 
     for (size_t i = 0; i < pending->n; i++) {
         uint32_t number = pending->items[i].number;
         Str key = run->input->arrivals[number].request->whole_key;
-        bool is_tried = r >= 0 && n_tries < RUN_RETRIES_MAX && map_find(&failed, key) == MAP_NONE &&
+        bool is_tried = n_tries < RUN_RETRIES_MAX && map_find(&failed, key) == MAP_NONE &&
                         !is_gated(run, number) && !is_over(run);
-        int placed = 0;
 
-        if (is_tried) {
-            n_tries++;
-            placed = try_pod(run, number);
-            r = placed < 0 ? placed : r;
-        }
-        if (placed == 1)
+        n_tries += is_tried;
+        if (is_tried && try_pod(run, number))
             continue;
         pending->items[n_left++] = pending->items[i];
-        if (is_tried && r >= 0)
-            r = map_add(&failed, key, number);
+        if (is_tried)
+            note(run, map_add(&failed, key, number));
     }
     pending->n = n_left;
-    return r;
 }
 
 /* --- the autoscaler -------------------------------------------------------
@@ -245,22 +236,22 @@ static int start_autoscaler(Run *run) {
     return scheduler_new(&options, run->cluster, published, &run->autoscaler);
 }
 
-/* Whether a node could take @request by the rules that the autoscaler knows. 0 or -ENOMEM. */
-static int find_room(Run *run, const PodRequest *request, bool *ret) {
+/* Whether a node could take @request by the rules that the autoscaler knows. */
+static bool has_room(Run *run, const PodRequest *request) {
     Choice choice = {.row = NO_ROW};
-    int r = scheduler_choose(run->autoscaler, request, moment_of(run), NO_ROW, &choice);
 
-    *ret = choice.row != NO_ROW;
-    return r < 0 ? r : 0;
+    note(run, scheduler_choose(run->autoscaler, request, moment_of(run), NO_ROW, &choice));
+    return choice.row != NO_ROW;
 }
 
-static int add_node(Run *run, size_t i) {
+static void add_node(Run *run, size_t i) {
     uint32_t row = run->input->autoscale_pool.rows[i];
 
     cluster_state_show(run->cluster, row);
     run->is_added[i] = true;
     run->n_added++;
-    return run->berth ? berth_extender_add_node(run->berth, row) : 0;
+    if (run->berth)
+        note(run, berth_extender_add_node(run->berth, row));
 }
 
 static void remove_node(Run *run, size_t i) {
@@ -273,76 +264,60 @@ static void remove_node(Run *run, size_t i) {
         berth_extender_remove_node(run->berth, row);
 }
 
-/* Adds a node if @request, which is pending, needs one that could take it. 0 or -ENOMEM. */
-static int scale(Run *run, const PodRequest *request, bool *ret_is_added) {
+/* Adds a node if @request, which is pending, needs one that could take it. */
+static bool scale(Run *run, const PodRequest *request) {
     size_t i = 0, n = run->input->autoscale_pool.n;
-    bool has_room = false;
-    int r = find_room(run, request, &has_room);
 
-    *ret_is_added = false;
     while (i < n && run->is_added[i])
         i++;
-    if (r < 0 || has_room || i == n)
-        return r;
-    r = add_node(run, i);
-    if (r == 0)
-        r = find_room(run, request, ret_is_added);
-    if (r == 0 && !*ret_is_added)
-        remove_node(run, i);
-    return r;
+    if (has_room(run, request) || i == n || run->error)
+        return false;
+    add_node(run, i);
+    if (has_room(run, request))
+        return true;
+    remove_node(run, i);
+    return false;
 }
 
 /* Adds nodes for pending pods. After each, kube-scheduler tries pending pods again. */
-static int scale_up(Run *run) {
+static void scale_up(Run *run) {
     _cleanup_(map_done) Map seen = MAP_INIT; /* keys of pods that get no node */
-    int r = 0;
 
-    for (size_t i = 0; r >= 0 && i < run->pending.n && !is_over(run);) {
+    for (size_t i = 0; i < run->pending.n && !is_over(run);) {
         uint32_t number = run->pending.items[i].number;
         Str key = run->input->arrivals[number].request->whole_key;
         PodRequest request = request_of(run, number);
-        bool is_added = false;
 
         if (map_find(&seen, key) != MAP_NONE || is_gated(run, number)) {
             i++;
-            continue;
-        }
-        r = scale(run, &request, &is_added);
-        if (r == 0 && is_added) {
+        } else if (scale(run, &request)) {
             run->result->n_added++;
-            r = retry(run);
+            retry(run);
             i = 0; /* retry() has changed the queue */
-        } else if (r == 0) {
-            r = map_add(&seen, key, number);
+        } else {
+            note(run, map_add(&seen, key, number));
         }
     }
-    return r < 0 ? r : 0;
 }
 
 /* Counts pending pods for which an autoscaler adds no node, because it sees room for them. */
-static int count_not_scaled(Run *run) {
+static void count_not_scaled(Run *run) {
     _cleanup_(map_done) Map seen = MAP_INIT; /* by key of pods: whether there is room */
-    int r = 0;
 
-    for (size_t i = 0; r >= 0 && i < run->pending.n; i++) {
+    for (size_t i = 0; !run->error && i < run->pending.n; i++) {
         uint32_t number = run->pending.items[i].number, known;
         Str key = run->input->arrivals[number].request->whole_key;
         PodRequest request = request_of(run, number);
-        bool has_room = false;
 
         if (is_gated(run, number))
             continue;
         known = map_find(&seen, key);
         if (known == MAP_NONE) {
-            r = find_room(run, &request, &has_room);
-            if (r == 0)
-                r = map_add(&seen, key, has_room);
-        } else {
-            has_room = known;
+            known = has_room(run, &request);
+            note(run, map_add(&seen, key, known));
         }
-        run->result->n_not_scaled += has_room;
+        run->result->n_not_scaled += known;
     }
-    return r < 0 ? r : 0;
 }
 
 /* --- time ---------------------------------------------------------------- */
@@ -380,7 +355,7 @@ static double next_event(const Run *run) {
     return at;
 }
 
-static int end_pods(Run *run) {
+static void end_pods(Run *run) {
     const AutoscalePool *pool = &run->input->autoscale_pool;
     bool has_ended = false;
 
@@ -389,73 +364,64 @@ static int end_pods(Run *run) {
         has_ended = true;
     }
     if (!has_ended)
-        return 0;
-    if (run->pending.n > 0 && retry(run) < 0)
-        return -ENOMEM;
+        return;
+    if (run->pending.n > 0)
+        retry(run);
     for (size_t i = 0; run->autoscaler && i < pool->n; i++)
         if (run->is_added[i] && run->cluster->n_own[pool->rows[i]] == 0)
             remove_node(run, i);
-    return 0;
+}
+
+/* Whether pod @i of the arrivals is there, and has arrived. */
+static bool has_arrived(const Run *run, size_t i) {
+    return i < run->input->n_arrivals && run->input->arrivals[i].at <= run->now;
 }
 
 /* Tries pending pods again, then the pods that arrive now. */
-static int take_pods(Run *run) {
+static void take_pods(Run *run) {
     SimulationResult *result = run->result;
     const SimulationInput *input = run->input;
-    int r = 0;
 
-    if (input->is_timed && run->pending.n > 0 && result->n_reached < input->n_arrivals &&
-        input->arrivals[result->n_reached].at <= run->now)
-        r = retry(run);
+    if (input->is_timed && run->pending.n > 0 && has_arrived(run, result->n_reached))
+        retry(run);
     run->n_due = 0;
-    for (size_t i = result->n_reached;
-         i < input->n_arrivals && input->arrivals[i].at <= run->now && run->n_due < RUN_BACKLOG_MIN;
-         i++)
+    while (run->n_due < RUN_BACKLOG_MIN && has_arrived(run, result->n_reached + run->n_due))
         run->n_due++;
-    while (r >= 0 && result->n_reached < input->n_arrivals &&
-           input->arrivals[result->n_reached].at <= run->now && !is_over(run)) {
+    while (has_arrived(run, result->n_reached) && !is_over(run)) {
         uint32_t number = (uint32_t)result->n_reached++;
 
-        r = try_pod(run, number);
-        if (r == 0)
-            r = pending_queue_add(
-                &run->pending, number, input->arrivals[number].request->pod.priority);
+        if (!try_pod(run, number))
+            note(run, pending_queue_add(&run->pending, result->arena, number,
+                          input->arrivals[number].request->pod.priority));
         if (!input->is_timed) {
             run->used_seconds += (double)run->cluster->use.n_nodes;
             sample(run);
         }
     }
-    while (r >= 0 && run->was_sought && run->pending.n > 0 && !run->is_over) {
+    while (run->was_sought && run->pending.n > 0 && !run->is_over) {
         run->was_sought = false;
-        r = retry(run);
+        retry(run);
     }
-    return r < 0 ? r : 0;
 }
 
-static int run_events(Run *run) {
+static void run_events(Run *run) {
     double last = run->input->has_endless ? INFINITY : run->input->last_at;
     double end = run->options->until >= 0 ? run->options->until : last;
-    int r = 0;
+    double at;
 
     sample(run);
-    while (r == 0 && !run->is_over) {
-        double at = next_event(run);
-
-        if (!isfinite(at) || at > end)
-            break;
+    while (!run->is_over && isfinite(at = next_event(run)) && at <= end) {
         pass_time(run, at);
-        r = end_pods(run);
-        if (r == 0)
-            r = take_pods(run);
-        if (r == 0 && run->autoscaler && run->pending.n > 0)
-            r = scale_up(run);
+        end_pods(run);
+        take_pods(run);
+        if (run->autoscaler && run->pending.n > 0)
+            scale_up(run);
         sample(run);
     }
-    if (r == 0 && !run->is_over && isfinite(end) && end > run->now) {
+    if (!run->is_over && isfinite(end) && end > run->now) {
         pass_time(run, end);
         sample(run);
     }
-    return r;
 }
 
 /* --- result ------------------------------------------------------------- */
@@ -468,14 +434,16 @@ static int compare_reasons(const void *a, const void *b) {
     return str_cmp(x->text, y->text);
 }
 
-static int summarize_reasons(Run *run) {
+static void summarize_reasons(Run *run) {
     SimulationResult *result = run->result;
     size_t n_max = REASON_EXTENDER + run->verbs.n_reasons + 1;
     size_t *counts = ARENA_ARRAY(result->arena, size_t, n_max);
 
     result->reasons = ARENA_ARRAY(result->arena, PendingReason, n_max);
-    if (!counts || !result->reasons)
-        return -ENOMEM;
+    if (!counts || !result->reasons) {
+        note(run, -ENOMEM);
+        return;
+    }
     for (size_t i = 0; i < run->pending.n; i++) {
         SchedulingReason reason = result->pods[run->pending.items[i].number].reason;
 
@@ -490,8 +458,6 @@ static int summarize_reasons(Run *run) {
             continue;
         scheduling_reason_print(run->scheduler, (SchedulingReason)i, &text);
         kept = arena_copy(result->arena, buf_str(&text));
-        if (!kept.ptr)
-            return -ENOMEM;
         while (k < result->n_reasons && !str_eq(result->reasons[k].text, kept))
             k++;
         result->n_reasons += k == result->n_reasons;
@@ -499,10 +465,10 @@ static int summarize_reasons(Run *run) {
         result->reasons[k].n_pods += counts[i];
     }
     qsort(result->reasons, result->n_reasons, sizeof(*result->reasons), compare_reasons);
-    return 0;
+    note(run, arena_has_failed(result->arena) ? -ENOMEM : 0);
 }
 
-static int summarize(Run *run) {
+static void summarize(Run *run) {
     SimulationResult *result = run->result;
     double over = run->input->is_timed ? run->now : (double)result->n_reached;
 
@@ -512,10 +478,10 @@ static int summarize(Run *run) {
     result->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->cluster->use.n_nodes;
     result->wait_mean = result->n_placed > 0 ? run->wait_seconds / (double)result->n_placed : 0;
     result->n_added_left = run->n_added;
-    if (run->autoscaler && count_not_scaled(run) < 0)
-        return -ENOMEM;
+    if (run->autoscaler)
+        count_not_scaled(run);
     simulation_result_measure(result, run->cluster, run->options->shapes, run->options->n_shapes);
-    return summarize_reasons(run);
+    summarize_reasons(run);
 }
 
 static void run_done(Run *run) {
@@ -524,8 +490,6 @@ static void run_done(Run *run) {
     scheduler_free(run->scheduler);
     berth_extender_free(run->berth);
     cluster_state_free(run->cluster);
-    pending_queue_done(&run->pending);
-    pod_end_queue_done(&run->ends);
 }
 
 int run_simulation(const SimulationInput *input, const BerthExtenderOptions *berth,
@@ -547,16 +511,16 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
     if (r == 0 && berth)
         run.verbs = berth_extender_verbs(run.berth);
     if (r == 0)
-        r = settle_existing(&run);
+        settle_existing(&run);
     if (r == 0)
         r = scheduler_new(&options->scheduler, run.cluster, run.verbs, &run.scheduler);
     if (r == 0 && input->autoscale_pool.n > 0)
         r = start_autoscaler(&run);
-    if (r == 0)
-        r = run_events(&run);
-    if (r == 0)
-        r = summarize(&run);
-    if (r == 0)
+    if (r < 0)
+        return r;
+    run_events(&run);
+    summarize(&run);
+    if (run.error == 0)
         *ret = TAKE_PTR(result);
-    return r;
+    return run.error;
 }

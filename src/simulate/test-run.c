@@ -286,6 +286,7 @@ static void test_ends_at_the_given_time(void **state) {
 /* --- queues -------------------------------------------------------------------- */
 
 static void test_pods_end_in_order_of_time(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     PodEndQueue ends = {0};
     Rng rng = {.state = 7};
     double last = 0;
@@ -294,7 +295,7 @@ static void test_pods_end_in_order_of_time(void **state) {
     for (uint32_t i = 0; i < 500; i++) {
         PodEnd end = {.at = (double)rng_pick(&rng, 100), .arrival = i};
 
-        assert_int_equal(pod_end_queue_add(&ends, end), 0);
+        assert_int_equal(pod_end_queue_add(&ends, arena, end), 0);
     }
     for (uint32_t i = 0; i < 500; i++) {
         PodEnd end = pod_end_queue_take(&ends);
@@ -303,7 +304,6 @@ static void test_pods_end_in_order_of_time(void **state) {
         last = end.at;
     }
     assert_int_equal(ends.n, 0);
-    pod_end_queue_done(&ends);
 }
 
 int main(void) {
