@@ -9,8 +9,9 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* Version of the format: readers reject newer ones. */
-#define BUNDLE_FORM 1
+/* Version of the format: readers reject newer ones. Form 1 described metrics in full where form 2
+ * has their digests; its metrics are taken as not measured. */
+#define BUNDLE_FORM 2
 
 #define BUNDLE_FOLDER "berth-bundle/"
 
@@ -58,15 +59,9 @@ void bundle_begin(BundleWrite *write, Str name);
 JsonWriter bundle_line(BundleWrite *write); /* an object is open */
 void bundle_end_line(BundleWrite *write, JsonWriter *writer);
 
-void bundle_write_cluster(BundleWrite *write);   /* cluster.json, changes.jsonl */
 void bundle_write_metrics(BundleWrite *write);   /* metrics.jsonl */
 void bundle_write_pods(BundleWrite *write);      /* pods.jsonl, and write->pods */
 void bundle_write_decisions(BundleWrite *write); /* decisions.jsonl */
-
-/* A gauge (model/gauge.h) as JSON, and back: everything but placements, which belong to the policy,
- * not to the measurement. Errors are the reader's. Strings are of the input or in @arena. */
-void gauge_text_write(JsonWriter *writer, const Gauge *gauge);
-void gauge_text_read(JsonReader *reader, Arena *arena, Gauge *ret);
 
 typedef struct BundleRead {
     Bundle *bundle;

@@ -144,9 +144,10 @@ Str bundle_file(const BundleRead *read, Str name) {
 typedef struct About {
     int64_t form, made_at_nsec;
     Str version, cluster;
-    bool is_anonymous;
-    VEC(PolicySource) policies;
-    VEC(Str) exemptions;
+    bool is_anonymous, is_cut; /* is_cut: there are more policies or exemptions */
+    PolicySource *policies;
+    Str *exemptions;
+    size_t n_policies, n_exemptions;
 } About;
 
 /* Its text is the path, until take_policies(). */
@@ -155,25 +156,8 @@ static void read_policy(JsonReader *reader, Arena *arena, void *target) {
         {"path", JSON_FIELD_TEXT, offsetof(PolicySource, text)},
         {"file", JSON_FIELD_TEXT, offsetof(PolicySource, file)},
     };
-    About *about = target;
-    bool has_room = about->policies.n < BUNDLE_POLICIES_MAX;
-    PolicySource *policy = has_room ? VEC_PUSH(&about->policies, arena) : NULL;
 
-    if (policy)
-        JSON_READ_FIELDS(reader, arena, fields, policy);
-    else
-        json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many policies");
-}
-
-static void read_exemption(JsonReader *reader, Arena *arena, void *target) {
-    About *about = target;
-    bool has_room = about->exemptions.n < EXEMPTIONS_MAX;
-    Str *text = has_room ? VEC_PUSH(&about->exemptions, arena) : NULL;
-
-    if (text)
-        json_string(reader, arena, text);
-    else
-        json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many exemptions");
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static const JsonField about_fields[] = {
@@ -182,8 +166,10 @@ static const JsonField about_fields[] = {
     {"madeNsec", JSON_FIELD_INT, offsetof(About, made_at_nsec)},
     {"anonymous", JSON_FIELD_BOOL, offsetof(About, is_anonymous)},
     {"cluster", JSON_FIELD_TEXT, offsetof(About, cluster)},
-    {"policies", JSON_FIELD_ARRAY, 0, read_policy},
-    {"exemptions", JSON_FIELD_ARRAY, 0, read_exemption},
+    JSON_LIST_CUT(
+        "policies", About, policies, n_policies, is_cut, BUNDLE_POLICIES_MAX, read_policy),
+    JSON_LIST_CUT(
+        "exemptions", About, exemptions, n_exemptions, is_cut, EXEMPTIONS_MAX, json_read_text),
 };
 
 static int read_about(BundleRead *read, Str text, About *about) {
@@ -202,32 +188,32 @@ static int read_about(BundleRead *read, Str text, About *about) {
         return bundle_wrong(read,
             "its format %lld is unknown to this berth: use berth %.*s, which made it, or later",
             (long long)about->form, STR_FMT(str_take(bundle->version, 32)));
-    return 0;
+    return about->is_cut ? bundle_wrong(read, "about.json: too many policies or exemptions") : 0;
 }
 
 static int take_policies(BundleRead *read, About *about) {
-    for (size_t i = 0; i < about->policies.n; i++) {
-        Str path = about->policies.items[i].text, text = bundle_file(read, path);
+    for (size_t i = 0; i < about->n_policies; i++) {
+        Str path = about->policies[i].text, text = bundle_file(read, path);
 
         if (!text.ptr)
             return bundle_wrong(
                 read, "%.*s is missing, but about.json names it", STR_FMT(str_take(path, 128)));
-        about->policies.items[i].text = text;
+        about->policies[i].text = text;
     }
-    read->bundle->policies = about->policies.items;
-    read->bundle->n_policies = about->policies.n;
+    read->bundle->policies = about->policies;
+    read->bundle->n_policies = about->n_policies;
     return 0;
 }
 
 static int take_exemptions(BundleRead *read, const About *about) {
-    Exemption *items = ARENA_ARRAY(read->arena, Exemption, about->exemptions.n);
+    Exemption *items = ARENA_ARRAY(read->arena, Exemption, about->n_exemptions);
 
     if (!items)
         return -ENOMEM;
-    for (size_t i = 0; i < about->exemptions.n; i++)
-        if (!exemption_parse(about->exemptions.items[i], &items[i]))
+    for (size_t i = 0; i < about->n_exemptions; i++)
+        if (!exemption_parse(about->exemptions[i], &items[i]))
             return bundle_wrong(read, "about.json: exemption %zu is invalid", i + 1);
-    read->bundle->exemptions = (Exemptions){.items = items, .n = about->exemptions.n};
+    read->bundle->exemptions = (Exemptions){.items = items, .n = about->n_exemptions};
     return 0;
 }
 

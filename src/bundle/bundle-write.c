@@ -7,6 +7,8 @@
 #include "base/ascii.h"
 #include "base/nsec.h"
 #include "bundle/bundle-internal.h"
+#include "cluster/delta.h"
+#include "cluster/dump.h"
 #include "cluster/fingerprint.h"
 
 /* For numbers of pods, saved views and measurements. */
@@ -163,6 +165,67 @@ static void write_about(BundleWrite *write) {
     write_file(write, STR("about.json"), buf_str(&text));
 }
 
+static int put(void *context, Str bytes) {
+    pack_write(context, bytes);
+    return 0;
+}
+
+/* The first saved view that has one. */
+static size_t find_first(const Recording *recording) {
+    size_t i = 0;
+
+    while (i < recording->n_saved_views && !recording->saved_views[i]->snapshot)
+        i++;
+    return i;
+}
+
+static void write_dump(BundleWrite *write, const Snapshot *snapshot) {
+    int r;
+
+    bundle_begin(write, STR("cluster.json"));
+    r = dump_write(snapshot, write->mask, (DumpSink){.write = put, .context = write->pack});
+    if (r < 0)
+        write->error = r;
+    pack_end(write->pack);
+}
+
+static void write_changes(BundleWrite *write, size_t first) {
+    const Recording *recording = write->parts->recording;
+    const Snapshot *before = NULL;
+
+    bundle_begin(write, STR("changes.jsonl"));
+    for (size_t i = 0; i < recording->n_saved_views; i++) {
+        const SavedView *saved_view = recording->saved_views[i];
+        JsonWriter writer = bundle_line(write);
+        int r = 0;
+
+        json_write(&writer, "scene: %zu, generation: %zu, madeNsec: %jd, uptimeNsec: %jd", i,
+            saved_view->generation, saved_view->made_at_nsec, saved_view->uptime_nsec);
+        bundle_write_digest(&writer, STR("policy"), saved_view->policy);
+        json_write(&writer, "noCluster?: %i", !saved_view->snapshot);
+        if (i == first)
+            r = delta_write_order(&writer, saved_view->snapshot, write->mask);
+        else if (saved_view->snapshot)
+            r = delta_write(&writer, before, saved_view->snapshot, write->mask);
+        if (r < 0)
+            write->error = r;
+        if (saved_view->snapshot)
+            before = saved_view->snapshot;
+        bundle_end_line(write, &writer);
+    }
+    pack_end(write->pack);
+}
+
+/* The cluster of the first saved view as a dump, and the steps to those of the others. */
+static void write_cluster(BundleWrite *write) {
+    const Recording *recording = write->parts->recording;
+    size_t first = find_first(recording);
+
+    if (first < recording->n_saved_views)
+        write_dump(write, recording->saved_views[first]->snapshot);
+    write_changes(write, first);
+}
+
 static void write_all(BundleWrite *write) {
     const BundleParts *parts = write->parts;
 
@@ -172,7 +235,7 @@ static void write_all(BundleWrite *write) {
     bundle_write_pods(write);
     bundle_write_decisions(write);
     if (!parts->only_digest) {
-        bundle_write_cluster(write);
+        write_cluster(write);
         bundle_write_metrics(write);
     }
     for (size_t i = 0; !write->anonymous && i < parts->n_pages; i++)

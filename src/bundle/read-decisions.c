@@ -40,12 +40,13 @@ typedef struct DecisionLine {
     Arena *scratch; /* of the line */
     RecordedDecision decision;
     int64_t id, pod, saved_view, in, out;
-    VEC(RecordedRule) rules;
-    VEC(Run) asked;
+    RecordedRule *rules;
+    Run *asked;
     Str became; /* ptr NULL: not kept */
-    VEC(uint16_t) by;
-    VEC(uint8_t) scores;
-    VEC(Str) names; /* of the first line */
+    uint16_t *by;
+    uint8_t *scores;
+    Str *names; /* of the first line */
+    size_t n_rules, n_asked, n_by, n_scores, n_names;
     bool has_names;
 } DecisionLine;
 
@@ -64,17 +65,12 @@ static void read_rule(JsonReader *reader, Arena *arena, void *target) {
         {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
         {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
     };
-    DecisionLine *line = target;
-    bool has_room = line->rules.n < RECORDED_NO_RULE;
-    RecordedRule *rule = has_room ? VEC_PUSH(&line->rules, arena) : NULL;
 
-    if (rule)
-        JSON_READ_FIELDS(reader, arena, fields, rule);
-    else
-        json_fail(reader, has_room ? JSON_E_MEMORY : JSON_E_RANGE, "too many rules");
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_run(JsonReader *reader, Run *run) {
+static void read_run(JsonReader *reader, Arena *arena, void *target) {
+    Run *run = target;
     size_t n = 0;
 
     json_array(reader);
@@ -95,47 +91,37 @@ static int64_t read_below(JsonReader *reader, int64_t max) {
     return number;
 }
 
-/* Reads an array into @vec of @arena, each element at @item by @read. */
-#define READ_ELEMENTS(vec, arena, item, read)                                                      \
-    do {                                                                                           \
-        json_array(reader);                                                                        \
-        while (json_element(reader)) {                                                             \
-            typeof((vec)->items) item = VEC_PUSH((vec), (arena));                                  \
-                                                                                                   \
-            if (item)                                                                              \
-                read;                                                                              \
-            else                                                                                   \
-                json_fail(reader, JSON_E_MEMORY, "too many nodes");                                \
-        }                                                                                          \
-    } while (false)
+static void read_rule_number(JsonReader *reader, Arena *arena, void *target) {
+    *(uint16_t *)target = (uint16_t)read_below(reader, RECORDED_NO_RULE);
+}
+
+static void read_score(JsonReader *reader, Arena *arena, void *target) {
+    *(uint8_t *)target = (uint8_t)read_below(reader, RECORDED_NO_SCORE);
+}
 
 static void read_asked(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
-    READ_ELEMENTS(&line->asked, line->scratch, run, read_run(reader, run));
+    JSON_READ_ITEMS(reader, line->scratch, SIZE_MAX, read_run, line->asked, &line->n_asked);
 }
 
 static void read_by(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
-    READ_ELEMENTS(
-        &line->by, line->scratch, rule, *rule = (uint16_t)read_below(reader, RECORDED_NO_RULE));
+    JSON_READ_ITEMS(reader, line->scratch, SIZE_MAX, read_rule_number, line->by, &line->n_by);
 }
 
 static void read_scores(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
-    READ_ELEMENTS(&line->scores, line->scratch, score,
-        *score = (uint8_t)read_below(reader, RECORDED_NO_SCORE));
+    JSON_READ_ITEMS(reader, line->scratch, SIZE_MAX, read_score, line->scores, &line->n_scores);
 }
 
 static void read_names(JsonReader *reader, Arena *arena, void *target) {
     DecisionLine *line = target;
 
     line->has_names = true;
-    READ_ELEMENTS(&line->names, arena, name, json_string(reader, arena, name));
-    if (line->names.n > BUNDLE_NODES_MAX)
-        json_fail(reader, JSON_E_RANGE, "too many nodes");
+    JSON_READ_ITEMS(reader, arena, BUNDLE_NODES_MAX, json_read_text, line->names, &line->n_names);
 }
 
 #define LINE(path, kind, field)                                                                    \
@@ -161,7 +147,7 @@ static const JsonField line_fields[] = {
     LINE("names", BOOL, decision.had_names),
     LINE("late", BOOL, decision.is_late),
     LINE("exempt", BOOL, decision.is_exempt),
-    {"rules", JSON_FIELD_ARRAY, 0, read_rule},
+    JSON_LIST("rules", DecisionLine, rules, n_rules, RECORDED_NO_RULE, read_rule),
     CUSTOM("asked", read_asked),
     LINE("became", TEXT, became),
     CUSTOM("by", read_by),
@@ -184,8 +170,8 @@ static bool kind_of(char letter, uint8_t *ret) {
 static const char *fill_nodes(const DecisionLine *line, size_t n_names, RecordedNode *nodes) {
     size_t n = 0, next_rule = 0;
 
-    for (size_t i = 0; i < line->asked.n; i++) {
-        const Run *run = &line->asked.items[i];
+    for (size_t i = 0; i < line->n_asked; i++) {
+        const Run *run = &line->asked[i];
 
         if ((size_t)(run->first + run->n) > n_names || n + (size_t)run->n > line->became.len)
             return "\"asked\" names nodes that do not exist, or more than \"became\" has letters";
@@ -194,16 +180,16 @@ static const char *fill_nodes(const DecisionLine *line, size_t n_names, Recorded
                 .rule = RECORDED_NO_RULE,
                 .score = RECORDED_NO_SCORE};
     }
-    if (n != line->became.len || (line->scores.n > 0 && line->scores.n != n))
+    if (n != line->became.len || (line->n_scores > 0 && line->n_scores != n))
         return "\"asked\", \"became\" and \"scores\" have different numbers of nodes";
     for (size_t i = 0; i < n; i++) {
         if (!kind_of(line->became.ptr[i], &nodes[i].kind))
             return "\"became\" has an unknown letter";
-        if (line->scores.n > 0)
-            nodes[i].score = line->scores.items[i];
-        if (nodes[i].kind == RECORDED_REJECTED && next_rule < line->by.n)
-            nodes[i].rule = line->by.items[next_rule++];
-        if (nodes[i].rule != RECORDED_NO_RULE && nodes[i].rule >= line->rules.n)
+        if (line->n_scores > 0)
+            nodes[i].score = line->scores[i];
+        if (nodes[i].kind == RECORDED_REJECTED && next_rule < line->n_by)
+            nodes[i].rule = line->by[next_rule++];
+        if (nodes[i].rule != RECORDED_NO_RULE && nodes[i].rule >= line->n_rules)
             return "\"by\" names a rule that does not exist";
     }
     return NULL;
@@ -226,8 +212,8 @@ static int finish(BundleRead *read, DecisionLine *line) {
     decision->saved_view = read->bundle->has_cluster && line->saved_view >= 0
                                ? recording->saved_views[line->saved_view]
                                : NULL;
-    decision->rules = line->rules.items;
-    decision->n_rules = line->rules.n;
+    decision->rules = line->rules;
+    decision->n_rules = line->n_rules;
     if (!line->became.ptr)
         return 0;
     nodes = ARENA_ARRAY(read->arena, RecordedNode, line->became.len);
@@ -271,8 +257,8 @@ int bundle_read_decisions(BundleRead *read) {
         if (r != 0)
             return bundle_check_limit(read, r, scratch);
         if (line.has_names) {
-            recording->names = line.names.items;
-            recording->n_names = line.names.n;
+            recording->names = line.names;
+            recording->n_names = line.n_names;
             continue;
         }
         if (decisions.n == BUNDLE_DECISIONS_MAX)

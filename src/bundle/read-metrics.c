@@ -8,7 +8,7 @@
 #include "json/fields.h"
 
 typedef struct GaugeList {
-    const Gauge *items;
+    const Digest *items;
     size_t n;
 } GaugeList;
 
@@ -38,11 +38,12 @@ typedef VEC(NamedNumber) NamedNumbers;
 /* Every kind of line; the first member tells which. */
 typedef struct MetricsLine {
     Arena *kept; /* the bundle's; everything but gauges goes to the line's */
+    GaugeList items;
     int64_t gauges, measurement, saved_view, gauges_of;
     int64_t at_nsec, uptime_nsec;
-    VEC(Gauge) items;
     NamedNumbers nodes, lags, workloads;
-    VEC(uint32_t) measurements;
+    uint32_t *measurements;
+    size_t n_measurements;
 } MetricsLine;
 
 static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
@@ -64,28 +65,26 @@ static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
     }
 }
 
-/* Into the bundle's arena: saved views copy them later. */
+/* Of form 1, an object: no gauge has DIGEST_NONE. */
 static void read_gauge(JsonReader *reader, Arena *arena, void *target) {
-    MetricsLine *line = target;
-    Gauge *gauge = VEC_PUSH(&line->items, line->kept);
-
-    if (gauge)
-        gauge_text_read(reader, line->kept, gauge);
+    if (json_peek(reader) == JSON_OBJECT_BEGIN)
+        json_skip(reader, NULL);
     else
-        json_fail(reader, JSON_E_MEMORY, "too many gauges");
+        bundle_read_digest(reader, arena, target);
 }
 
-static void read_measurement(JsonReader *reader, Arena *arena, void *target) {
+static void read_gauges(JsonReader *reader, Arena *arena, void *target) {
     MetricsLine *line = target;
-    uint32_t *number = VEC_PUSH(&line->measurements, arena);
+
+    JSON_READ_ITEMS(reader, line->kept, SIZE_MAX, read_gauge, line->items.items, &line->items.n);
+}
+
+/* null, or a number that cannot be: UINT32_MAX. */
+static void read_measurement(JsonReader *reader, Arena *arena, void *target) {
     int64_t value = -1;
 
-    if (!number) {
-        json_fail(reader, JSON_E_MEMORY, "too many measurements");
-        return;
-    }
     json_int64(reader, &value);
-    *number = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+    *(uint32_t *)target = value < 0 || value >= UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
 static const JsonField line_fields[] = {
@@ -95,11 +94,11 @@ static const JsonField line_fields[] = {
     {"gaugesOf", JSON_FIELD_INT, offsetof(MetricsLine, gauges_of)},
     {"atNsec", JSON_FIELD_INT, offsetof(MetricsLine, at_nsec)},
     {"uptimeNsec", JSON_FIELD_INT, offsetof(MetricsLine, uptime_nsec)},
-    {"items", JSON_FIELD_ARRAY, 0, read_gauge},
+    {"items", JSON_FIELD_CUSTOM, 0, read_gauges},
     {"nodes", JSON_FIELD_CUSTOM, offsetof(MetricsLine, nodes), read_numbers},
     {"lagsNsec", JSON_FIELD_CUSTOM, offsetof(MetricsLine, lags), read_numbers},
     {"workloads", JSON_FIELD_CUSTOM, offsetof(MetricsLine, workloads), read_numbers},
-    {"samplings", JSON_FIELD_ARRAY, 0, read_measurement},
+    JSON_LIST("samplings", MetricsLine, measurements, n_measurements, SIZE_MAX, read_measurement),
 };
 
 static bool has_same_names(const NodeNames *names, const NamedNumbers *nodes) {
@@ -176,19 +175,17 @@ static int add_measurement(MetricsRead *metrics, const MetricsLine *line) {
 }
 
 static int add_gauges(MetricsRead *metrics, const MetricsLine *line) {
-    const GaugeList gauges = {.items = line->items.items, .n = line->items.n};
-
     if (line->gauges != (int64_t)metrics->gauges.n)
         return bundle_wrong_line(metrics->read, "gauges %zu were expected", metrics->gauges.n);
-    return VEC_ADD(&metrics->gauges, metrics->read->arena, gauges) ? 0 : -ENOMEM;
+    return VEC_ADD(&metrics->gauges, metrics->read->arena, line->items) ? 0 : -ENOMEM;
 }
 
 static int set_measurements(MetricsRead *metrics, SavedView *saved_view, const MetricsLine *line) {
-    saved_view->measurements = measurements_new(/* owner= */ 0, line->measurements.n);
+    saved_view->measurements = measurements_new(/* owner= */ 0, line->n_measurements);
     if (!saved_view->measurements)
         return -ENOMEM;
-    for (size_t i = 0; i < line->measurements.n; i++) {
-        uint32_t number = line->measurements.items[i];
+    for (size_t i = 0; i < line->n_measurements; i++) {
+        uint32_t number = line->measurements[i];
 
         if (number < metrics->measurements.n)
             saved_view->measurements->items[i] =
@@ -210,10 +207,10 @@ static int add_saved_view(MetricsRead *metrics, const MetricsLine *line) {
         return bundle_wrong_line(metrics->read, "there is no such scene, or no such gauges");
     saved_view = recording->saved_views[line->saved_view];
     gauges = &metrics->gauges.items[line->gauges_of];
-    if (saved_view->gauges || saved_view->measurements || gauges->n != line->measurements.n)
+    if (saved_view->gauges || saved_view->measurements || gauges->n != line->n_measurements)
         return bundle_wrong_line(
             metrics->read, "a scene twice, or not a measurement for each gauge");
-    r = saved_view_copy_gauges(saved_view, gauges->items, gauges->n);
+    r = saved_view_set_gauges(saved_view, gauges->items, gauges->n);
     return r == 0 ? set_measurements(metrics, saved_view, line) : r;
 }
 

@@ -23,8 +23,11 @@ static void write_gauges(MetricsWrite *metrics, uint32_t number, const SavedView
     json_member_int(&writer, "gauges", number);
     bundle_write_digest(&writer, STR("policy"), saved_view->policy);
     json_member_array(&writer, "items");
-    for (size_t i = 0; i < saved_view->n_gauges; i++)
-        gauge_text_write(&writer, &saved_view->gauges[i]);
+    for (size_t i = 0; i < saved_view->n_gauges; i++) {
+        char text[DIGEST_TEXT_MAX];
+
+        json_write_string(&writer, str_from_c(digest_print(saved_view->gauges[i], text)));
+    }
     json_write_end_array(&writer);
     bundle_end_line(metrics->write, &writer);
 }

@@ -36,20 +36,14 @@ static void count(SavedViews *saved_views, SavedViewEntry *kept, size_t bytes) {
     kept->bytes = bytes;
 }
 
-/* Removes @program from all saved views; readers keep their own reference. The gauges of the
- * program are copied once, for the newest of the views, which is freed last. */
+/* Removes @program from all saved views; readers keep their own reference. */
 static void forget_program(SavedViews *saved_views, const Program *program) {
-    SavedView *first = NULL;
-
     for (SavedViewEntry *kept = saved_views->newest; kept; kept = kept->older) {
         SavedView *bare;
 
         if (!kept->saved_view || kept->saved_view->program != program)
             continue;
-        bare = saved_view_without_program(kept->saved_view, first);
-        if (bare && bare->arena)
-            count(saved_views, kept, kept->bytes + arena_size(bare->arena));
-        first = first ? first : bare;
+        bare = saved_view_without_program(kept->saved_view);
         saved_view_unref(kept->saved_view);
         kept->saved_view = bare;
         leave_program(saved_views, program);
@@ -127,8 +121,7 @@ SavedViewEntry *saved_views_use(SavedViews *saved_views, const View *view) {
     SavedViewEntry *kept = find(saved_views, view);
 
     if (!kept) {
-        _cleanup_(saved_view_unrefp) SavedView *saved_view =
-            saved_view_new(view, /* keeps_program= */ true);
+        _cleanup_(saved_view_unrefp) SavedView *saved_view = saved_view_new(view);
 
         kept = saved_view ? add(saved_views, saved_view) : NULL;
         if (!kept)

@@ -1,4 +1,4 @@
-/* Definitions of metrics: comparing and copying them. */
+/* Definitions of metrics: comparing, naming and copying them. */
 
 #include "model/gauge.h"
 
@@ -76,6 +76,37 @@ bool gauge_equal(const Gauge *a, const Gauge *b) {
            a->interval_nsec == b->interval_nsec && a->max_age_nsec == b->max_age_nsec &&
            texts_equal(a, b) && labels_equal(&a->mapping, &b->mapping) && pods_equal(a, b) &&
            placements_equal(&a->placements, &b->placements);
+}
+
+static Digest chain_numbers(Digest digest, const int64_t *numbers, size_t n) {
+    return digest_chain(digest, str_of((const char *)numbers, n * sizeof(*numbers)));
+}
+
+static Digest chain_texts(Digest digest, const Str *texts_of, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        digest = digest_chain(digest, texts_of[i]);
+    return digest;
+}
+
+/* Bundles have digests: the numbers of sources, identities and aggregates must stay. */
+Digest gauge_digest(const Gauge *gauge) {
+    const int64_t numbers[] = {gauge->source, gauge->identity, gauge->is_of_pods, gauge->aggregate,
+        gauge->workload_aggregate, (int64_t)gauge->mapping.n, (int64_t)gauge->selector.n};
+    Digest digest = chain_numbers(DIGEST_NONE, numbers, ELEMENTS_OF(numbers));
+
+    for (size_t i = 0; i < TEXTS_COMPARED; i++)
+        digest = digest_chain(digest, *text_of(gauge, i));
+    for (size_t i = 0; i < gauge->mapping.n; i++)
+        digest = digest_chain(
+            digest_chain(digest, gauge->mapping.items[i].key), gauge->mapping.items[i].value);
+    for (size_t i = 0; i < gauge->selector.n; i++) {
+        const Requirement *item = &gauge->selector.items[i];
+        const int64_t parts[] = {item->op, item->bound, (int64_t)item->n_values};
+
+        digest = chain_numbers(digest_chain(digest, item->key), parts, ELEMENTS_OF(parts));
+        digest = chain_texts(digest, item->values, item->n_values);
+    }
+    return chain_texts(digest, gauge->namespaces, gauge->n_namespaces);
 }
 
 /* Copies are made of arrays first, then of every string of them in place. Empty ones need no

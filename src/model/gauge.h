@@ -17,6 +17,7 @@
  * All strings are borrowed from the maker of the gauge; gauge_copy() makes one that stands alone.
  */
 
+#include "base/digest.h"
 #include "model/labels.h"
 #include "model/selector.h"
 
@@ -106,6 +107,10 @@ typedef struct Gauge {
 /* Equal except for the names (its own, and placements.by) and guessed fields: one measurement
  * serves both. */
 bool gauge_equal(const Gauge *a, const Gauge *b);
+
+/* Of what is measured: of all but the names, the interval, the maximum age and placements. The
+ * measurements of a gauge serve every gauge with the same digest. */
+Digest gauge_digest(const Gauge *gauge);
 
 /* With strings of its own, in @arena. False: out of memory. */
 bool gauge_copy(const Gauge *gauge, Arena *arena, Gauge *ret) MUST_CHECK;

@@ -5,45 +5,37 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Gauges are of policies, which have ceilings of their own. */
-#define GAUGES_BUDGET ((size_t)64 * 1024 * 1024)
-
-int saved_view_copy_gauges(SavedView *saved_view, const Gauge *gauges, size_t n) {
-    Gauge *copies;
-
-    if (n == 0)
-        return 0;
-    saved_view->arena = arena_new(GAUGES_BUDGET);
-    copies = saved_view->arena ? ARENA_ARRAY(saved_view->arena, Gauge, n) : NULL;
-    for (size_t i = 0; copies && i < n; i++)
-        if (!gauge_copy(&gauges[i], saved_view->arena, &copies[i]))
-            copies = NULL;
-    if (!copies)
+int saved_view_set_gauges(SavedView *saved_view, const Digest *gauges, size_t n) {
+    saved_view->gauges = calloc(n + 1, sizeof(*gauges));
+    if (!saved_view->gauges)
         return -ENOMEM;
-    saved_view->gauges = copies;
+    if (gauges && n > 0)
+        memcpy(saved_view->gauges, gauges, n * sizeof(*gauges));
     saved_view->n_gauges = n;
     return 0;
 }
 
-/* Another reference to everything that @from has but for its gauges and its program. */
-static SavedView *new_like(const SavedView *from) {
-    SavedView *saved_view = calloc(1, sizeof(*saved_view));
+SavedView *saved_view_without_program(const SavedView *saved_view) {
+    _cleanup_(saved_view_unrefp) SavedView *bare = calloc(1, sizeof(*bare));
 
-    if (!saved_view)
+    if (!bare)
         return NULL;
-    *saved_view = (SavedView){
+    *bare = (SavedView){
         .ref = REF_ONE,
-        .generation = from->generation,
-        .made_at_nsec = from->made_at_nsec,
-        .uptime_nsec = from->uptime_nsec,
-        .snapshot = from->snapshot ? snapshot_ref(from->snapshot) : NULL,
-        .measurements = from->measurements ? measurements_ref(from->measurements) : NULL,
-        .policy = from->policy,
+        .generation = saved_view->generation,
+        .made_at_nsec = saved_view->made_at_nsec,
+        .uptime_nsec = saved_view->uptime_nsec,
+        .snapshot = saved_view->snapshot ? snapshot_ref(saved_view->snapshot) : NULL,
+        .measurements =
+            saved_view->measurements ? measurements_ref(saved_view->measurements) : NULL,
+        .policy = saved_view->policy,
     };
-    return saved_view;
+    return saved_view_set_gauges(bare, saved_view->gauges, saved_view->n_gauges) < 0
+               ? NULL
+               : TAKE_PTR(bare);
 }
 
-SavedView *saved_view_new(const View *view, bool keeps_program) {
+SavedView *saved_view_new(const View *view) {
     const SavedView parts = {
         .generation = view->generation,
         .made_at_nsec = view->measured.now_nsec,
@@ -51,35 +43,16 @@ SavedView *saved_view_new(const View *view, bool keeps_program) {
         .snapshot = view->snapshot,
         .measurements = view->measurements,
         .policy = view->program->digest,
+        .n_gauges = view->program->n_gauges,
     };
-    _cleanup_(saved_view_unrefp) SavedView *saved_view = new_like(&parts);
+    SavedView *saved_view = saved_view_without_program(&parts);
 
     if (!saved_view)
         return NULL;
-    if (keeps_program) {
-        saved_view->program = program_ref(view->program);
-        saved_view->gauges = view->program->gauges;
-        saved_view->n_gauges = view->program->n_gauges;
-    } else if (saved_view_copy_gauges(saved_view, view->program->gauges, view->program->n_gauges) <
-               0) {
-        return NULL;
-    }
-    return TAKE_PTR(saved_view);
-}
-
-SavedView *saved_view_without_program(const SavedView *saved_view, SavedView *like) {
-    _cleanup_(saved_view_unrefp) SavedView *bare = new_like(saved_view);
-
-    if (!bare)
-        return NULL;
-    if (like) {
-        bare->gauges_owner = saved_view_ref(like->gauges_owner ? like->gauges_owner : like);
-        bare->gauges = like->gauges;
-        bare->n_gauges = like->n_gauges;
-    } else if (saved_view_copy_gauges(bare, saved_view->gauges, saved_view->n_gauges) < 0) {
-        return NULL;
-    }
-    return TAKE_PTR(bare);
+    saved_view->program = program_ref(view->program);
+    for (size_t i = 0; i < saved_view->n_gauges; i++)
+        saved_view->gauges[i] = gauge_digest(&view->program->gauges[i]);
+    return saved_view;
 }
 
 SavedView *saved_view_unref(SavedView *saved_view) {
@@ -87,8 +60,7 @@ SavedView *saved_view_unref(SavedView *saved_view) {
         snapshot_unref(saved_view->snapshot);
         measurements_unref(saved_view->measurements);
         program_unref(saved_view->program);
-        arena_free(saved_view->arena);
-        saved_view_unref(saved_view->gauges_owner); /* which has no such reference itself */
+        free(saved_view->gauges);
         free(saved_view);
     }
     return NULL;
@@ -150,7 +122,7 @@ static size_t table_bytes(const NodeTable *table, const NodeTable *other) {
     return bytes;
 }
 
-static bool has_sampling(const Measurements *measurements, const Measurement *measurement) {
+static bool has_measurement(const Measurements *measurements, const Measurement *measurement) {
     for (size_t i = 0; measurements && i < measurements->n; i++)
         if (measurements->items[i] == measurement)
             return true;
@@ -168,14 +140,14 @@ static size_t measurements_bytes(const Measurements *measurements, const Measure
         const Measurement *measurement = measurements->items[i];
 
         if (measurement && measurements_at(other, i) != measurement &&
-            !has_sampling(other, measurement))
+            !has_measurement(other, measurement))
             bytes += sizeof(*measurement) + arena_size(measurement->arena);
     }
     return bytes;
 }
 
 size_t saved_view_bytes(const SavedView *saved_view, const SavedView *other) {
-    size_t bytes = sizeof(*saved_view) + (saved_view->arena ? arena_size(saved_view->arena) : 0);
+    size_t bytes = sizeof(*saved_view) + saved_view->n_gauges * sizeof(saved_view->gauges[0]);
     const Snapshot *snapshot = other ? other->snapshot : NULL;
 
     if (saved_view->snapshot && saved_view->snapshot != snapshot)
@@ -184,22 +156,13 @@ size_t saved_view_bytes(const SavedView *saved_view, const SavedView *other) {
     return bytes + measurements_bytes(saved_view->measurements, other ? other->measurements : NULL);
 }
 
-/* Whether measurements for @a can be used for @b. Interval, maximum age and placements do not
- * matter. */
-static bool measures_same(const Gauge *a, const Gauge *b) {
-    Gauge like = *b;
-
-    like.interval_nsec = a->interval_nsec;
-    like.max_age_nsec = a->max_age_nsec;
-    like.placements = a->placements;
-    return gauge_equal(a, &like);
-}
-
-static Measurement *find_sampling(
+static Measurement *find_measurement(
     const SavedView *saved_view, const Gauge *gauge, bool *ret_is_known) {
+    Digest digest = gauge_digest(gauge);
+
     *ret_is_known = gauge->source == GAUGE_ANNOTATION;
     for (size_t i = 0; i < saved_view->n_gauges; i++)
-        if (measures_same(&saved_view->gauges[i], gauge)) {
+        if (digest_equal(saved_view->gauges[i], digest)) {
             *ret_is_known = true;
             return (Measurement *)(uintptr_t)measurements_at(saved_view->measurements, i);
         }
@@ -228,7 +191,7 @@ static int find_measurements(const SavedView *saved_view, const Program *program
         return -ENOMEM;
     for (size_t i = 0; i < program->n_gauges; i++) {
         bool is_known;
-        Measurement *measurement = find_sampling(saved_view, &program->gauges[i], &is_known);
+        Measurement *measurement = find_measurement(saved_view, &program->gauges[i], &is_known);
 
         made->items[i] = measurement ? measurement_ref(measurement) : NULL;
         *ret_unmeasured += !is_known;

@@ -16,13 +16,11 @@
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"
-#include "model/gauge.h"
 #include "policy/program.h"
 
 typedef struct SavedView SavedView;
 
-/* The bundle reader builds one itself: calloc(), REF_ONE, its own references and an arena (NULL if
- * it has no gauges of its own); saved_view_unref() releases all. */
+/* The bundle reader builds one itself: calloc(), REF_ONE and its own references. */
 struct SavedView {
     Ref ref;
     uint64_t generation;        /* of the view */
@@ -32,25 +30,21 @@ struct SavedView {
     Measurements *measurements; /* in the order of gauges; may be NULL */
     Digest policy;              /* the program's */
     Program *program;           /* the one in force then; NULL: not kept. Set before it is shared */
-    const Gauge *gauges;        /* measurements: the program's own; or, without it, ... */
+    Digest *gauges;             /* its own: what each measurement is of (gauge_digest()) */
     size_t n_gauges;
-    Arena *arena;            /* ... copies in here, ... */
-    SavedView *gauges_owner; /* ... or those of another one, a reference; else both are NULL */
 };
 
-/* The parts of @view; its program is kept too, if @keeps_program. NULL when out of memory. */
-SavedView *saved_view_new(const View *view, bool keeps_program);
+/* The parts of @view, and its program. NULL when out of memory. */
+SavedView *saved_view_new(const View *view);
 DEFINE_REF(SavedView, saved_view)
 SavedView *saved_view_unref(SavedView *saved_view); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(SavedView *, saved_view_unref)
 
-/* Gives a saved view that has no gauges yet copies of @gauges, in an arena of its own. 0, or
- * -ENOMEM. */
-int saved_view_copy_gauges(SavedView *saved_view, const Gauge *gauges, size_t n) MUST_CHECK;
+/* Gives a saved view that has no gauges yet a copy of @gauges; NULL: zeros. 0, or -ENOMEM. */
+int saved_view_set_gauges(SavedView *saved_view, const Digest *gauges, size_t n) MUST_CHECK;
 
-/* A copy without the program; the old one does not change. Its gauges are copied, or shared with
- * @like (NULL: none), an earlier such copy with the same program. NULL when out of memory. */
-SavedView *saved_view_without_program(const SavedView *saved_view, SavedView *like);
+/* A copy without the program; the old one does not change. NULL when out of memory. */
+SavedView *saved_view_without_program(const SavedView *saved_view);
 
 /* Whether it has the parts of @view. */
 bool saved_view_is_of(const SavedView *saved_view, const View *view);
@@ -69,10 +63,9 @@ typedef struct RestoreOptions {
 } RestoreOptions;
 
 /* Rebuilds the view for @program; its generation is the saved view's. A gauge of @program with the
- * same query and source as one of the saved view (gauge_equal(), ignoring intervals, ages and
- * placements) has its values; gauges of annotations read the nodes; others are absent and counted
- * in @ret_unmeasured (may be NULL). @before: a view of the same program from a nearby saved view,
- * to share with; NULL: none. One of a later saved view helps only if nothing is measured. @setting
- * may be NULL. 0, or -ENOMEM. */
+ * digest of one of the saved view has its values; gauges of annotations read the nodes; others are
+ * absent and counted in @ret_unmeasured (may be NULL). @before: a view of the same program from a
+ * nearby saved view, to share with; NULL: none. One of a later saved view helps only if nothing is
+ * measured. @setting may be NULL. 0, or -ENOMEM. */
 int saved_view_restore(const SavedView *saved_view, Program *program, const RestoreOptions *setting,
     const View *before, View **ret, size_t *ret_unmeasured) MUST_CHECK;

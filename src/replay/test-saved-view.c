@@ -46,7 +46,9 @@ static void test_view_again(void **state) {
 
         random_cluster_open(&cluster, seed, NODES);
         for (unsigned step = 0; step < STEPS; step++) {
-            _cleanup_(saved_view_unrefp) SavedView *scene = saved_view_new(cluster.view, step % 2);
+            _cleanup_(saved_view_unrefp) SavedView *whole = saved_view_new(cluster.view);
+            _cleanup_(saved_view_unrefp) SavedView *bare = saved_view_without_program(whole);
+            const SavedView *scene = step % 2 ? whole : bare;
             _cleanup_(view_unrefp) View *alone = NULL;
             View *shared = NULL;
             size_t n_unmeasured = 7;
@@ -84,7 +86,7 @@ static void test_restores_values_that_expired_later(void **state) {
         random_cluster_open(&cluster, seed, NODES);
         for (unsigned step = 0; step < STEPS; step++) {
             then[step] = view_ref(cluster.view);
-            scenes[step] = saved_view_new(cluster.view, /* keeps_program= */ true);
+            scenes[step] = saved_view_new(cluster.view);
             assert_non_null(scenes[step]);
             random_cluster_step(&cluster);
         }
@@ -113,9 +115,9 @@ static void test_saved_view_outlives_its_sources(void **state) {
     RandomCluster cluster;
 
     random_cluster_open(&cluster, 3, 100);
-    scene = saved_view_new(cluster.view, /* keeps_program= */ true);
+    scene = saved_view_new(cluster.view);
     random_cluster_close(&cluster);
-    bare = saved_view_without_program(scene, /* like= */ NULL);
+    bare = saved_view_without_program(scene);
     assert_non_null(bare);
     assert_null(bare->program);
     assert_int_equal(bare->n_gauges, 3);
@@ -137,7 +139,7 @@ static void test_other_program(void **state) {
     RandomCluster cluster;
 
     random_cluster_open(&cluster, 5, 100);
-    scene = saved_view_new(cluster.view, /* keeps_program= */ true);
+    scene = saved_view_new(cluster.view);
     assert_int_equal(saved_view_restore(scene, program, NULL, NULL, &view, &n_unmeasured), 0);
     assert_int_equal(n_unmeasured, 1);
     for (size_t i = 0; i < program->n_gauges; i++)
@@ -165,12 +167,12 @@ static void test_bytes(void **state) {
     RandomCluster cluster;
 
     random_cluster_open(&cluster, 9, 640);
-    first = saved_view_new(cluster.view, /* keeps_program= */ true);
+    first = saved_view_new(cluster.view);
     random_cluster_publish(&cluster, /* is_measured= */ false);
-    second = saved_view_new(cluster.view, /* keeps_program= */ true);
+    second = saved_view_new(cluster.view);
     random_cluster_apply_node(&cluster, 100);
     random_cluster_publish(&cluster, /* is_measured= */ false);
-    third = saved_view_new(cluster.view, /* keeps_program= */ true);
+    third = saved_view_new(cluster.view);
     whole = saved_view_bytes(first, NULL);
     none = saved_view_bytes(first, second);
     some = saved_view_bytes(second, third);

@@ -195,7 +195,7 @@ def test_files(bundle, files):
         )
     ]  # fmt: skip
     about = json.loads(found["berth-bundle/about.json"])
-    assert about["bundle"] == 1 and about["anonymous"] is False and about["cluster"] == "whole"
+    assert about["bundle"] == 2 and about["anonymous"] is False and about["cluster"] == "whole"
     assert found["berth-bundle/policy/001-policy.yaml"] == POLICY
     lines = found["berth-bundle/decisions.jsonl"].splitlines()
     assert about["decisions"] == len(lines) - 1
