@@ -210,8 +210,8 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     ret->n_unsupported = 0;
     if (!source_check(&builder.source, diags))
         return -EINVAL;
-    r = flow_parse(&builder);
-    if (r == YAML_FLOW_NONE) {
+    r = builder_read_json(&builder);
+    if (r == YAML_NO_JSON) {
         input = builder.source.text;
         /* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line
          * break. */

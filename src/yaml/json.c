@@ -1,6 +1,8 @@
-/* YAML to JSON: numbers keep their digits where JSON can read them. */
+/* Trees to JSON, and JSON to trees: libfyaml needs 200 times the size of brackets (feed.c). */
 
-#include "yaml/document.h"
+#include <errno.h>
+
+#include "yaml/yaml-internal.h"
 #include "json/read.h"
 #include "json/write.h"
 
@@ -91,4 +93,122 @@ Place yaml_json_place(const YamlNode *node, size_t offset) {
 
     write_node(&writer, node);
     return writer.found ? writer.found->place : node->place;
+}
+
+/* --- JSON to trees ---------------------------------------------------------------------------- */
+
+typedef struct TreeReader {
+    YamlBuilder *builder;
+    JsonReader json;
+    size_t base; /* of the reader's text in the source */
+    int r;       /* YAML_BUILDER_STOPPED: too deep, which was reported */
+} TreeReader;
+
+static bool goes_on(const TreeReader *reader) {
+    const YamlBuilder *builder = reader->builder;
+
+    return reader->r == 0 && !builder_has_failed(builder) &&
+           builder->diags->n_errors < builder->errors_max;
+}
+
+/* @raw: without the quotes of a string. */
+static void add_scalar(YamlBuilder *builder, Str raw, bool is_string) {
+    size_t start = (size_t)(raw.ptr - builder->source.text.ptr) - is_string;
+    YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
+
+    if (!node)
+        return;
+    node->place = builder_place_between(builder, start, start + raw.len + 2 * (size_t)is_string);
+    node->is_plain = !is_string;
+    if (is_string && str_find(raw, '\\') != SIZE_MAX)
+        raw = json_unescape(raw, builder->arena);
+    node->text = builder_keep_text(builder, raw);
+    node->kind = YAML_STRING;
+    if (!is_string)
+        scalar_resolve(node);
+    builder_check_text(builder, node);
+    builder_add(builder, node);
+}
+
+/* Of JSON that was read before, except for what is too deep: builder_open() limits the recursion to
+ * YAML_DEPTH_MAX. */
+static void add_value(TreeReader *reader) {
+    JsonToken token = json_peek(&reader->json);
+    size_t start = reader->base + reader->json.at;
+    bool is_escaped;
+    Str text = STR_NULL;
+
+    if (token == JSON_STRING) {
+        json_string_raw(&reader->json, &text, &is_escaped);
+        add_scalar(reader->builder, text, /* is_string= */ true);
+        return;
+    }
+    if (token != JSON_OBJECT_BEGIN && token != JSON_ARRAY_BEGIN) {
+        json_skip(&reader->json, &text);
+        add_scalar(reader->builder, text, /* is_string= */ false);
+        return;
+    }
+    reader->r = builder_open(reader->builder,
+        token == JSON_OBJECT_BEGIN ? YAML_MAPPING : YAML_SEQUENCE, start, start + 1);
+    if (reader->r != 0)
+        return;
+    if (token == JSON_OBJECT_BEGIN) {
+        json_object(&reader->json);
+        while (goes_on(reader) && json_key(&reader->json, &text)) {
+            add_scalar(reader->builder, text, /* is_string= */ true);
+            add_value(reader);
+        }
+    } else {
+        json_array(&reader->json);
+        while (goes_on(reader) && json_element(&reader->json))
+            add_value(reader);
+    }
+    if (goes_on(reader))
+        builder_close(reader->builder, reader->base + reader->json.at);
+}
+
+/* Moves to the bracket that the next document begins with, or to the end. False: there is something
+ * else. */
+static bool find_document(const YamlSource *source, bool is_first, size_t *at) {
+    Str rest;
+
+    *at = source_skip_blank(source, *at);
+    rest = str_skip(source->text, *at);
+    if ((*at == 0 || rest.ptr[-1] == '\n') && str_has_prefix(rest, STR("---")) && rest.len > 3 &&
+        source_is_blank(rest.ptr[3]))
+        *at = source_skip_blank(source, *at + 3);
+    else if (!is_first && rest.len > 0)
+        return false;
+    rest = str_skip(source->text, *at);
+    return rest.len == 0 || rest.ptr[0] == '{' || rest.ptr[0] == '[';
+}
+
+static int read_documents(YamlBuilder *builder, bool only_checks) {
+    TreeReader reader = {.builder = builder};
+    size_t at = 0;
+
+    while (find_document(&builder->source, at == 0, &at)) {
+        if (at == builder->source.text.len)
+            return 0;
+        reader.base = at;
+        json_reader_init(&reader.json, str_skip(builder->source.text, at));
+        if (only_checks)
+            json_skip(&reader.json, NULL);
+        else
+            add_value(&reader);
+        if (!goes_on(&reader) || json_error(&reader.json) == JSON_E_DEPTH)
+            return 0;
+        if (json_error(&reader.json) != JSON_OK)
+            break;
+        at += reader.json.at;
+    }
+    return YAML_NO_JSON;
+}
+
+int builder_read_json(YamlBuilder *builder) {
+    int r = read_documents(builder, /* only_checks= */ true);
+
+    if (r == 0)
+        r = read_documents(builder, /* only_checks= */ false);
+    return builder_has_failed(builder) ? -ENOMEM : r;
 }

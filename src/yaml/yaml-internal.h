@@ -136,13 +136,13 @@ Place builder_place_between(YamlBuilder *builder, size_t start, size_t end);
 /* Reports an error; @hint may be empty. */
 void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint);
 
-/* --- flow.c --------------------------------------------------------------------------------- */
+/* --- json.c --------------------------------------------------------------------------------- */
 
-#define YAML_FLOW_NONE 1
+#define YAML_NO_JSON 1
 
-/* Builds the documents, if each is one [ ] or { } of the forms read without libfyaml. 0, also
- * after a reported error; YAML_FLOW_NONE: nothing was done, libfyaml must read it; or -ENOMEM. */
-int flow_parse(YamlBuilder *builder);
+/* Builds the documents, if each is an object or array of JSON. 0, also after a reported error;
+ * YAML_NO_JSON: nothing was done, libfyaml must read the text; or -ENOMEM. */
+int builder_read_json(YamlBuilder *builder);
 
 /* --- feed.c --------------------------------------------------------------------------------- */
 
