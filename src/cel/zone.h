@@ -17,8 +17,6 @@ int32_t cel_zone_offset(const CelZone *zone, int64_t sec);
 struct CelZones {
     /* NULL: no such zone. Any thread, at any time; the result lives as long as @zones. */
     const CelZone *(*find)(const struct CelZones *zones, Str name);
-    /* The zone that was most likely meant, in @arena; STR_NULL: none. May be NULL. */
-    Str (*find_meant)(const struct CelZones *zones, Str name, Arena *arena);
 };
 typedef struct CelZones CelZones;
 

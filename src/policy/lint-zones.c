@@ -40,28 +40,20 @@ static Str zone_at(const CelChecked *checked, uint32_t i) {
 
 static void report_zone(const ZoneLint *lint, YamlReader *reader, const Expression *expression,
     const CelNode *node, Str name) {
-    Str meant = STR_NULL;
-    ExpressionFinding finding = {.level = lint->has_any ? DIAG_ERROR : DIAG_WARNING,
-        .from = node->from,
-        .to = node->to,
-        .hint = STR("names are those of the IANA database, like Europe/Berlin; or an offset: "
-                    "+02:00")};
-
-    if (lint->has_any && lint->zones->find_meant)
-        meant = lint->zones->find_meant(lint->zones, name, lint->scratch);
-    if (meant.len > 0) {
-        finding.hint = arena_printf(lint->scratch, "did you mean '%.*s'?", STR_FMT(meant));
-        if (node->kind == CEL_NODE_LITERAL)
-            finding.fix = (CelFix){
-                node->from, node->to, arena_printf(lint->scratch, "'%.*s'", STR_FMT(meant))};
-    }
-    if (!lint->has_any)
-        finding.hint = STR("install the package tzdata; UTC and offsets like +02:00 always work");
-    finding.text = arena_printf(lint->scratch,
-        lint->has_any ? "there is no time zone '%.*s'"
-                      : "the time zone '%.*s' cannot be found: this machine has no zone files",
-        STR_FMT(name));
-    expression_report(reader, expression, &finding);
+    expression_report(reader, expression,
+        &(ExpressionFinding){.level = lint->has_any ? DIAG_ERROR : DIAG_WARNING,
+            .from = node->from,
+            .to = node->to,
+            .text = arena_printf(lint->scratch,
+                lint->has_any
+                    ? "there is no time zone '%.*s'"
+                    : "the time zone '%.*s' cannot be found: this machine has no zone files",
+                STR_FMT(name)),
+            .hint = lint->has_any
+                        ? STR("names are those of the IANA database, like Europe/Berlin; or an "
+                              "offset: +02:00")
+                        : STR("install the package tzdata; UTC and offsets like +02:00 always "
+                              "work")});
 }
 
 static void check_zones(void *context, const Policy *policy, const Expression *expression) {
