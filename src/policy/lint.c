@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/map.h"
 #include "policy/lint-internal.h"
 
 /* For one expression: a text of 10 KiB has some thousand nodes. */
@@ -307,36 +306,6 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
         lint_score(&x, score);
 }
 
-/* Reports equal rules: @texts has the number of each text. */
-static void check_twin(
-    Lint *lint, const YamlNode *rules, size_t number, Str text, Map *texts, Str hint) {
-    uint32_t other = map_find(texts, text);
-
-    if (other == MAP_NONE && map_add(texts, text, (uint32_t)number) < 0)
-        return; /* no memory, no warning */
-    if (other == MAP_NONE)
-        return;
-    reader_warning(lint->reader, yaml_find(rules->items[number], STR("name")), hint,
-        "the rule is the same as \"%.*s\"",
-        STR_FMT(yaml_find(rules->items[other], STR("name"))->text));
-}
-
-static void check_twins(Lint *lint) {
-    const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
-    const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
-    Map tests = MAP_INIT_IN(lint->scratch);
-    Map values[] = {tests, tests, tests}; /* by Normalize: with another one it is another rule */
-
-    arena_reset(lint->scratch);
-    for (size_t i = 0; i < lint->policy->n_filters; i++)
-        check_twin(
-            lint, filters, i, lint->policy->filters[i].test.text, &tests, STR("leave one out"));
-    for (size_t i = 0; i < lint->policy->n_scores; i++)
-        check_twin(lint, scores, i, lint->policy->scores[i].value.text,
-            &values[lint->policy->scores[i].normalize],
-            STR("leave one out, and add its weight to the other's"));
-}
-
 static void check_rules(Lint *lint) {
     const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
     const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
@@ -426,7 +395,6 @@ void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *pol
     check_match(&lint);
     check_rules(&lint);
     check_annotations(&lint);
-    check_twins(&lint);
     check_variables(&lint);
     check_params(&lint);
 }

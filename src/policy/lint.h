@@ -8,7 +8,7 @@
  *     filters and matches that are always true, or never
  *     scores outside of 0..100, shares not multiplied by 100, the same for every node
  *     reasons that look like templates
- *     unused params and variables, duplicate rules, an onMissing without metrics
+ *     unused params and variables, an onMissing without metrics
  *     a rule that reads all nodes for each node
  *
  * Each warning names a way to write the same without a warning.
