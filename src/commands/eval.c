@@ -16,7 +16,6 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 #include "commands/eval-internal.h"
-#include "input/values.h"
 #include "yaml/document.h"
 
 static void bind(EvalContext *context, EvalValues *values, Str name, CelValue v) {
@@ -45,13 +44,89 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
+/* An object is a map with string keys; a number that is written as a whole number and fits is an
+ * int, any other a double, as in Kubernetes' objects without a schema. */
+static CelValue decode_value(JsonReader *reader, Arena *arena);
+
+/* Turns an error of building a list or map into the reader's. */
+static CelValue checked(JsonReader *reader, CelValue v, const char *what) {
+    if (v.kind != CEL_ERROR)
+        return v;
+    json_fail(reader, v.error->is_limit ? JSON_E_MEMORY : JSON_E_TYPE, what);
+    return cel_absent();
+}
+
+static CelValue decode_list(JsonReader *reader, Arena *arena) {
+    VEC(CelValue) items = {0};
+    CelRun run = CEL_RUN(arena);
+
+    run.fuel = INT64_MAX; /* bounded by the text already */
+    json_array(reader);
+    while (json_element(reader)) {
+        CelValue item = decode_value(reader, arena);
+
+        (void)VEC_ADD(&items, arena, item);
+    }
+    return checked(reader, cel_list_end(&run, items.items, items.n), "a list nested too deep");
+}
+
+static CelValue decode_map(JsonReader *reader, Arena *arena) {
+    VEC(CelEntry) entries = {0};
+    CelRun run = CEL_RUN(arena);
+    Str key;
+
+    run.fuel = INT64_MAX; /* bounded by the text already */
+    json_object(reader);
+    while (json_key(reader, &key)) {
+        Str name = reader->escaped ? json_unescape(key, arena) : key;
+        CelValue value = decode_value(reader, arena);
+
+        (void)VEC_ADD(&entries, arena, (CelEntry){.key = cel_string(name), .value = value});
+    }
+    if (json_error(reader) != JSON_OK)
+        return cel_absent();
+    return checked(reader, cel_map_end(&run, entries.items, entries.n), "a duplicate key");
+}
+
+/* Recursion no deeper than the reader goes: JSON_DEPTH_MAX. */
+static CelValue decode_value(JsonReader *reader, Arena *arena) {
+    Str text = STR_NULL;
+    bool boolean = false;
+    int64_t whole;
+    double real = 0;
+
+    switch (json_peek(reader)) {
+    case JSON_OBJECT_BEGIN:
+        return decode_map(reader, arena);
+    case JSON_ARRAY_BEGIN:
+        return decode_list(reader, arena);
+    case JSON_STRING:
+        json_string(reader, arena, &text);
+        return cel_string(text);
+    case JSON_NUMBER:
+        json_double(reader, &real);
+        if (json_error(reader) != JSON_OK)
+            return cel_absent();
+        return str_to_int64(reader->text, &whole) ? cel_int(whole) : cel_double(real);
+    case JSON_TRUE:
+    case JSON_FALSE:
+        json_bool(reader, &boolean);
+        return cel_bool(boolean);
+    case JSON_NULL:
+        (void)json_null(reader);
+        return cel_null();
+    default:
+        return cel_absent();
+    }
+}
+
 #define JSON_TEXT_MAX 256u /* of an error */
 
 static bool decode(EvalContext *context, Str json, CelValue *ret, char *error) {
     JsonReader reader;
 
     json_reader_init(&reader, json);
-    *ret = value_decode(&reader, context->arena);
+    *ret = decode_value(&reader, context->arena);
     json_end(&reader);
     if (json_error(&reader) != JSON_OK)
         json_describe(&reader, error, JSON_TEXT_MAX);
