@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/hash.h"
-
-#define READ_STEP ((size_t)64 * 1024)
 
 static void closep(int *fd) {
     if (*fd > STDERR_FILENO)
@@ -27,37 +26,23 @@ int file_read(const char *path, Buf *out, char *error) {
     bool is_stdin = strcmp(path, "-") == 0;
     _cleanup_(closep) int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
+    int r;
 
     if (fd < 0)
         return fail(-errno, path, strerror(errno), error);
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return fail(-EISDIR, path, "is a folder, not a file", error);
-    for (;;) {
-        char beyond; /* at the ceiling one byte that is not kept: whether the file goes on */
-        size_t left = out->ceiling - out->len;
-        size_t size = left == 0 ? 1 : left < READ_STEP ? left : READ_STEP;
-        char *at = left == 0 ? &beyond : buf_reserve(out, size);
-        ssize_t n;
+    out->ceiling++; /* one byte that is not kept: whether the file goes on */
+    r = fd_read(fd, out);
+    out->ceiling--;
+    if (r == -EFBIG) {
+        bool is_small = out->ceiling < (size_t)1 << 20;
 
-        if (!at)
-            return fail(buf_error(out), path, strerror(-buf_error(out)), error);
-        n = read(fd, at, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail(-errno, path, strerror(errno), error);
-        if (n == 0)
-            break;
-        if (at == &beyond) {
-            bool is_small = out->ceiling < (size_t)1 << 20;
-
-            (void)snprintf(error, FILE_ERROR_MAX, "%s: is larger than the limit of %zu %s", path,
-                is_small ? out->ceiling : out->ceiling >> 20, is_small ? "bytes" : "MiB");
-            return -EFBIG;
-        }
-        buf_advance(out, (size_t)n);
+        (void)snprintf(error, FILE_ERROR_MAX, "%s: is larger than the limit of %zu %s", path,
+            is_small ? out->ceiling : out->ceiling >> 20, is_small ? "bytes" : "MiB");
+        return r;
     }
-    return 0;
+    return r < 0 ? fail(r, path, strerror(-r), error) : 0;
 }
 
 int file_read_yaml(const char *path, YamlReader *reader, YamlStream *ret) {
