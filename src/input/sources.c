@@ -34,12 +34,6 @@ static void read_headers(YamlReader *reader, const YamlNode *value, void *into) 
     MetricSource *source = into;
     Header *headers;
 
-    if (!reader_mapping(reader, value, "headers"))
-        return;
-    if (value->n > SOURCE_HEADERS_MAX) {
-        reader_error(reader, value, "at most %u headers", SOURCE_HEADERS_MAX);
-        return;
-    }
     headers = ARENA_ARRAY(reader->arena, Header, value->n);
     for (size_t i = 0; headers && i < value->n; i++) {
         Header *header = &headers[source->n_headers];
@@ -180,14 +174,6 @@ static void check_name(YamlReader *reader, const SourcesFile *document, size_t n
 static void read_sources(YamlReader *reader, const YamlNode *value, void *into) {
     SourcesFile *document = into;
 
-    if (!reader_sequence(reader, value, "sources"))
-        return;
-    if (value->n == 0)
-        reader_error(reader, value, "sources must not be empty");
-    if (value->n > SOURCES_MAX) {
-        reader_error(reader, value, "at most %u sources", SOURCES_MAX);
-        return;
-    }
     document->sources = ARENA_ARRAY(reader->arena, MetricSource, value->n);
     document->nodes = ARENA_ARRAY(reader->arena, const YamlNode *, value->n);
     if (!document->sources || !document->nodes)
@@ -249,16 +235,14 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources 
     return 0;
 }
 
-int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSources *ret) {
-    MetricSource *source = ARENA_NEW(arena, MetricSource);
-    Str copy = arena_copy(arena, str_from_c(url));
+/* The default one, by its URL. */
+static void read_url(const char *url, Arena *arena, DiagList *diags, MetricSource *ret) {
     SourceFault faults[SOURCE_FAULTS_MAX];
     size_t n;
 
-    if (!source || !copy.ptr)
-        return -ENOMEM;
-    *source = (MetricSource){.name = STR(SOURCE_DEFAULT_NAME), .url = copy.ptr};
-    n = source_faults(source, faults);
+    *ret = (MetricSource){
+        .name = STR(SOURCE_DEFAULT_NAME), .url = arena_copy(arena, str_from_c(url)).ptr};
+    n = ret->url ? source_faults(ret, faults) : 0;
     for (size_t i = 0; i < n; i++) {
         char text[SOURCE_TEXT_MAX + 32];
 
@@ -266,41 +250,37 @@ int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSourc
         diag_add(
             diags, DIAG_ERROR, (Place){0}, STR_NULL, str_from_c(text), str_from_c(faults[i].hint));
     }
-    if (n > 0)
-        return FILE_E_INVALID;
-    *ret = (MetricSources){.items = source, .n = 1};
-    return 0;
 }
 
 int sources_gather(
     const char *url, const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
-    MetricSources flag = {0}, file = {0};
-    MetricSource *all;
-    int of_flag = url ? sources_from_url(url, arena, diags, &flag) : 0;
-    int of_file = path ? sources_load(path, arena, diags, &file) : 0;
+    size_t n_errors = diags->n_errors, n_flags = url != NULL;
+    MetricSources file = {0};
+    MetricSource flag = {0}, *all;
+    int r = 0;
 
-    if (of_flag < 0 || of_file < 0)
-        return of_flag < 0 ? of_flag : of_file;
-    if (url && sources_find(&file, STR_NULL)) {
+    if (url)
+        read_url(url, arena, diags, &flag);
+    if (path)
+        r = sources_load(path, arena, diags, &file);
+    if (url && sources_find(&file, STR_NULL))
         diag_add(diags, DIAG_ERROR, (Place){0}, STR_NULL,
             STR("there are two sources named \"" SOURCE_DEFAULT_NAME
                 "\": --prometheus, and one in the file"),
             arena_printf(
                 diags->arena, "remove --prometheus, or call the one in %s another name", path));
-        of_file = FILE_E_INVALID;
-    }
-    if (flag.n + file.n > SOURCES_MAX) {
+    if (n_flags + file.n > SOURCES_MAX)
         diag_addf(diags, DIAG_ERROR, (Place){0}, STR_NULL,
             "there are more than %u sources: --prometheus is one, too", SOURCES_MAX);
-        of_file = FILE_E_INVALID;
-    }
-    if (of_flag != 0 || of_file != 0)
-        return of_file != 0 ? of_file : of_flag;
-    all = ARENA_ARRAY(arena, MetricSource, flag.n + file.n);
-    if (!all)
-        return -ENOMEM;
-    for (size_t i = 0; i < flag.n + file.n; i++)
-        all[i] = i < flag.n ? flag.items[i] : file.items[i - flag.n];
-    *ret = (MetricSources){.items = all, .n = flag.n + file.n};
+    all = ARENA_ARRAY(arena, MetricSource, n_flags + file.n);
+    if (r < 0 || !all || arena_has_failed(arena))
+        return r < 0 ? r : -ENOMEM;
+    if (diags->n_errors > n_errors)
+        return r != 0 ? r : FILE_E_INVALID;
+    if (url)
+        all[0] = flag;
+    for (size_t i = 0; i < file.n; i++)
+        all[n_flags + i] = file.items[i];
+    *ret = (MetricSources){.items = all, .n = n_flags + file.n};
     return 0;
 }

@@ -28,9 +28,7 @@
 /* Those of a file. */
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;
 
-/* The default one, by its URL: what --prometheus is given. */
-int sources_from_url(const char *url, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;
-
-/* Both, @url's first; each may be NULL. Only one of them can define the default. */
+/* The default one, by its URL (--prometheus), and those of a file; each may be NULL. Only one of
+ * them can define the default. */
 int sources_gather(const char *url, const char *path, Arena *arena, DiagList *diags,
     MetricSources *ret) MUST_CHECK;

@@ -217,7 +217,7 @@ static void test_urls(void **state) {
         _cleanup_(buf_done) Buf text = BUF_INIT(65536);
         DiagList diags = DIAG_LIST_IN(arena);
         MetricSources sources = {0};
-        int r = sources_from_url(cases[i].url, arena, &diags, &sources);
+        int r = sources_gather(cases[i].url, NULL, arena, &diags, &sources);
 
         diag_list_print(&diags, /* colour= */ false, &text);
         assert_text(cases[i].url, buf_str(&text), cases[i].says ? cases[i].says : "");

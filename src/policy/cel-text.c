@@ -205,10 +205,8 @@ void cel_text_entries(YamlReader *reader, const RuleKind *kind, const YamlNode *
     const TextPart *part, RuleText *ret) {
     char *items;
 
-    if (!reader_mapping(reader, value, kind->field.ptr))
+    if (!reader_entries(reader, value, kind->field.ptr, kind->shape))
         return;
-    if (value->n == 0)
-        reader_error(reader, value, "%s must name at least one %s", kind->field.ptr, part->entry);
     items = arena_zalloc(reader->arena, value->n, part->size);
     for (size_t i = 0; items && i < value->n; i++)
         part->read(reader, &value->pairs[i], items + i * part->size);

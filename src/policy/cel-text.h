@@ -70,8 +70,7 @@ typedef struct TextPart {
     size_t size; /* of an item */
     void (*condition)(Buf *out, const void *item);
     void (*message)(Buf *out, const void *item);
-    /* For cel_text_entries(): what an entry is called, and how it is read. */
-    const char *entry;
+    /* For cel_text_entries(): how one is read. */
     void (*read)(YamlReader *reader, const YamlPair *pair, void *item);
 } TextPart;
 
@@ -81,6 +80,6 @@ typedef struct TextPart {
 void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n);
 void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n);
 
-/* The same of the entries of the mapping @value, of which there must be one. */
+/* The same of the entries of the mapping @value. */
 void cel_text_entries(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
     const TextPart *part, RuleText *ret);

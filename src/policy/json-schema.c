@@ -152,32 +152,6 @@ static void write_required(JsonWriter *writer, const Shape *shape) {
     json_write_end_array(writer);
 }
 
-static const Field *find_field(const Shape *shape, const char *name) {
-    for (size_t i = 0; i < shape->n_fields; i++)
-        if (str_is(shape->fields[i].name, name))
-            return &shape->fields[i];
-    return NULL;
-}
-
-/* The kinds of rules, or the fields, of which exactly one must be given. The API server reports the
- * first as missing if there is none, so an expression comes first. */
-typedef struct Choice {
-    Str name;
-    const Shape *shape;
-} Choice;
-
-static bool next_choice(const Shape *shape, size_t i, Choice *ret) {
-    if (shape->kinds && i == 0)
-        *ret = (Choice){str_from_c(shape->or_field), &shape_expression};
-    else if (shape->kinds && i <= *shape->n_kinds)
-        *ret = (Choice){shape->kinds[i - 1]->field, shape->kinds[i - 1]->shape};
-    else if (!shape->kinds && shape->one_of[i])
-        *ret = (Choice){str_from_c(shape->one_of[i]), find_field(shape, shape->one_of[i])->shape};
-    else
-        return false;
-    return true;
-}
-
 /* Whether validation rules of the API server can read the value: only if it has a type. */
 static bool is_exposed(const Shape *shape) {
     if (shape->kind == SHAPE_LIST || shape->kind == SHAPE_MAP)
@@ -191,10 +165,10 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf has = BUF_INIT(RULE_MAX), names = BUF_INIT(RULE_MAX);
     JsonWriter *writer = &schema->json;
     size_t n = 0, n_exposed = 0;
-    Choice choice;
+    ShapeChoice choice;
     bool are_all;
 
-    for (; next_choice(shape, n, &choice); n++) {
+    for (; shape_choice(shape, n, &choice); n++) {
         buf_printf(&names, "%s%.*s", n > 0 ? ", " : "", STR_FMT(choice.name));
         if (is_exposed(choice.shape))
             buf_printf(&has, "%shas(self.%.*s)", n_exposed++ > 0 ? ", " : "", STR_FMT(choice.name));
@@ -202,7 +176,7 @@ static void write_choices(SchemaWriter *schema, const Shape *shape) {
     are_all = n_exposed == n;
     if (!schema->is_structural || !are_all) {
         json_member_array(writer, "oneOf");
-        for (size_t i = 0; next_choice(shape, i, &choice); i++)
+        for (size_t i = 0; shape_choice(shape, i, &choice); i++)
             json_write(writer, "{required: [%.*s]}", STR_FMT(choice.name));
         json_write_end_array(writer);
     }

@@ -163,16 +163,13 @@ static void write_condition(Buf *out, const void *item) {
 
 static void write_labels(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {
-        sizeof(LabelCondition), write_condition, write_message, NULL, NULL};
+    static const TextPart part = {sizeof(LabelCondition), write_condition, write_message, NULL};
     const LabelSource *source = kind == &kind_node_labels ? &labels : &annotations;
     LabelSource named = *source;
     LabelReading reading = {.source = source};
 
-    if (!reader_mapping(reader, value, kind->field.ptr))
+    if (!reader_entries(reader, value, kind->field.ptr, kind->shape))
         return;
-    if (value->n == 0)
-        reader_error(reader, value, "%s must name at least one %s", kind->field.ptr, source->word);
     for (size_t i = 0; i < value->n; i++) {
         reading.key = value->pairs[i].key->text;
         if (source->check_key(reader, value->pairs[i].key))
@@ -259,10 +256,6 @@ static void read_points(YamlReader *reader, const YamlNode *value, void *into) {
     LabelPreference *preference = into;
     LabelPoints *items;
 
-    if (!reader_mapping(reader, value, "values"))
-        return;
-    if (value->n == 0)
-        reader_error(reader, value, "values must name at least one value");
     items = ARENA_ARRAY(reader->arena, LabelPoints, value->n);
     for (size_t i = 0; items && i < value->n; i++) {
         items[i].value = value->pairs[i].key->text;

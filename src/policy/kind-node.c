@@ -109,8 +109,8 @@ static void write_condition_message(Buf *out, const void *item) {
 
 static void write_conditions(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {sizeof(AllowedStatus), write_condition, write_condition_message,
-        "condition", read_condition};
+    static const TextPart part = {
+        sizeof(AllowedStatus), write_condition, write_condition_message, read_condition};
 
     cel_text_entries(reader, kind, value, &part, ret);
 }

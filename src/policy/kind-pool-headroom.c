@@ -45,9 +45,7 @@ static Amount *add_amount(YamlReader *reader, const YamlNode *name, PoolRule *ru
             reader_error(reader, name, "\"%.*s\" is named twice", STR_FMT(name->text));
             return NULL;
         }
-    if (rule->amounts.n == RESOURCES_NAMED_MAX)
-        reader_error(reader, name, "at most %u resources", RESOURCES_NAMED_MAX);
-    else if (VEC_ADD(&rule->amounts, reader->arena, (Amount){.resource = name->text, .amount = 1}))
+    if (VEC_ADD(&rule->amounts, reader->arena, (Amount){.resource = name->text, .amount = 1}))
         return &rule->amounts.items[rule->amounts.n - 1];
     return NULL;
 }
@@ -67,19 +65,11 @@ static void read_request(YamlReader *reader, const YamlPair *pair, PoolRule *rul
 }
 
 static void read_requests(YamlReader *reader, const YamlNode *value, void *into) {
-    if (!reader_mapping(reader, value, "requests"))
-        return;
-    if (value->n == 0)
-        reader_error(reader, value, "requests must name at least one resource");
     for (size_t i = 0; i < value->n; i++)
         read_request(reader, &value->pairs[i], into);
 }
 
 static void read_resources(YamlReader *reader, const YamlNode *value, void *into) {
-    if (!reader_sequence(reader, value, "resources"))
-        return;
-    if (value->n == 0)
-        reader_error(reader, value, "resources must name at least one resource");
     for (size_t i = 0; i < value->n; i++) {
         Str name;
 
@@ -111,18 +101,16 @@ static const Field fields[] = {
     {OPTIONAL("exceptPriorityClass"), INTO(PoolRule, priority_class, shape_name),
         "pods of this priorityClassName may use the room"},
 };
-static const Shape shape = {SHAPE_OF(fields), .one_of = choices};
+static const Shape shape = {SHAPE_OF(fields), .one_of = choices, .choice = "size"};
 
 static void check_fields(YamlReader *reader, const YamlNode *value) {
     bool has_pods = yaml_find(value, STR("pods")), has_nodes = yaml_find(value, STR("nodes"));
+    size_t number;
 
-    if (value->kind != YAML_MAPPING)
+    if (value->kind != YAML_MAPPING ||
+        !reader_choice(reader, value, "poolHeadroom", &shape, &number))
         return;
-    if (has_pods == has_nodes)
-        reader_error_hint(reader, value,
-            STR("pods: 2 with requests: {cpu: 4, memory: 8Gi}, or nodes: 1"),
-            "poolHeadroom needs one of pods and nodes");
-    else if (has_pods && !yaml_find(value, STR("requests")))
+    if (has_pods && !has_nodes && !yaml_find(value, STR("requests")))
         reader_error_hint(reader, value, STR("requests: {cpu: 4, memory: 8Gi}"),
             "poolHeadroom with pods needs requests: the size of one of them");
     if (has_pods && !has_nodes && yaml_find(value, STR("resources")))
@@ -281,7 +269,7 @@ static void write_worth_message(Buf *out, const void *item) {
 }
 
 static void write_nodes(YamlReader *reader, const PoolRule *rule, RuleText *ret) {
-    static const TextPart part = {sizeof(Worth), write_worth, write_worth_message, NULL, NULL};
+    static const TextPart part = {sizeof(Worth), write_worth, write_worth_message, NULL};
     static const Str usual[] = {STR("cpu"), STR("memory")};
     size_t n = rule->amounts.n > 0 ? rule->amounts.n : ELEMENTS_OF(usual);
     Worth *items = ARENA_ARRAY(reader->arena, Worth, n);

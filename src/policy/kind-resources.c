@@ -129,7 +129,7 @@ static void write_reserve_message(Buf *out, const void *item) {
 static void write_headroom(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     static const TextPart part = {
-        sizeof(Reserve), write_reserve, write_reserve_message, "resource", read_reserve};
+        sizeof(Reserve), write_reserve, write_reserve_message, read_reserve};
 
     cel_text_entries(reader, kind, value, &part, ret);
 }
@@ -187,16 +187,9 @@ static void read_resource(
 static ResourceWeights read_resources(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value) {
     ResourceWeights weights = {0};
-    const char *what = kind->field.ptr;
-    size_t min = (size_t)kind->shape->min;
 
-    if (!(kind->shape->kind == SHAPE_MAP ? reader_mapping(reader, value, what)
-                                         : reader_sequence(reader, value, what)))
+    if (!reader_entries(reader, value, kind->field.ptr, kind->shape))
         return weights;
-    if (value->n < min || value->n > WEIGHTS_MAX) {
-        reader_error(reader, value, "%s must name %zu to %u resources", what, min, WEIGHTS_MAX);
-        return weights;
-    }
     weights.items = ARENA_ARRAY(reader->arena, ResourceWeight, value->n);
     weights.n = weights.items ? value->n : 0;
     for (size_t i = 0; i < weights.n; i++)

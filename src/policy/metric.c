@@ -85,13 +85,6 @@ static void read_nodes(YamlReader *reader, const YamlNode *value, void *into) {
     Labels *mapping = &((Gauge *)into)->mapping;
     Label *items;
 
-    if (!reader_mapping(reader, value, "nodes"))
-        return;
-    if (value->n == 0 || value->n > METRIC_NODES_MAX) {
-        reader_error_hint(reader, value, STR("label value: node name"),
-            "nodes has %zu entries; it must have 1 to %u", value->n, METRIC_NODES_MAX);
-        return;
-    }
     items = ARENA_ARRAY(reader->arena, Label, value->n);
     if (!items)
         return;
@@ -370,75 +363,46 @@ static const Field metric_fields[] = {
 
 static const char *const sources[] = {
     "prometheus", "resourceMetrics", "annotation", "customMetrics", NULL}; /* GaugeSource */
-const Shape metric_shape = {SHAPE_OF(metric_fields), .one_of = sources};
+const Shape metric_shape = {SHAPE_OF(metric_fields), .one_of = sources, .choice = "source"};
 
-/* Of several sources the first one is used; the others are reported. */
-static void check_sources(YamlReader *reader, const YamlNode *metric, Gauge *gauge) {
-    const YamlNode *first = NULL;
+#define OF_NODES                                                                                   \
+    STR("namespaceLabel and podLabel of pods name the pod"),                                       \
+        "with pods the series are those of pods, and this is for series of nodes"
 
-    for (size_t i = 0; i < metric->n; i++) {
-        const YamlNode *key = metric->pairs[i].key;
+/* Fields that do not go together: the second, if @in is given in that mapping. */
+static const struct Conflict {
+    Str one, in, other, hint;
+    const char *text;
+} conflicts[] = {
+    {STR("annotation"), STR_NULL, STR("pods"), STR("leave out pods"),
+        "an annotation belongs to the node, not to pods"},
+    {STR("customMetrics"), STR_NULL, STR("pods"), STR("leave out pods"),
+        "customMetrics reads metrics of nodes, not of pods"},
+    {STR("annotation"), STR_NULL, STR("interval"), STR("maxAge limits its age"),
+        "an annotation is not queried, so interval has no effect"},
+    {STR("pods"), STR("prometheus"), STR("nodeLabel"), OF_NODES},
+    {STR("pods"), STR("prometheus"), STR("nodePattern"), OF_NODES},
+    {STR("pods"), STR("prometheus"), STR("nodeIs"), OF_NODES},
+    {STR("pods"), STR("prometheus"), STR("nodes"), OF_NODES},
+    {STR("resourceMetrics"), STR("pods"), STR("podLabel"), STR_NULL,
+        "resourceMetrics has no labels"},
+    {STR("resourceMetrics"), STR("pods"), STR("namespaceLabel"), STR_NULL,
+        "resourceMetrics has no labels"},
+};
 
-        for (unsigned source = 0; sources[source]; source++) {
-            if (!str_is(key->text, sources[source]))
-                continue;
-            if (first) {
-                reader_error_hint(reader, key, STR("declare two metrics"),
-                    "a metric has one source, and \"%.*s\" is given already", STR_FMT(first->text));
-            } else {
-                first = key;
-                gauge->source = (GaugeSource)source;
-            }
-        }
-    }
-    if (!first && !reader_has_unknown(metric, &metric_shape))
-        reader_error_hint(reader, metric,
-            STR("one of prometheus, resourceMetrics, annotation, customMetrics"),
-            "a metric needs a source");
-}
-
-/* The first field of `prometheus` that joins series to nodes. */
-static const YamlPair *find_node_field(const YamlNode *metric) {
-    static const char *const names[] = {"nodeLabel", "nodePattern", "nodeIs", "nodes"};
-    const YamlNode *prometheus = yaml_find(metric, STR("prometheus"));
-
-    for (size_t i = 0; prometheus && prometheus->kind == YAML_MAPPING && i < prometheus->n; i++)
-        for (size_t j = 0; j < ELEMENTS_OF(names); j++)
-            if (str_is(prometheus->pairs[i].key->text, names[j]))
-                return &prometheus->pairs[i];
-    return NULL;
-}
-
-/* Reports fields that do not go together. */
 static void check_together(YamlReader *reader, const YamlNode *metric) {
-    const YamlNode *annotation = yaml_find(metric, STR("annotation"));
-    const YamlNode *pods = yaml_find(metric, STR("pods"));
-    const YamlNode *interval = yaml_find(metric, STR("interval"));
-    const YamlNode *pod_label = yaml_find(pods, STR("podLabel"));
-    const YamlPair *node_field = find_node_field(metric);
+    for (size_t i = 0; i < ELEMENTS_OF(conflicts); i++) {
+        const struct Conflict *conflict = &conflicts[i];
+        const YamlNode *in = conflict->in.ptr ? yaml_find(metric, conflict->in) : metric;
+        const YamlNode *other = yaml_find(in, conflict->other);
 
-    if (!pod_label)
-        pod_label = yaml_find(pods, STR("namespaceLabel"));
-    if (annotation && pods)
-        reader_error_hint(
-            reader, pods, STR("leave out pods"), "an annotation belongs to the node, not to pods");
-    if (yaml_find(metric, STR("customMetrics")) && pods)
-        reader_error_hint(reader, pods, STR("leave out pods"),
-            "customMetrics reads metrics of nodes, not of pods");
-    if (annotation && interval)
-        reader_error_hint(reader, interval, STR("maxAge limits its age"),
-            "an annotation is not queried, so interval has no effect");
-    if (pods && node_field)
-        reader_error_hint(reader, node_field->value,
-            STR("namespaceLabel and podLabel of pods name the pod"),
-            "%.*s is for series of nodes, and with pods the series are those of pods",
-            STR_FMT(node_field->key->text));
-    if (yaml_find(metric, STR("resourceMetrics")) && pod_label)
-        reader_error(reader, pod_label, "resourceMetrics has no labels");
+        if (other && yaml_find(metric, conflict->one))
+            reader_error_hint(reader, other, conflict->hint, "%s", conflict->text);
+    }
 }
 
 void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret) {
-    size_t n_errors = reader->diags->n_errors;
+    size_t n_errors = reader->diags->n_errors, source;
 
     *ret = (Gauge){.placements.by_gauge = GAUGE_NONE};
     reader_fields(reader, value, "a metric", &metric_shape, ret);
@@ -446,7 +410,8 @@ void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret) {
         ret->from = STR_NULL;
     if (value->kind != YAML_MAPPING)
         return;
-    check_sources(reader, value, ret);
+    if (reader_choice(reader, value, "a metric", &metric_shape, &source))
+        ret->source = (GaugeSource)source;
     check_together(reader, value);
     if (reader->diags->n_errors > n_errors)
         return;

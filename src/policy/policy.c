@@ -2,8 +2,6 @@
 
 #include "policy/policy.h"
 
-#include <stdio.h>
-
 #include "base/map.h"
 #include "policy/cel-text.h"
 
@@ -156,57 +154,15 @@ static const Field score_fields[] = {
 };
 
 static const Shape filter_shape = {SHAPE_OF(filter_fields), .kinds = filter_kinds,
-    .n_kinds = &n_filter_kinds, .or_field = "expression",
+    .n_kinds = &n_filter_kinds, .choice = "kind", .or_field = "expression",
     .or_about = "CEL: true for nodes that pass"};
 static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
-    .n_kinds = &n_score_kinds, .or_field = "expression",
+    .n_kinds = &n_score_kinds, .choice = "kind", .or_field = "expression",
     .or_about = "CEL: a number from 0 to 100; more is better"};
 static const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
 static const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
 
 /* --- one rule ------------------------------------------------------------------ */
-
-static const RuleKind *find_kind(const Shape *shape, Str name) {
-    for (size_t i = 0; i < *shape->n_kinds; i++)
-        if (str_eq(shape->kinds[i]->field, name))
-            return shape->kinds[i];
-    return NULL;
-}
-
-/* The field that names the rule's kind (NULL: an expression). NULL when there is none. */
-static const YamlPair *find_choice(YamlReader *reader, const YamlNode *rule, const char *what,
-    const Shape *shape, const RuleKind **ret_kind) {
-    const YamlPair *first = NULL;
-
-    for (size_t i = 0; i < rule->n; i++) {
-        Str name = rule->pairs[i].key->text;
-        const RuleKind *kind = find_kind(shape, name);
-
-        if (!kind && !str_is(name, shape->or_field))
-            continue;
-        if (first) {
-            reader_error_hint(reader, rule->pairs[i].key, STR("write two rules"),
-                "%s has one kind, and \"%.*s\" is given already", what, STR_FMT(first->key->text));
-        } else {
-            first = &rule->pairs[i];
-            *ret_kind = kind;
-        }
-    }
-    return first;
-}
-
-static void report_no_kind(
-    YamlReader *reader, const YamlNode *rule, const char *what, const Shape *shape) {
-    char hint[1024] = "one of";
-    size_t used = strlen(hint);
-
-    for (size_t i = 0; i < *shape->n_kinds && used < sizeof(hint); i++)
-        used += (size_t)snprintf(
-            hint + used, sizeof(hint) - used, " %.*s,", STR_FMT(shape->kinds[i]->field));
-    if (used < sizeof(hint))
-        (void)snprintf(hint + used, sizeof(hint) - used, " %s", shape->or_field);
-    reader_error_hint(reader, rule, str_from_c(hint), "%s needs a kind", what);
-}
 
 /* The expressions of a built-in rule. */
 static bool read_built_in(
@@ -261,15 +217,15 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
     ExpressionType type = shape == &filter_shape ? EXPRESSION_BOOL : EXPRESSION_NUMBER;
     const YamlPair *pair;
     bool is_right = true;
+    size_t number;
 
     reader_fields(reader, value, what, shape, ret);
     if (value->kind != YAML_MAPPING)
         return false;
-    pair = find_choice(reader, value, what, shape, &ret->kind);
-    if (!pair && !reader_has_unknown(value, shape))
-        report_no_kind(reader, value, what, shape);
+    pair = reader_choice(reader, value, what, shape, &number);
     if (!pair)
         return false;
+    ret->kind = number > 0 ? shape->kinds[number - 1] : NULL;
     if (ret->message_text)
         is_right = expression_read(reader, scope, ret->message_text, "messageExpression",
             EXPRESSION_STRING, &ret->message);
@@ -322,8 +278,6 @@ static void read_score(YamlReader *reader, const YamlNode *value, Policy *policy
 static void read_filters(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
 
-    if (!reader_sequence(reader, value, "filters"))
-        return;
     policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
     for (size_t i = 0; policy->filters && i < value->n; i++)
         read_filter(reader, value, i, policy);
@@ -332,8 +286,6 @@ static void read_filters(YamlReader *reader, const YamlNode *value, void *into) 
 static void read_scores(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
 
-    if (!reader_sequence(reader, value, "scores"))
-        return;
     policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
     for (size_t i = 0; policy->scores && i < value->n; i++)
         read_score(reader, value->items[i], policy);
@@ -379,12 +331,6 @@ static bool read_annotation(
 static void read_annotations(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
 
-    if (!reader_mapping(reader, value, "annotations"))
-        return;
-    if (value->n > BIND_ANNOTATIONS_MAX) {
-        reader_error(reader, value, "at most %u annotations", BIND_ANNOTATIONS_MAX);
-        return;
-    }
     policy->bind_annotations = ARENA_ARRAY(reader->arena, BindAnnotation, value->n);
     for (size_t i = 0; policy->bind_annotations && i < value->n; i++) {
         BindAnnotation *annotation = &policy->bind_annotations[policy->n_bind_annotations];

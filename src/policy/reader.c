@@ -54,13 +54,15 @@ static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *sh
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
 
+        const char *what = field->what ? field->what : field->name.ptr;
+
         if (!str_eq(field->name, pair->key->text))
             continue;
-        if (field->read)
+        if (!field->read)
+            (void)reader_value(
+                reader, pair->value, what, field->shape, (char *)into + field->offset);
+        else if (reader_entries(reader, pair->value, what, field->shape))
             field->read(reader, pair->value, into);
-        else
-            (void)reader_value(reader, pair->value, field->what ? field->what : field->name.ptr,
-                field->shape, (char *)into + field->offset);
         return true;
     }
     return false;
@@ -89,13 +91,73 @@ void reader_fields(
     }
 }
 
-bool reader_has_unknown(const YamlNode *mapping, const Shape *shape) {
-    Names names = names_of(shape);
+bool reader_entries(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape) {
+    if (shape->kind != SHAPE_LIST && shape->kind != SHAPE_MAP)
+        return true;
+    if (!(shape->kind == SHAPE_LIST ? reader_sequence : reader_mapping)(reader, value, what))
+        return false;
+    if ((double)value->n < shape->min)
+        return reader_error(reader, value,
+            shape->min == 1 ? "%s must not be empty" : "%s must have at least %g entries", what,
+            shape->min);
+    return shape->max == 0 || (double)value->n <= shape->max ||
+           reader_error(reader, value, "%s must have at most %g entries, not %zu", what, shape->max,
+               value->n);
+}
 
-    for (size_t i = 0; i < mapping->n; i++)
-        if (!str_is_one_of(mapping->pairs[i].key->text, names.items, names.n))
-            return true;
-    return false;
+bool shape_choice(const Shape *shape, size_t number, ShapeChoice *ret) {
+    if (shape->kinds && number == 0)
+        *ret = (ShapeChoice){str_from_c(shape->or_field), &shape_expression};
+    else if (shape->kinds && number <= *shape->n_kinds)
+        *ret = (ShapeChoice){shape->kinds[number - 1]->field, shape->kinds[number - 1]->shape};
+    else if (!shape->kinds && shape->one_of[number])
+        *ret = (ShapeChoice){.name = str_from_c(shape->one_of[number])};
+    else
+        return false;
+    for (size_t i = 0; !ret->shape && i < shape->n_fields; i++)
+        if (str_eq(shape->fields[i].name, ret->name))
+            ret->shape = shape->fields[i].shape;
+    return true;
+}
+
+static void report_no_choice(
+    YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape) {
+    Str hint = STR("one of");
+    ShapeChoice choice;
+
+    for (size_t i = 0; shape_choice(shape, i, &choice); i++)
+        hint = arena_printf(
+            reader->arena, "%.*s%s %.*s", STR_FMT(hint), i > 0 ? "," : "", STR_FMT(choice.name));
+    reader_error_hint(reader, mapping, hint, "%s needs a %s", what, shape->choice);
+}
+
+const YamlPair *reader_choice(YamlReader *reader, const YamlNode *mapping, const char *what,
+    const Shape *shape, size_t *ret_number) {
+    Names names = names_of(shape);
+    const YamlPair *first = NULL;
+    bool has_unknown = false; /* then that none is there is noise on top of the error given */
+
+    for (size_t i = 0; i < mapping->n; i++) {
+        const YamlNode *key = mapping->pairs[i].key;
+        ShapeChoice choice;
+
+        has_unknown |= !str_is_one_of(key->text, names.items, names.n);
+        for (size_t k = 0; shape_choice(shape, k, &choice); k++) {
+            if (!str_eq(choice.name, key->text))
+                continue;
+            if (first)
+                reader_error_hint(reader, key, STR("write one for each"),
+                    "%s has one %s, and \"%.*s\" is given already", what, shape->choice,
+                    STR_FMT(first->key->text));
+            else
+                *ret_number = k;
+            first = first ? first : &mapping->pairs[i];
+        }
+    }
+    if (!first && !has_unknown)
+        report_no_choice(reader, mapping, what, shape);
+    return first;
 }
 
 /* --- values ---------------------------------------------------------------- */
@@ -423,8 +485,6 @@ bool rule_name_is_valid(Str name) {
 typedef VEC(Requirement) Requirements;
 
 static void read_match_labels(YamlReader *reader, const YamlNode *value, void *into) {
-    if (!reader_mapping(reader, value, "matchLabels"))
-        return;
     for (size_t i = 0; i < value->n; i++) {
         const YamlPair *pair = &value->pairs[i];
         Str text;
@@ -468,8 +528,6 @@ static void check_values(YamlReader *reader, const YamlNode *expression, unsigne
 }
 
 static void read_match_expressions(YamlReader *reader, const YamlNode *value, void *into) {
-    if (!reader_sequence(reader, value, "matchExpressions"))
-        return;
     for (size_t i = 0; i < value->n; i++) {
         LabelExpression expression = {.op = UINT32_MAX};
 

@@ -16,9 +16,15 @@
 void reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into);
 
-/* Whether @mapping has a field that is not of @shape: then a message about another one that is
- * missing would be noise on top of the error already given. */
-bool reader_has_unknown(const YamlNode *mapping, const Shape *shape);
+/* Whether @value is a list, or a map, of as many entries as @shape takes. False, with an error
+ * reported. For a field with a function of its own it has been checked. */
+bool reader_entries(
+    YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape);
+
+/* The field of @mapping that is one of @shape's choices (shape_choice()), and its number. Reports
+ * further ones, of which the first counts; and that there is none: NULL. */
+const YamlPair *reader_choice(YamlReader *reader, const YamlNode *mapping, const char *what,
+    const Shape *shape, size_t *ret_number);
 
 /* Stores a value of @shape to @ret, whose type shape.h names. False, with an error reported, when
  * it is something else. */

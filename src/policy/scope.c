@@ -38,6 +38,12 @@ static bool check_name(YamlReader *reader, const YamlNode *name) {
                "\"%.*s\" cannot be a name in expressions", STR_FMT(name->text));
 }
 
+/* Of a section, which may be NULL; 0 after an error. */
+static size_t count_entries(
+    YamlReader *reader, const YamlNode *section, const char *what, const Shape *shape) {
+    return section && reader_entries(reader, section, what, shape) ? section->n : 0;
+}
+
 static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
     switch (value->kind) {
     case YAML_BOOL:
@@ -139,16 +145,12 @@ static CelValue read_param(
 }
 
 static void read_params(YamlReader *reader, const YamlNode *params, Scope *scope) {
-    size_t n = params && reader_mapping(reader, params, "params") ? params->n : 0;
+    size_t n = count_entries(reader, params, "params", &scope_params_shape);
     CelField *fields = ARENA_ARRAY(reader->arena, CelField, n);
     Values *values = arena_zalloc(reader->arena, 1, sizeof(*values) + n * sizeof(CelValue));
     CelRecordType *type = &scope->params_type;
 
     *type = (CelRecordType){.name = STR("params"), .fields = fields, .get = get_value};
-    if (n > SCOPE_PARAMS_MAX) {
-        reader_error(reader, params, "at most %u parameters", SCOPE_PARAMS_MAX);
-        n = 0;
-    }
     for (size_t i = 0; fields && values && i < n; i++) {
         Str name = params->pairs[i].key->text;
         const CelType *found = NULL;
@@ -233,12 +235,10 @@ static void add_metrics(
 
 static void read_metrics(
     YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
-    size_t n = metrics && reader_sequence(reader, metrics, "metrics") ? metrics->n : 0;
+    size_t n = count_entries(reader, metrics, "metrics", &scope_metrics_shape);
     Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n);
 
-    if (n > SCOPE_METRICS_MAX)
-        reader_error(reader, metrics, "at most %u metrics", SCOPE_METRICS_MAX);
-    else if (gauges && n > 0)
+    if (gauges && n > 0)
         add_metrics(reader, scope, common, gauges, read_gauges(reader, metrics, gauges));
     schema_add_metrics(scope->env, &scope->metrics, reader->arena);
 }
@@ -286,17 +286,13 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
 
 static void read_variables(YamlReader *reader, const YamlNode *variables, Scope *scope) {
     CelRecordType *type = &scope->variables_type;
-    size_t n = variables && reader_sequence(reader, variables, "variables") ? variables->n : 0;
+    size_t n = count_entries(reader, variables, "variables", &scope_variables_shape);
 
     *type = (CelRecordType){.name = STR("variables"), .fields = scope->variable_fields};
     /* Size and group count for nothing: its expressions replace it. */
     if (cel_env_add_variable(scope->env, STR("variables"), cel_record_of(reader->arena, type),
             /* max_size= */ 1, SCHEMA_NOW, &scope->variables_slot) < 0)
         return;
-    if (n > SCOPE_VARIABLES_MAX) {
-        reader_error(reader, variables, "at most %u variables", SCOPE_VARIABLES_MAX);
-        n = 0;
-    }
     for (size_t i = 0; i < n; i++)
         read_variable(reader, variables->items[i], scope);
 }

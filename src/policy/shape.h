@@ -56,6 +56,7 @@ struct Shape {
     const size_t *n_kinds;
     const char *or_field, *or_about;
     const char *const *one_of; /* OBJECT: exactly one of these fields; ends with NULL */
+    const char *choice;        /* what these are, for messages: "kind" */
     /* STRING, SCALAR: reports a value that is not accepted, and returns false. May be NULL. */
     bool (*check)(YamlReader *reader, const YamlNode *value);
 };
@@ -94,6 +95,14 @@ extern const Shape shape_scalars;    /* a list of at least one */
 extern const Shape shape_label_keys; /* the same of label keys */
 extern const Shape shape_namespaces; /* the same of names of namespaces */
 extern const Shape shape_selector;   /* matchLabels, matchExpressions */
+
+/* Fields of which a mapping must have exactly one. The API server reports the first as missing if
+ * there is none, so @or_field comes first. False: there are no more. */
+typedef struct ShapeChoice {
+    Str name;
+    const Shape *shape;
+} ShapeChoice;
+bool shape_choice(const Shape *shape, size_t number, ShapeChoice *ret);
 
 /* The format of policies as a JSON Schema (draft 2020-12). */
 void policy_json_schema(Buf *out);

@@ -121,11 +121,15 @@ static void test_limits(void **state) {
         {"filters", "maxPods: ", "", PROGRAM_FILTERS_MAX, 0, ""},
         {"scores", "labelOrder: {key: k", ", values: [a]}", PROGRAM_SCORES_MAX, 0, ""},
         {"filters", "maxPods: ", "", PROGRAM_FILTERS_MAX + 1, PROGRAM_E_INVALID,
-            "error: there are 1001 filters, and the limit is 1000\n1 error\n"},
+            "p.yaml:6:5: error: filters must have at most 1000 entries, not 1001\n"
+            "  6 |     - {name: r0, maxPods: 1}\n    |     ^\n1 error\n"},
         {"scores", "labelOrder: {key: k", ", values: [a]}", PROGRAM_SCORES_MAX + 1,
-            PROGRAM_E_INVALID, "error: there are 1001 scores, and the limit is 1000\n1 error\n"},
+            PROGRAM_E_INVALID,
+            "p.yaml:6:5: error: scores must have at most 1000 entries, not 1001\n"
+            "  6 |     - {name: r0, labelOrder: {key: k1, values: [a]}}\n    |     ^\n1 error\n"},
         {"filters", "maxPods: ", "", 20000, PROGRAM_E_INVALID,
-            "error: there are 20000 filters, and the limit is 1000\n1 error\n"},
+            "p.yaml:6:5: error: filters must have at most 1000 entries, not 20000\n"
+            "  6 |     - {name: r0, maxPods: 1}\n    |     ^\n1 error\n"},
     };
 
     (void)state;
@@ -140,6 +144,21 @@ static void test_limits(void **state) {
         assert_int_equal(compile(buf_str(&text), arena, &program, &messages), cases[i].result);
         assert_text(cases[i].list, buf_str(&messages), cases[i].messages);
     }
+}
+
+static void test_limit_of_all_policies(void **state) {
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    _cleanup_(buf_done) Buf text = BUF_INIT((size_t)8 << 20), messages = BUF_INIT(65536);
+    Program *program = NULL;
+
+    (void)state;
+    buf_append(&text, STR(HEAD("p")));
+    append_rules(&text, "filters", "maxPods: ", "", 600);
+    buf_append(&text, STR("---\n" HEAD("q")));
+    append_rules(&text, "filters", "maxPods: ", "", 600);
+    assert_int_equal(compile(buf_str(&text), arena, &program, &messages), PROGRAM_E_INVALID);
+    assert_text("two policies", buf_str(&messages),
+        "error: there are 1200 filters, and the limit is 1000\n1 error\n");
 }
 
 /* The limit of metrics over all policies; equal ones count once. */
@@ -356,16 +375,18 @@ static void test_refused(void **state) {
         const char *item, *end, *after, *why;
     } cases[] = {
         {"  params: {l: [", 1001, "", "", "]}\n", "at most 1000 elements, nested at most 8 levels"},
-        {"  params: {", 257, "p", ": 1", "}\n", "at most 256 parameters"},
-        {"  metrics: [", 65, "{name: m", "}", "]\n", "at most 64 metrics"},
-        {"  variables: [", 65, "{expression: '1', name: v", "}", "]\n", "at most 64 variables"},
+        {"  params: {", 257, "p", ": 1", "}\n", "params must have at most 256 entries"},
+        {"  metrics: [", 65, "{name: m", "}", "]\n", "metrics must have at most 64 entries"},
+        {"  variables: [", 65, "{expression: '1', name: v", "}", "]\n",
+            "variables must have at most 64 entries"},
         {"  filters: [{name: f, maxPods: {limit: 1, podSelector: {matchLabels: {", 400,
             "label-number-", ": x", "}}}}]\n", "the rule is too large: write it as several"},
-        {"  bind: {annotations: {", 33, "a", ": x", "}}\n", "at most 32 annotations"},
+        {"  bind: {annotations: {", 33, "a", ": x", "}}\n",
+            "annotations must have at most 32 entries"},
         {"  metrics: [{name: m, prometheus: {query: '", 1000, "up", "", "'}}]\n",
             "query has 6888 bytes, and the limit is 4096"},
         {"  metrics:\n  - name: m\n    prometheus: {query: up, nodes: {", 8193, "n", ": x", "}}\n",
-            "nodes has 8193 entries; it must have 1 to 8192"},
+            "nodes must have at most 8192 entries"},
         {"  filters: [{name: f, nodeLabels: {a: [", 2000, "value-", "", "]}}]\n",
             "the rule is too large: write it as several"},
         {"  filters: [{name: f, nodeConditions: {", 60, "Type", ": 'True'", "}}]\n",
@@ -402,6 +423,7 @@ int main(void) {
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_earlier_errors),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_limit_of_all_policies),
         cmocka_unit_test(test_gauges),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_annotations),
