@@ -1,5 +1,5 @@
-/* Creates, reads and renews a CA, and issues certificates that every TLS stack accepts: a random
- * serial of 128 bits, key usage and purpose, names as subjectAltName, and key identifiers. */
+/* Creates a CA, and issues certificates that every TLS stack accepts: a random serial of 128 bits,
+ * key usage and purpose, names as subjectAltName, and key identifiers. */
 
 #include "certs/authority.h"
 
@@ -8,21 +8,13 @@
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "cli/terminal.h"
-#include "kube/secret.h"
 
 #define SERIAL_SIZE 16u
 #define KEY_ID_SIZE 20u /* RFC 7093: the first 160 bits of a SHA-256 */
 #define COMMON_NAME_MAX 256u
-
-struct Authority {
-    gnutls_x509_crt_t certificates[AUTHORITY_BUNDLE_MAX]; /* the first signs */
-    unsigned n_certificates;
-    gnutls_x509_privkey_t key; /* of the first; NULL: not known */
-};
 
 static void cleanup_certificate(gnutls_x509_crt_t *certificate) {
     if (*certificate)
@@ -50,21 +42,6 @@ static void check(int r, const char *what) {
 static gnutls_datum_t datum_of(Str text) {
     return (gnutls_datum_t){
         .data = (unsigned char *)(uintptr_t)text.ptr, .size = (unsigned)text.len};
-}
-
-void pem_pair_done(PemPair *pair) {
-    buf_done(&pair->certificate);
-    secret_buf_done(&pair->key);
-}
-
-Authority *authority_free(Authority *authority) {
-    if (!authority)
-        return NULL;
-    for (unsigned i = 0; i < authority->n_certificates; i++)
-        gnutls_x509_crt_deinit(authority->certificates[i]);
-    cleanup_key(&authority->key);
-    free(authority);
-    return NULL;
 }
 
 /* Functions of GnuTLS, and those below that call them, return 0 or a negative error of GnuTLS. */
@@ -155,166 +132,85 @@ static int export(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, Buf 
     return r < 0 ? r : buf_error(out) < 0 ? GNUTLS_E_MEMORY_ERROR : 0;
 }
 
-static int make_own(Authority *authority, int64_t from_sec, int64_t until_sec) {
-    _cleanup_(cleanup_certificate) gnutls_x509_crt_t own = NULL;
+static int make_authority(
+    gnutls_x509_crt_t own, gnutls_x509_privkey_t key, int64_t from_sec, int64_t until_sec) {
     unsigned char random[4] = {0};
     char name[32];
-    int r = make_key(&authority->key) ?: gnutls_rnd(GNUTLS_RND_NONCE, random, sizeof(random));
+    int r = gnutls_rnd(GNUTLS_RND_NONCE, random, sizeof(random));
 
     (void)snprintf(name, sizeof(name), "berth CA %02x%02x%02x%02x", random[0], random[1], random[2],
         random[3]);
-    r = r
-            ?: gnutls_x509_crt_init(&own)
-            ?: set_basics(own, authority->key, str_from_c(name), from_sec, until_sec)
-            ?: gnutls_x509_crt_set_basic_constraints(own, 1, 0)
-            ?: gnutls_x509_crt_set_key_usage(own, GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN)
-            ?: set_key_ids(own, own)
-            ?: gnutls_x509_crt_sign2(own, own, authority->key, GNUTLS_DIG_SHA256, 0);
-    if (r == 0)
-        authority->certificates[authority->n_certificates++] = TAKE_PTR(own);
-    return r;
+    return r
+               ?: set_basics(own, key, str_from_c(name), from_sec, until_sec)
+               ?: gnutls_x509_crt_set_basic_constraints(own, 1, 0)
+               ?: gnutls_x509_crt_set_key_usage(own, GNUTLS_KEY_KEY_CERT_SIGN | GNUTLS_KEY_CRL_SIGN)
+               ?: set_key_ids(own, own)
+               ?: gnutls_x509_crt_sign2(own, own, key, GNUTLS_DIG_SHA256, 0);
 }
 
-static int add_copy(Authority *authority, gnutls_x509_crt_t certificate) {
-    _cleanup_(cleanup_certificate) gnutls_x509_crt_t copy = NULL;
-    _cleanup_(cleanup_datum) gnutls_datum_t der = {0};
-    int r = gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_DER, &der)
-                ?: gnutls_x509_crt_init(&copy)
-                ?: gnutls_x509_crt_import(copy, &der, GNUTLS_X509_FMT_DER);
+void authority_new(int64_t from_sec, int64_t until_sec, Buf *certificate, Buf *key) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t own = NULL;
+    _cleanup_(cleanup_key) gnutls_x509_privkey_t own_key = NULL;
 
-    if (r == 0)
-        authority->certificates[authority->n_certificates++] = TAKE_PTR(copy);
-    return r;
+    check(make_key(&own_key)
+              ?: gnutls_x509_crt_init(&own)
+              ?: make_authority(own, own_key, from_sec, until_sec)
+              ?: export(own, NULL, certificate)
+              ?: export(NULL, own_key, key),
+        "a new CA");
 }
 
-Authority *authority_new(const Authority *previous, int64_t from_sec, int64_t until_sec) {
-    Authority *authority = terminal_need(calloc(1, sizeof(*authority)), "a new CA");
+/* The authority's certificate and key, which belong together. */
+static void read_authority(Str authority, Str authority_key, const char *folder,
+    gnutls_x509_crt_t *ret_certificate, gnutls_x509_privkey_t *ret_key) {
+    gnutls_datum_t pem = datum_of(authority), key_pem = datum_of(authority_key);
+    unsigned char of_key[64], of_certificate[64];
+    size_t key_size = sizeof(of_key), certificate_size = sizeof(of_certificate);
+    int r = gnutls_x509_crt_init(ret_certificate)
+                ?: gnutls_x509_crt_import(*ret_certificate, &pem, GNUTLS_X509_FMT_PEM);
 
-    check(make_own(authority, from_sec, until_sec), "a new CA");
-    for (unsigned i = 0; previous && i < previous->n_certificates; i++) {
-        gnutls_x509_crt_t certificate = previous->certificates[i];
-
-        if ((int64_t)gnutls_x509_crt_get_expiration_time(certificate) < from_sec)
-            continue;
-        if (authority->n_certificates == AUTHORITY_BUNDLE_MAX)
-            terminal_exit(EXIT_FAILED,
-                "there are %u authorities in the bundle already; --retire-ca leaves the newest",
-                AUTHORITY_BUNDLE_MAX);
-        check(add_copy(authority, certificate), "the CA before");
-    }
-    return authority;
-}
-
-static void read_bundle(Authority *authority, Str text, const char *folder) {
-    gnutls_datum_t pem = datum_of(text);
-    unsigned n = AUTHORITY_BUNDLE_MAX;
-    int r = gnutls_x509_crt_list_import(authority->certificates, &n, &pem, GNUTLS_X509_FMT_PEM,
-        GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
-
-    if (r == GNUTLS_E_SHORT_MEMORY_BUFFER)
-        terminal_exit(
-            EXIT_FAILED, "the CA in %s: more than %u certificates", folder, AUTHORITY_BUNDLE_MAX);
     if (r < 0)
         terminal_exit(
             EXIT_FAILED, "the CA in %s: no certificates in PEM: %s", folder, gnutls_strerror(r));
-    authority->n_certificates = n;
-    for (unsigned i = 0; i < n; i++)
-        if (gnutls_x509_crt_get_ca_status(authority->certificates[i], NULL) != 1)
-            terminal_exit(
-                EXIT_FAILED, "the CA in %s: certificate %u is not that of a CA", folder, i + 1);
-}
-
-static void read_key(Authority *authority, Str text, const char *folder) {
-    gnutls_datum_t pem = datum_of(text);
-    unsigned char of_key[64], of_certificate[64];
-    size_t key_size = sizeof(of_key), certificate_size = sizeof(of_certificate);
-    int r = gnutls_x509_privkey_init(&authority->key)
-                ?: gnutls_x509_privkey_import2(authority->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0)
-                ?: gnutls_x509_privkey_get_key_id(
-                       authority->key, GNUTLS_KEYID_USE_SHA256, of_key, &key_size)
-                ?: gnutls_x509_crt_get_key_id(authority->certificates[0],
-                       GNUTLS_KEYID_USE_SHA256, of_certificate, &certificate_size);
-
+    if (gnutls_x509_crt_get_ca_status(*ret_certificate, NULL) != 1)
+        terminal_exit(EXIT_FAILED, "the CA in %s: its certificate is not that of a CA", folder);
+    r = gnutls_x509_privkey_init(ret_key)
+            ?: gnutls_x509_privkey_import2(*ret_key, &key_pem, GNUTLS_X509_FMT_PEM, NULL, 0)
+            ?: gnutls_x509_privkey_get_key_id(
+                   *ret_key, GNUTLS_KEYID_USE_SHA256, of_key, &key_size)
+            ?: gnutls_x509_crt_get_key_id(
+                   *ret_certificate, GNUTLS_KEYID_USE_SHA256, of_certificate, &certificate_size);
     if (r < 0)
         terminal_exit(EXIT_FAILED, "the CA in %s: no key in PEM: %s", folder, gnutls_strerror(r));
     if (key_size != certificate_size || memcmp(of_key, of_certificate, key_size) != 0)
-        terminal_exit(EXIT_FAILED,
-            "the CA in %s: does not belong to the first certificate of the CA", folder);
+        terminal_exit(
+            EXIT_FAILED, "the CA in %s: its key does not belong to the first certificate", folder);
 }
 
-Authority *authority_read(Str certificates, Str key, const char *folder) {
-    Authority *authority = terminal_need(calloc(1, sizeof(*authority)), "a CA");
-
-    read_bundle(authority, certificates, folder);
-    if (!str_is_empty(key))
-        read_key(authority, key, folder);
-    return authority;
-}
-
-static int issue(const Authority *authority, const CertificateRequest *request, PemPair *ret) {
-    _cleanup_(cleanup_certificate) gnutls_x509_crt_t certificate = NULL;
-    _cleanup_(cleanup_key) gnutls_x509_privkey_t key = NULL;
-    gnutls_x509_crt_t issuer = authority->certificates[0];
-
-    return make_key(&key)
-               ?: gnutls_x509_crt_init(&certificate)
-               ?: set_basics(
-                      certificate, key, request->common_name, request->from_sec, ret->until_sec)
+static int sign(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key,
+    const CertificateRequest *request, int64_t until_sec, gnutls_x509_crt_t issuer,
+    gnutls_x509_privkey_t issuer_key) {
+    return set_basics(certificate, key, request->common_name, request->from_sec, until_sec)
                ?: set_uses(certificate, request)
                ?: set_key_ids(certificate, issuer)
-               ?: gnutls_x509_crt_sign2(certificate, issuer, authority->key, GNUTLS_DIG_SHA256, 0)
-               ?: export(certificate, NULL, &ret->certificate)
-               ?: export(NULL, key, &ret->key);
+               ?: gnutls_x509_crt_sign2(certificate, issuer, issuer_key, GNUTLS_DIG_SHA256, 0);
 }
 
-void authority_issue(const Authority *authority, const CertificateRequest *request, PemPair *ret) {
-    int64_t last = (int64_t)gnutls_x509_crt_get_expiration_time(authority->certificates[0]);
+void authority_issue(Str authority, Str authority_key, const char *folder,
+    const CertificateRequest *request, Buf *certificate, Buf *key) {
+    _cleanup_(cleanup_certificate) gnutls_x509_crt_t own = NULL, issuer = NULL;
+    _cleanup_(cleanup_key) gnutls_x509_privkey_t own_key = NULL, issuer_key = NULL;
+    int64_t last;
 
+    read_authority(authority, authority_key, folder, &issuer, &issuer_key);
+    last = (int64_t)gnutls_x509_crt_get_expiration_time(issuer);
     if (last <= request->from_sec)
-        terminal_exit(EXIT_FAILED, "the CA has ended; --renew-ca makes another");
-    ret->until_sec = request->until_sec < last ? request->until_sec : last;
-    check(issue(authority, request, ret), "a new pair");
-}
-
-unsigned authority_retire(Authority *authority) {
-    unsigned n_dropped = authority->n_certificates - 1;
-
-    for (unsigned i = 1; i < authority->n_certificates; i++)
-        gnutls_x509_crt_deinit(authority->certificates[i]);
-    authority->n_certificates = 1;
-    return n_dropped;
-}
-
-void authority_print(const Authority *authority, Buf *certificates) {
-    for (unsigned i = 0; i < authority->n_certificates; i++)
-        check(export(authority->certificates[i], NULL, certificates), "the CA's certificates");
-}
-
-void authority_print_key(const Authority *authority, Buf *key) {
-    check(export(NULL, authority->key, key), "the CA's key");
-}
-
-unsigned authority_n_certificates(const Authority *authority) {
-    return authority->n_certificates;
-}
-
-int authority_signer_of(const Authority *authority, Str certificate) {
-    _cleanup_(cleanup_certificate) gnutls_x509_crt_t leaf = NULL;
-    gnutls_datum_t pem = datum_of(certificate);
-
-    if (gnutls_x509_crt_init(&leaf) < 0 ||
-        gnutls_x509_crt_import(leaf, &pem, GNUTLS_X509_FMT_PEM) < 0)
-        return -1;
-    for (unsigned i = 0; i < authority->n_certificates; i++) {
-        gnutls_x509_crt_t issuer = authority->certificates[i];
-        unsigned status = 0;
-
-        /* also if one of the two has expired */
-        if (gnutls_x509_crt_check_issuer(leaf, issuer) == 1 &&
-            gnutls_x509_crt_verify(leaf, &issuer, 1, GNUTLS_VERIFY_DISABLE_TIME_CHECKS, &status) >=
-                0 &&
-            status == 0)
-            return (int)i;
-    }
-    return -1;
+        terminal_exit(EXIT_FAILED, "the CA has ended; --force makes everything new");
+    last = request->until_sec < last ? request->until_sec : last;
+    check(make_key(&own_key)
+              ?: gnutls_x509_crt_init(&own)
+              ?: sign(own, own_key, request, last, issuer, issuer_key)
+              ?: export(own, NULL, certificate)
+              ?: export(NULL, own_key, key),
+        "a new pair");
 }

@@ -3,32 +3,15 @@
 /*
  * Authority: a certificate authority, and the pairs (certificate and key) that it issues.
  *
- * Its certificates are a bundle: the first is the one that signs, the others are predecessors that
- * are still trusted, so that a new authority can take over without a gap. Each has a name of its
- * own, because verifiers look for issuers by name.
- *
- * Keys are ECDSA on P-256, which GnuTLS, OpenSSL and Go all take. Everything is PEM.
+ * Each authority has a name of its own, because verifiers look for issuers by name: a file with two
+ * of them makes both trusted. Keys are ECDSA on P-256, which GnuTLS, OpenSSL and Go all take.
+ * Everything is PEM.
  */
 
 #include "base/buf.h"
 #include "kube/access.h"
 
 #define AUTHORITY_TEXT_MAX ((size_t)256 * 1024) /* of one PEM text */
-#define AUTHORITY_BUNDLE_MAX 8u                 /* certificates of it */
-
-typedef struct Authority Authority;
-
-/* A certificate with its key. */
-typedef struct PemPair {
-    Buf certificate;
-    Buf key;
-    int64_t until_sec; /* since 1970 */
-} PemPair;
-
-#define PEM_PAIR_INIT                                                                              \
-    ((PemPair){.certificate = BUF_INIT(AUTHORITY_TEXT_MAX), .key = BUF_INIT(AUTHORITY_TEXT_MAX)})
-
-void pem_pair_done(PemPair *pair); /* the key is wiped */
 
 typedef enum CertificateUse { CERTIFICATE_SERVER, CERTIFICATE_CLIENT } CertificateUse;
 
@@ -43,32 +26,13 @@ typedef struct CertificateRequest {
 
 /* If one of these fails, the process ends (cli/terminal.h). */
 
-/* A new one, with a new key. @previous, or NULL: its certificates stay in the bundle, except those
- * that expired before @from_sec; its key is not needed. */
-Authority *authority_new(const Authority *previous, int64_t from_sec, int64_t until_sec);
+/* A new authority with a new key: appended to @certificate and @key. */
+void authority_new(int64_t from_sec, int64_t until_sec, Buf *certificate, Buf *key);
 
-/* Reads a bundle and the key of its first certificate. @key may be empty: then nothing can be
- * issued. @folder is for messages. */
-Authority *authority_read(Str certificates, Str key, const char *folder);
-
-/* A new pair with a new key; needs the authority's key. It expires with the authority at the
- * latest: see ret->until_sec. */
-void authority_issue(const Authority *authority, const CertificateRequest *request, PemPair *ret);
-
-/* The bundle, and the key, which must be known, as PEM. */
-void authority_print(const Authority *authority, Buf *certificates);
-void authority_print_key(const Authority *authority, Buf *key);
-
-Authority *authority_free(Authority *authority); /* takes NULL, returns NULL */
-DEFINE_CLEANUP(Authority *, authority_free)
-
-/* Only the newest is left in the bundle. Returns how many were dropped. */
-unsigned authority_retire(Authority *authority);
-
-unsigned authority_n_certificates(const Authority *authority);
-
-/* Which certificate of the bundle has signed @certificate, the first of a PEM text; -1: none. */
-int authority_signer_of(const Authority *authority, Str certificate);
+/* A new certificate with a new key, signed by the first certificate of @authority with
+ * @authority_key. It expires with the authority at the latest. @folder is for messages. */
+void authority_issue(Str authority, Str authority_key, const char *folder,
+    const CertificateRequest *request, Buf *certificate, Buf *key);
 
 /* Certificate: the fields of a certificate in PEM. */
 

@@ -17,21 +17,20 @@
 
 #define PATH_SIZE 4096u
 
-static const char *const file_names[_PEM_FILE_MAX] = {
-    [PEM_CA_KEY] = "ca.key",
-    [PEM_CA] = "ca.crt",
-    [PEM_SERVER_KEY] = "server.key",
-    [PEM_SERVER] = "server.crt",
-    [PEM_CLIENT_KEY] = "client.key",
-    [PEM_CLIENT] = "client.crt",
+static const struct {
+    const char *name, *beside; /* where it is written first */
+    bool is_key;
+} files[_PEM_FILE_MAX] = {
+    [PEM_CA_KEY] = {"ca.key", ".ca.key.new", true},
+    [PEM_CA] = {"ca.crt", ".ca.crt.new", false},
+    [PEM_SERVER_KEY] = {"server.key", ".server.key.new", true},
+    [PEM_SERVER] = {"server.crt", ".server.crt.new", false},
+    [PEM_CLIENT_KEY] = {"client.key", ".client.key.new", true},
+    [PEM_CLIENT] = {"client.crt", ".client.crt.new", false},
 };
 
-static bool is_key(PemFile file) {
-    return file == PEM_CA_KEY || file == PEM_SERVER_KEY || file == PEM_CLIENT_KEY;
-}
-
 const char *pem_file_name(PemFile file) {
-    return file_names[file];
+    return files[file].name;
 }
 
 /* @r: a negative errno. */
@@ -58,16 +57,16 @@ static void read_one(PemFolder *folder, PemFile file) {
     Str text = STR_NULL;
     int r;
 
-    if (fstatat(folder->fd, file_names[file], &status, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (fstatat(folder->fd, files[file].name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno != ENOENT)
-            fail(folder, file_names[file], -errno);
+            fail(folder, files[file].name, -errno);
         return;
     }
     if (!S_ISREG(status.st_mode))
         terminal_exit(EXIT_FAILED,
             "%s/%s is a link or something else, not a file: work in a folder of your own",
-            folder->path, file_names[file]);
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, file_names[file]) >=
+            folder->path, files[file].name);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, files[file].name) >=
         sizeof(path))
         fail(folder, NULL, -ENAMETOOLONG);
     r = secret_read_file(path, AUTHORITY_TEXT_MAX, &text, &mark, error);
@@ -90,35 +89,30 @@ void pem_folder_read(PemFolder *folder, const char *path) {
         read_one(folder, (PemFile)i);
 }
 
-void pem_folder_put(PemFolder *folder, PemFile file, Str text) {
+Buf *pem_folder_renew(PemFolder *folder, PemFile file) {
     secret_buf_done(&folder->texts[file]);
-    buf_append(&folder->texts[file], text);
     folder->is_new[file] = true;
-}
-
-static void beside(PemFile file, char *name, size_t size) {
-    (void)snprintf(name, size, ".%s.new", file_names[file]);
+    return &folder->texts[file];
 }
 
 /* Keeps owner and mode of the replaced file, but never lets other users read a key. */
 static int set_rights(const PemFolder *folder, PemFile file, int fd) {
-    mode_t mode = is_key(file) ? 0600 : 0644;
+    mode_t mode = files[file].is_key ? 0600 : 0644;
     struct stat before;
 
     if (folder->is_there[file]) {
-        if (fstatat(folder->fd, file_names[file], &before, AT_SYMLINK_NOFOLLOW) < 0 ||
+        if (fstatat(folder->fd, files[file].name, &before, AT_SYMLINK_NOFOLLOW) < 0 ||
             fchown(fd, before.st_uid, before.st_gid) < 0)
             return -errno;
-        mode = before.st_mode & (is_key(file) ? 0660 : 0666);
+        mode = before.st_mode & (files[file].is_key ? 0660 : 0666);
     }
     return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
 static int write_beside(const PemFolder *folder, PemFile file) {
-    char name[64];
+    const char *name = files[file].beside;
     int fd, r;
 
-    beside(file, name, sizeof(name));
     (void)unlinkat(folder->fd, name, 0); /* left by an interrupted run */
     fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -133,21 +127,8 @@ static int write_beside(const PemFolder *folder, PemFile file) {
     return r;
 }
 
-static void remove_beside(const PemFolder *folder) {
-    for (int i = 0; i < _PEM_FILE_MAX; i++) {
-        char name[64];
-
-        beside((PemFile)i, name, sizeof(name));
-        if (folder->is_new[i])
-            (void)unlinkat(folder->fd, name, 0);
-    }
-}
-
 static int move_one(const PemFolder *folder, PemFile file) {
-    char name[64];
-
-    beside(file, name, sizeof(name));
-    return renameat(folder->fd, name, folder->fd, file_names[file]) < 0 ? -errno : 0;
+    return renameat(folder->fd, files[file].beside, folder->fd, files[file].name) < 0 ? -errno : 0;
 }
 
 void pem_folder_write(PemFolder *folder) {
@@ -163,10 +144,11 @@ void pem_folder_write(PemFolder *folder) {
         for (int i = 0; i < _PEM_FILE_MAX; i++) {
             int r = folder->is_new[i] ? steps[step](folder, (PemFile)i) : 0;
 
-            if (r < 0) {
-                remove_beside(folder);
-                fail(folder, file_names[i], r);
-            }
+            for (int k = 0; r < 0 && k < _PEM_FILE_MAX; k++)
+                if (folder->is_new[k])
+                    (void)unlinkat(folder->fd, files[k].beside, 0);
+            if (r < 0)
+                fail(folder, files[i].name, r);
         }
     (void)fsync(folder->fd);
 }
@@ -174,7 +156,7 @@ void pem_folder_write(PemFolder *folder) {
 const char *pem_folder_first(const PemFolder *folder) {
     for (int i = 0; i < _PEM_FILE_MAX; i++)
         if (folder->is_there[i])
-            return file_names[i];
+            return files[i].name;
     return NULL;
 }
 

@@ -26,7 +26,7 @@ typedef struct PemFolder {
     int fd;           /* -1: it is not there yet */
     Buf texts[_PEM_FILE_MAX];
     bool is_there[_PEM_FILE_MAX]; /* on disk */
-    bool is_new[_PEM_FILE_MAX];   /* put, and perhaps not yet written */
+    bool is_new[_PEM_FILE_MAX];   /* made anew, and perhaps not yet written */
 } PemFolder;
 
 #define PEM_FOLDER_INIT ((PemFolder){.fd = -1})
@@ -38,11 +38,11 @@ const char *pem_file_name(PemFile file); /* "ca.crt" */
 /* A folder that is not there is an empty one. */
 void pem_folder_read(PemFolder *folder, const char *path);
 
-/* Writes the files that were put; creates the folder, for its owner only, if it is missing. */
+/* Writes the new files; creates the folder, for its owner only, if it is missing. */
 void pem_folder_write(PemFolder *folder);
 
-/* Takes a copy of @text as the new content of @file, for pem_folder_write(). */
-void pem_folder_put(PemFolder *folder, PemFile file, Str text);
+/* The text of @file, emptied: its new content, for pem_folder_write(). */
+Buf *pem_folder_renew(PemFolder *folder, PemFile file);
 
 static inline Str pem_folder_text(const PemFolder *folder, PemFile file) {
     return buf_str(&folder->texts[file]);

@@ -23,7 +23,6 @@
 
 #define CA_DAYS 3650
 #define DAYS_MAX 3650
-#define DAYS_DEFAULT 365
 #define BACKDATE_SEC 300 /* clocks of two machines differ */
 #define NAMES_MAX 64u
 #define CLIENT_NAME_MAX 64u                 /* X.520's ceiling for a common name */
@@ -33,15 +32,12 @@
 #define SOON_SEC (INT64_C(30) * CALENDAR_DAY_SEC)
 #define TOKEN_BYTES 32u /* of SHA-256 */
 
-typedef enum Mode { MAKE, FORCE, RENEW, RENEW_CA, RETIRE_CA, _MODES } Mode;
-
 typedef struct Settings {
-    Mode mode;
-    bool has_mode[_MODES]; /* options that were given */
+    bool forces, renews;
     Str names[NAMES_MAX];
     size_t n_names;
-    Str client_name;       /* empty: not given */
-    int64_t days;          /* 0: not given */
+    Str client_name; /* empty: not given */
+    int64_t days;
     const char *namespace; /* of Secrets */
     bool is_kubernetes;    /* -o */
     Arena *arena;
@@ -55,6 +51,10 @@ static const Str default_names[] = {
     STR("127.0.0.1"),
     STR("::1"),
 };
+
+/* A certificate, and its key. */
+static const PemFile rows[][2] = {
+    {PEM_CA, PEM_CA_KEY}, {PEM_SERVER, PEM_SERVER_KEY}, {PEM_CLIENT, PEM_CLIENT_KEY}};
 
 /* --- certificates ----------------------------------------------------------------- */
 
@@ -87,11 +87,11 @@ static void keep_names(Settings *settings, const PemFolder *folder) {
     }
 }
 
+/* Of rows[1] or rows[2]. */
 static void issue(
-    const Authority *authority, const Settings *settings, CertificateUse use, PemFolder *folder) {
-    _cleanup_(pem_pair_done) PemPair pair = PEM_PAIR_INIT;
+    const Settings *settings, CertificateUse use, const PemFile row[2], PemFolder *folder) {
     bool is_server = use == CERTIFICATE_SERVER;
-    CertificateRequest request = {
+    const CertificateRequest request = {
         .use = use,
         .common_name = is_server ? STR("berth") : settings->client_name,
         .names = settings->names,
@@ -100,101 +100,39 @@ static void issue(
         .until_sec = now_sec() + settings->days * CALENDAR_DAY_SEC,
     };
 
-    authority_issue(authority, &request, &pair);
-    pem_folder_put(folder, is_server ? PEM_SERVER : PEM_CLIENT, buf_str(&pair.certificate));
-    pem_folder_put(folder, is_server ? PEM_SERVER_KEY : PEM_CLIENT_KEY, buf_str(&pair.key));
+    authority_issue(pem_folder_text(folder, PEM_CA), pem_folder_text(folder, PEM_CA_KEY),
+        folder->path, &request, pem_folder_renew(folder, row[0]), pem_folder_renew(folder, row[1]));
 }
 
-/* With the default names where none are known. */
-static void issue_both(const Authority *authority, Settings *settings, PemFolder *folder) {
+/* A new CA, or with --renew that of the folder, and pairs of it: with the names of the pairs before
+ * them, or the default ones, where none were given. */
+static void make(Settings *settings, PemFolder *folder) {
+    if (!settings->forces && !settings->renews && pem_folder_first(folder))
+        terminal_exit(EXIT_FAILED,
+            "%s/%s exists; --renew makes new certificates of its CA, --force makes everything new",
+            folder->path, pem_folder_first(folder));
+    for (size_t i = 0; settings->renews && i < ELEMENTS_OF(rows[0]); i++)
+        if (str_is_empty(pem_folder_text(folder, rows[0][i])))
+            terminal_exit(EXIT_FAILED,
+                "%s has no %s: the CA's key is needed to sign; without it make everything new "
+                "(--force)",
+                folder->path, pem_file_name(rows[0][i]));
+    if (settings->renews)
+        keep_names(settings, folder);
+    else
+        authority_new(now_sec() - BACKDATE_SEC, now_sec() + CA_DAYS * CALENDAR_DAY_SEC,
+            pem_folder_renew(folder, PEM_CA), pem_folder_renew(folder, PEM_CA_KEY));
     if (settings->n_names == 0) {
         memcpy(settings->names, default_names, sizeof(default_names));
         settings->n_names = ELEMENTS_OF(default_names);
     }
     if (str_is_empty(settings->client_name))
         settings->client_name = STR(CLIENT_NAME);
-    issue(authority, settings, CERTIFICATE_SERVER, folder);
-    issue(authority, settings, CERTIFICATE_CLIENT, folder);
-}
-
-static void put_certificates(const Authority *authority, PemFolder *folder) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(AUTHORITY_TEXT_MAX);
-
-    authority_print(authority, &text);
-    pem_folder_put(folder, PEM_CA, buf_str(&text));
-}
-
-/* A new CA and its key; @previous, or NULL, stays in the bundle. */
-static Authority *make_authority(const Authority *previous, PemFolder *folder) {
-    _cleanup_(pem_pair_done) PemPair own = PEM_PAIR_INIT;
-    Authority *authority =
-        authority_new(previous, now_sec() - BACKDATE_SEC, now_sec() + CA_DAYS * CALENDAR_DAY_SEC);
-
-    authority_print_key(authority, &own.key);
-    pem_folder_put(folder, PEM_CA_KEY, buf_str(&own.key));
-    put_certificates(authority, folder);
-    return authority;
-}
-
-/* The CA in the folder; @needs_key: and its key. */
-static Authority *read_authority(const PemFolder *folder, bool needs_key) {
-    Str key = needs_key ? pem_folder_text(folder, PEM_CA_KEY) : STR_NULL;
-    bool has_key = folder->is_there[PEM_CA_KEY] && !str_is_empty(key);
-
-    if (!folder->is_there[PEM_CA] || (needs_key && !has_key))
-        terminal_exit(EXIT_FAILED,
-            "%s has no %s: the CA's key is needed to sign; without it make everything new "
-            "(--force)",
-            folder->path, folder->is_there[PEM_CA] ? "ca.key" : "ca.crt");
-    return authority_read(pem_folder_text(folder, PEM_CA), key, folder->path);
-}
-
-/* --- the modes -------------------------------------------------------------------- */
-
-static void make(Settings *settings, PemFolder *folder) {
-    _cleanup_(authority_freep) Authority *authority = NULL;
-
-    if (settings->mode == MAKE && pem_folder_first(folder))
-        terminal_exit(EXIT_FAILED,
-            "%s/%s exists; --renew makes new certificates of its CA, --force makes everything new",
-            folder->path, pem_folder_first(folder));
-    authority = make_authority(NULL, folder);
-    issue_both(authority, settings, folder);
-}
-
-static void renew(Settings *settings, PemFolder *folder) {
-    _cleanup_(authority_freep) Authority *authority = read_authority(folder, true);
-
-    keep_names(settings, folder);
-    issue_both(authority, settings, folder);
-}
-
-static void renew_authority(Settings *settings, PemFolder *folder) {
-    _cleanup_(authority_freep) Authority *before = read_authority(folder, false);
-
-    authority_free(make_authority(before, folder));
-}
-
-/* No certificate of a retired CA may be in use any more. */
-static void retire(Settings *settings, PemFolder *folder) {
-    static const PemFile leaves[] = {PEM_SERVER, PEM_CLIENT};
-    _cleanup_(authority_freep) Authority *authority = read_authority(folder, false);
-
-    for (size_t i = 0; i < ELEMENTS_OF(leaves); i++)
-        if (folder->is_there[leaves[i]] &&
-            authority_signer_of(authority, pem_folder_text(folder, leaves[i])) != 0)
-            terminal_exit(EXIT_FAILED,
-                "%s/%s is not signed by the newest CA; run --renew first, and copy the new files "
-                "to where they are used",
-                folder->path, pem_file_name(leaves[i]));
-    if (authority_retire(authority) > 0)
-        put_certificates(authority, folder);
+    issue(settings, CERTIFICATE_SERVER, rows[1], folder);
+    issue(settings, CERTIFICATE_CLIENT, rows[2], folder);
 }
 
 /* --- the report ------------------------------------------------------------------- */
-
-static const PemFile rows[][2] = {
-    {PEM_CA, PEM_CA_KEY}, {PEM_SERVER, PEM_SERVER_KEY}, {PEM_CLIENT, PEM_CLIENT_KEY}};
 
 /* As a shell takes it, and a terminal shows it. */
 static Str word_of(Str text, Arena *arena) {
@@ -271,57 +209,25 @@ static void print_commands(
         STR_FMT(path_of(folder, "/client.key", arena)));
 }
 
-static void print_step(const PemFolder *folder, const char *option, Arena *arena, Buf *out) {
-    buf_printf(
-        out, "  %s certs %.*s %s\n", program_name, STR_FMT(path_of(folder, "", arena)), option);
-}
-
-static void print_next(const Settings *settings, const PemFolder *folder,
-    const CertificateFacts *server, const CertificateFacts *client, Buf *out) {
-    if (settings->mode == RENEW_CA) {
-        buf_append(out,
-            STR("\nNext: bring ca.crt to berth and to kube-scheduler and restart kube-scheduler;\n"
-                "then\n"));
-        print_step(folder, "--renew", settings->arena, out);
-    } else if (settings->mode == RETIRE_CA) {
-        buf_append(out,
-            STR("\nNext: bring ca.crt to berth, and to kube-scheduler (restart it): then the old "
-                "CA is trusted\n"
-                "nowhere.\n"));
-    } else if (settings->mode == RENEW) {
-        buf_append(out, STR("\nNext: copy server.* to berth, which reloads it, and client.* to\n"
-                            "kube-scheduler: it reloads files; if they are written into its\n"
-                            "configuration, regenerate it (berth config) and restart it.\n"));
-    } else {
-        print_commands(folder, client->common_name,
-            server->n_names > 0 ? server->names[0] : STR("localhost"), settings->arena, out);
-    }
-}
-
 /* On stdout with the next steps, or on stderr beside Secrets. */
 static void report(const Settings *settings, const PemFolder *folder) {
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
-    _cleanup_(authority_freep) Authority *authority = NULL;
     CertificateFacts facts[ELEMENTS_OF(rows)] = {0};
-    unsigned n_authorities;
+    const CertificateFacts *server = &facts[1], *client = &facts[2];
 
     visible_print(&out, "In {}:\n", str_from_c(folder->path));
     for (size_t i = 0; i < ELEMENTS_OF(rows); i++)
         print_row(settings, folder, rows[i], &facts[i], &out);
-    authority = authority_read(pem_folder_text(folder, PEM_CA), STR_NULL, folder->path);
-    n_authorities = authority_n_certificates(authority);
-    if (n_authorities > 1)
-        buf_printf(
-            &out, "  ca.crt holds %u CAs; the first signs, all are trusted\n", n_authorities);
     if (pem_folder_is_open(folder))
         buf_append(&out,
             STR("WARNING: others may write to this folder, and so replace the CA: chmod go-w\n"));
-    if (!settings->is_kubernetes)
-        print_next(settings, folder, &facts[1], &facts[2], &out);
-    if (!settings->is_kubernetes && settings->mode == RENEW && n_authorities > 1) {
-        buf_append(&out, STR("When both sides have the new pairs:\n"));
-        print_step(folder, "--retire-ca", settings->arena, &out);
-    }
+    if (!settings->is_kubernetes && settings->renews)
+        buf_append(&out, STR("\nNext: copy server.* to berth, which reloads it, and client.* to\n"
+                             "kube-scheduler: it reloads files; if they are written into its\n"
+                             "configuration, regenerate it (berth config) and restart it.\n"));
+    else if (!settings->is_kubernetes)
+        print_commands(folder, client->common_name,
+            server->n_names > 0 ? server->names[0] : STR("localhost"), settings->arena, &out);
     if (!terminal_print(settings->is_kubernetes ? stderr : stdout, buf_str(&out)))
         terminal_fail("cannot write");
 }
@@ -398,22 +304,14 @@ static void print_all_secrets(const Settings *settings, const PemFolder *folder)
 /* --- the command ------------------------------------------------------------------ */
 
 static int run(void *context, const Arguments *arguments) {
-    static void (*const change[])(Settings * settings, PemFolder * folder) = {
-        [MAKE] = make,
-        [FORCE] = make,
-        [RENEW] = renew,
-        [RENEW_CA] = renew_authority,
-        [RETIRE_CA] = retire,
-    };
     _cleanup_(pem_folder_done) PemFolder folder = PEM_FOLDER_INIT;
     Settings *settings = context;
 
     pem_folder_read(&folder, arguments->items[0]);
     settings->arena = arguments->arena;
-    if (settings->days == 0)
-        settings->days = DAYS_DEFAULT;
-    if (settings->mode != MAKE || !settings->is_kubernetes || !pem_folder_first(&folder)) {
-        change[settings->mode](settings, &folder);
+    if (settings->forces || settings->renews || !settings->is_kubernetes ||
+        !pem_folder_first(&folder)) {
+        make(settings, &folder);
         pem_folder_write(&folder);
     }
     report(settings, &folder);
@@ -474,36 +372,20 @@ static const Option options[] = {
                 "also of existing files"},
     {"namespace", OPTION_TEXT, .argument = "NAME", AT(namespace), .check = value_check_namespace,
         .initial = "berth-system", .help = "of the Secrets"},
-    {"force", OPTION_FLAG, AT(has_mode[FORCE]),
+    {"force", OPTION_FLAG, AT(forces),
         .help = "make everything new, the CA too: clients of the old CA will not trust these"},
-
-    OPTION_GROUP("Renewal"),
-    {"renew", OPTION_FLAG, AT(has_mode[RENEW]),
+    {"renew", OPTION_FLAG, AT(renews),
         .help = "new certificates of the CA in DIR, with the names of the old ones"},
-    {"renew-ca", OPTION_FLAG, AT(has_mode[RENEW_CA]),
-        .help = "a new CA; ca.crt then holds it and the previous ones"},
-    {"retire-ca", OPTION_FLAG, AT(has_mode[RETIRE_CA]), .help = "keep only the newest CA in ca.crt"},
     {0},
 };
 /* clang-format on */
 
 static const char *check(void *context, const Arguments *arguments) {
-    Settings *settings = context;
-    size_t n_modes = 0;
+    const Settings *settings = context;
 
-    for (Mode mode = MAKE; mode < _MODES; mode++)
-        if (settings->has_mode[mode]) {
-            settings->mode = mode;
-            n_modes++;
-        }
-    if (n_modes > 1)
-        return "--force, --renew, --renew-ca and --retire-ca exclude each other: each is a step";
-    if (arguments->n != 1)
-        return "expected one folder";
-    if (settings->mode > RENEW &&
-        (settings->n_names > 0 || !str_is_empty(settings->client_name) || settings->days > 0))
-        return "--name, --client-name and --days are for certificates: use them with --renew";
-    return NULL;
+    if (settings->forces && settings->renews)
+        return "--force and --renew exclude each other";
+    return arguments->n == 1 ? NULL : "expected one folder";
 }
 
 const Command certs_command = {
@@ -519,21 +401,21 @@ const Command certs_command = {
     .notes =
         "Certificates: run `--renew` and copy the files to where they are used. A running berth "
         "reloads them by itself; kube-scheduler does if its configuration names files, and is "
-        "restarted if they are written into it. A CA, without downtime:\n"
-        "  1. --renew-ca    copy ca.crt to both sides, restart kube-scheduler (it reads CAs once)\n"
-        "  2. --renew       copy the new certificates to both sides\n"
-        "  3. --retire-ca   copy ca.crt to both sides again\n"
-        "Each side trusts both CAs until the last step, so their order does not matter.\n"
+        "restarted if they are written into it. A CA, without downtime: make another in a new "
+        "folder, and\n"
+        "  1. append its ca.crt to that of DIR, copy the file to both sides, and restart\n"
+        "     kube-scheduler (it reads CAs once)\n"
+        "  2. copy server.* and client.* of the new folder to both sides\n"
+        "  3. copy ca.crt of the new folder to both sides, and restart kube-scheduler\n"
         "\n"
         "Exit code: 0 when it is done, 1 when the files in DIR do not allow it, 3 when DIR cannot "
-        "be "
-        "read or written.",
+        "be read or written.",
     .complete = COMPLETE_FILES,
     .max_completed = 1,
     .settings_size = sizeof(Settings),
     .budget = (size_t)2 * 1024 * 1024,
     .memory_for = "the names of the certificate",
-    .defaults = &(const Settings){.namespace = "berth-system"},
+    .defaults = &(const Settings){.days = 365, .namespace = "berth-system"},
     .check = check,
     .run = run,
 };

@@ -1,7 +1,6 @@
 """berth certs: OpenSSL and kube-scheduler accept its certificates; renewal leaves no gap."""
 
 import base64
-import pathlib
 import re
 import shutil
 import ssl
@@ -218,15 +217,10 @@ def test_nothing_is_overwritten(certs, folder):
     assert changed(before, folder) == FILES
 
 
-@pytest.mark.parametrize("option, new", [
-    ("--renew", FILES - {"ca.crt", "ca.key"}),
-    ("--renew-ca", {"ca.crt", "ca.key"}),
-    ("--retire-ca", set()),
-])  # fmt: skip
-def test_each_option_renews_its_files(certs, folder, option, new):
+def test_renewal_keeps_the_ca(certs, folder):
     before = contents(folder)
-    certs(folder, option)
-    assert changed(before, folder) == new
+    certs(folder, "--renew")
+    assert changed(before, folder) == FILES - {"ca.crt", "ca.key"}
 
 
 def test_rights_are_kept(certs, folder):
@@ -253,8 +247,7 @@ def test_wrong_options(certs, folder):
     wrong = {
         (): "one folder",
         (folder, folder): "one folder",
-        (folder, "--renew", "--renew-ca"): "exclude each other",
-        (folder, "--renew-ca", "--name", "x"): "--renew",
+        (folder, "--renew", "--force"): "exclude each other",
         (folder, "--days", "0"): "from 1 to 3650",
         (folder, "--days", "many"): "from 1 to 3650",
         (folder, "--name", "https://berth:8443"): "DNS name",
@@ -286,18 +279,12 @@ def test_folders_that_do_not_allow_it(certs, folder, tmp_path):
     (folder / "ca.crt").write_bytes(before["server.crt"])
     assert "not that of a CA" in certs(folder, "--renew", code=1).stderr
     (folder / "ca.crt").write_bytes(b"nonsense")
-    assert "PEM" in certs(folder, "--renew-ca", code=1).stderr
+    assert "PEM" in certs(folder, "--renew", code=1).stderr
     (folder / "ca.crt").unlink()
     (folder / "ca.crt").symlink_to("elsewhere")
-    assert "not a file" in certs(folder, "--renew-ca", code=1).stderr
+    assert "not a file" in certs(folder, "--renew", code=1).stderr
     certs("/dev/null/certs", code=3)
     certs(tmp_path / "no" / "such", code=3)
-
-
-def test_not_more_authorities_than_a_bundle_has(certs, folder):
-    for _ in range(7):
-        certs(folder, "--renew-ca")
-    assert "--retire-ca" in certs(folder, "--renew-ca", code=1).stderr
 
 
 # --- with berth ---
@@ -346,47 +333,31 @@ def copy_pair(source, target, name):
 
 def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
     """Both sides have copies of their own, and get each step at another time, in either order."""
-    origin, server, peer = (tmp_path / name for name in ("origin", "server", "peer"))
-    certs(origin)
-    shutil.copytree(origin, server)
-    shutil.copytree(origin, peer)
+    old, new, server, peer = (tmp_path / name for name in ("old", "new", "server", "peer"))
+    certs(old)
+    certs(new)
+    shutil.copytree(old, server)
+    shutil.copytree(old, peer)
     berth = start_berth(*flags(server))
-
-    def both_agree(certificate):
-        wait_until_served(berth, certificate)
-        return post(berth, client(peer)) == 200
 
     def settle():
         """berth reads what is there, and the two still agree."""
         berth.proc.send_signal(1)
-        assert both_agree(server / "server.crt")
+        wait_until_served(berth, server / "server.crt")
+        assert post(berth, client(peer)) == 200
 
-    certs(origin, "--renew-ca")
-    copy_ca(origin, peer)
+    with (old / "ca.crt").open("ab") as both:
+        both.write((new / "ca.crt").read_bytes())
+    assert "until" in certs(old, "--renew").stdout  # the first CA signs
+    copy_pair(old, peer, "client")
     settle()
-    copy_ca(origin, server)
+    for each in (peer, server):
+        copy_ca(old, each)
+        settle()
+    copy_pair(new, peer, "client")
     settle()
-
-    certs(origin, "--renew")
-    copy_pair(origin, peer, "client")
+    copy_pair(new, server, "server")
     settle()
-    copy_pair(origin, server, "server")
-    settle()
-
-    output = certs(origin, "--retire-ca").stdout
-    assert "restart" in output
-    copy_ca(origin, server)
-    settle()
-    copy_ca(origin, peer)
-    settle()
-    assert pathlib.Path(peer / "ca.crt").read_text().count("BEGIN") == 1
-
-
-def test_a_ca_in_use_is_not_retired(certs, folder):
-    certs(folder, "--renew-ca")
-    before = contents(folder)
-    assert "--renew" in certs(folder, "--retire-ca", code=1).stderr
-    assert not changed(before, folder)
-    assert "--retire-ca" in certs(folder, "--renew").stdout
-    certs(folder, "--retire-ca")
-    assert is_verified(folder, "server.crt", "sslserver")
+    for each in (server, peer):
+        copy_ca(new, each)
+        settle()
