@@ -1,5 +1,4 @@
-/* The report as JSON, and placements line by line. Fields are stable: docs/simulate.md has them. */
-#include "base/visible.h"
+/* The report as JSON. Fields are stable: docs/simulate.md has them. */
 #include "commands/simulate-report.h"
 #include "json/write.h"
 
@@ -153,22 +152,4 @@ void simulate_json(const SimulateReport *report, Buf *out) {
     for (size_t i = 0; i < report->n; i++)
         write_contender(report, &writer, i);
     json_write(&writer, "]}\n");
-}
-
-void simulate_placements(const SimulateReport *report, Buf *out) {
-    buf_append(out, STR("POD"));
-    for (size_t i = 0; i < report->n; i++) {
-        visible_print(out, "\t{}", report->runs[i].name);
-    }
-    buf_append_char(out, '\n');
-    for (size_t k = 0; k < report->input->n_arrivals; k++) {
-        const Arrival *arrival = &report->input->arrivals[k];
-
-        visible_print(out, "{}/{}", arrival->request->pod.namespace, arrival->name);
-        for (size_t i = 0; i < report->n; i++) {
-            visible_print(
-                out, "\t{}", node_of_row(report->input, report->runs[i].result->pods[k].row));
-        }
-        buf_append_char(out, '\n');
-    }
 }

@@ -9,10 +9,6 @@
 
 #define SIMULATE_RUNS_MAX 16u
 
-enum {
-    OUTPUT_PLACEMENTS = OUTPUT_YAML + 1, /* after those of all commands */
-};
-
 typedef struct SimulateSettings {
     SimulationFiles files;
     const char *policies[SIMULATE_RUNS_MAX - 1];
@@ -22,7 +18,7 @@ typedef struct SimulateSettings {
     const char *shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     bool has_no_baseline, all, follows;
-    unsigned form; /* OutputForm, or the above */
+    OutputForm form;
     int64_t weight, percentage, seed;
     bool nominates;
     int64_t now_nsec; /* 0: the clock's */
@@ -48,9 +44,6 @@ typedef struct SimulateReport {
 /* Both take memory from the report's arena. */
 void simulate_table(const SimulateReport *report, Buf *out);
 void simulate_json(const SimulateReport *report, Buf *out);
-
-/* One pod a line: its name, and its node under each policy. */
-void simulate_placements(const SimulateReport *report, Buf *out);
 
 /* Use over time, as SVG. */
 void simulate_chart(const SimulateReport *report, Buf *out);

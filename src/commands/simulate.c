@@ -65,7 +65,7 @@ static const Option simulate_options[] = {
         .help = "place pods on the node that they have, and report how often that node is among the best"},
     {"chart", OPTION_FILE, .argument = "FILE", AT(chart), .help = "write utilization over time as SVG"},
     {"all", OPTION_FLAG, AT(all), .help = "with -o json: every pod"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml|placements", AT(form), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
         .help = "output format"},
     {0},
 };
@@ -295,11 +295,9 @@ static void print(const Simulation *simulation) {
     }
     if (settings->form == OUTPUT_TABLE)
         simulate_table(report, &out);
-    else if (settings->form == OUTPUT_PLACEMENTS)
-        simulate_placements(report, &out);
     else
         simulate_json(report, &out);
-    terminal_finish_as(&out, (OutputForm)settings->form);
+    terminal_finish_as(&out, settings->form);
 }
 
 static void simulation_done(Simulation *simulation) {

@@ -174,12 +174,12 @@ def test_errors_point_into_the_file(run, berth_path, tmp_path):
 
 
 def placements(done):
-    rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
-    return {row[0]: row[-1] for row in rows}
+    pods = json.loads(done.stdout)["policies"][-1]["pods"]
+    return {f"{pod['namespace']}/{pod['name']}": pod.get("node", "-") for pod in pods}
 
 
 def test_simulate_places_replicas(run):
-    placed = placements(run("simulate", "-o", "placements"))
+    placed = placements(run("simulate", "-o", "json", "--all"))
     assert set(placed) == {
         "shop/web.1", "shop/web.2", "shop/web.3", "shop/db-0", "shop/db-1", "default/night.1", "default/night.2",
         # one for each node that the DaemonSet selects and whose taints it tolerates, a cordon included
@@ -192,13 +192,13 @@ def test_simulate_places_replicas(run):
 
 def test_simulate_honours_replicas_of_zero(run):
     none = MANIFESTS.replace("replicas: 3", "replicas: 0")
-    assert not any(name.startswith("shop/web") for name in placements(run("simulate", "-o", "placements", text=none)))
+    assert not any(name.startswith("shop/web") for name in placements(run("simulate", "-o", "json", "--all", text=none)))
 
 
 def test_simulate_numbers_equal_names(run):
     twice = "kind: Deployment\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n"
     twice += "---\nkind: Job\nmetadata: {name: a}\nspec: {template: {spec: {}}}\n"
-    assert len(placements(run("simulate", "-o", "placements", text=twice))) == 2
+    assert len(placements(run("simulate", "-o", "json", "--all", text=twice))) == 2
 
 
 def test_simulate_yaml(run):
