@@ -14,19 +14,14 @@
 #include "suite/suite-files.h"
 #include "suite/suite.h"
 #include "yaml/document.h"
-#include "json/write.h"
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define OUTPUT_MAX ((size_t)512 * 1024 * 1024)
 
-enum {
-    OUTPUT_JUNIT = OUTPUT_YAML + 1, /* after those of all commands */
-};
-
 typedef struct Settings {
     bool is_update;
     bool needs_coverage;
-    unsigned form; /* OutputForm, or the above */
+    bool is_junit; /* else a table */
 } Settings;
 
 /* One test file. */
@@ -112,10 +107,6 @@ static size_t count_gaps(const SuiteReport *report) {
     return n;
 }
 
-static const char *type_of(const CoveredRule *rule) {
-    return rule->is_score ? "score" : "filter";
-}
-
 static void print_failures(const Suite *suite, const SuiteCase *test, bool colour, Buf *out) {
     for (size_t i = 0; i < test->failures.n; i++)
         suite_failure_print(suite, &test->failures.items[i], colour, out);
@@ -152,8 +143,9 @@ static void print_gaps(SuiteReport *report) {
         const char *gap = coverage_gap(rule);
 
         if (gap)
-            visible_print(report->out, "  {} {}/{}: {}\n", str_from_c(type_of(rule)), rule->policy,
-                rule->rule, str_from_c(gap));
+            visible_print(report->out, "  {} {}/{}: {}\n",
+                rule->is_score ? STR("score") : STR("filter"), rule->policy, rule->rule,
+                str_from_c(gap));
     }
 }
 
@@ -171,76 +163,6 @@ static void print_table(SuiteReport *report) {
             report->out, "; %zu file%s with errors", totals.n_errors, PLURAL(totals.n_errors));
     buf_append_char(report->out, '\n');
     print_gaps(report);
-}
-
-/* --- for programs ---------------------------------------------------------------------------- */
-
-static void write_failures(JsonWriter *writer, const SuiteCase *test) {
-    json_member_array(writer, "failures");
-    for (size_t i = 0; i < test->failures.n; i++) {
-        const SuiteFailure *failure = &test->failures.items[i];
-
-        json_write(writer, "{line: %zu, column: %zu, subject: %.*s, expected: %.*s, got: %.*s}",
-            failure->place.line, failure->place.column, STR_FMT(failure->subject),
-            STR_FMT(failure->expected), STR_FMT(failure->got));
-    }
-    json_write_end_array(writer);
-}
-
-static void write_errors(JsonWriter *writer, const DiagList *diags) {
-    json_member_array(writer, "errors");
-    for (size_t i = 0; i < diags->diags.n; i++) {
-        _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-
-        if (diags->diags.items[i].level != DIAG_ERROR)
-            continue;
-        diag_print(&diags->diags.items[i], /* colour= */ false, &text);
-        json_write_string(writer, str_trim(buf_str(&text)));
-    }
-    json_write_end_array(writer);
-}
-
-static void write_result(JsonWriter *writer, const SuiteResult *result) {
-    json_write(writer, "{file: %.*s", STR_FMT(result->suite.file));
-    write_errors(writer, &result->diags);
-    json_member_array(writer, "cases");
-    for (size_t i = 0; i < result->suite.n_cases; i++) {
-        const SuiteCase *test = &result->suite.cases[i];
-
-        json_write(writer, "{name: %.*s, line: %zu, passed: %i", STR_FMT(test->name),
-            test->place.line, test->failures.n == 0);
-        write_failures(writer, test);
-        json_write_end_object(writer);
-    }
-    json_write(writer, "]}");
-}
-
-static void write_rules(JsonWriter *writer, const Coverage *coverage) {
-    json_member_array(writer, "rules");
-    for (size_t i = 0; i < coverage->rules.n; i++) {
-        const CoveredRule *rule = &coverage->rules.items[i];
-        const char *gap = coverage_gap(rule);
-
-        json_write(writer, "{file: %.*s, policy: %.*s, rule: %.*s, type: %s, exercised: %i",
-            STR_FMT(rule->file), STR_FMT(rule->policy), STR_FMT(rule->rule), type_of(rule), !gap);
-        if (gap)
-            json_write_member(writer, STR("gap"), str_from_c(gap));
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-}
-
-static void print_json(SuiteReport *report) {
-    JsonWriter writer = {.out = report->out, .indent = 2};
-    Totals totals = totals_of(report);
-
-    json_write(&writer, "{files: [");
-    for (size_t i = 0; i < report->n; i++)
-        write_result(&writer, &report->items[i]);
-    json_write(&writer, "], cases: %zu, failed: %zu, errors: %zu", totals.n_cases, totals.n_failed,
-        totals.n_errors);
-    write_rules(&writer, &report->coverage);
-    json_write(&writer, "}\n");
 }
 
 /* --- JUnit ----------------------------------------------------------------------------------- */
@@ -336,15 +258,13 @@ static void print(const Settings *settings, SuiteReport *report) {
     _cleanup_(buf_done) Buf out = BUF_INIT(OUTPUT_MAX);
 
     report->out = &out;
-    report->colour = settings->form == OUTPUT_TABLE && terminal_has_colour(stdout);
+    report->colour = !settings->is_junit && terminal_has_colour(stdout);
     report->paint = paint_for(report->colour);
-    if (settings->form == OUTPUT_JUNIT)
+    if (settings->is_junit)
         print_junit(report);
-    else if (settings->form == OUTPUT_TABLE)
-        print_table(report);
     else
-        print_json(report);
-    terminal_finish_as(&out, (OutputForm)settings->form);
+        print_table(report);
+    terminal_finish(&out);
     report->out = NULL;
 }
 
@@ -396,7 +316,7 @@ static const Option options[] = {
     {"require-coverage", OPTION_FLAG, AT(needs_coverage),
         .help = "exit with code 1 if a rule is not exercised: a filter that rejects no node or passes none, a "
                 "score that is the same for all nodes of each case"},
-    {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml|junit", AT(form), .initial = "table",
+    {"output", OPTION_CHOICE, 'o', .argument = "table|junit", AT(is_junit), .initial = "table",
         .help = "output format"},
     {0},
 };
