@@ -42,32 +42,18 @@ const Option *option_find(const Option *options, Str word) {
     return NULL;
 }
 
-/* The option that @word begins, if it is only one; *@ret_n: how many it begins. */
-static const Option *find_abbreviated(const Option *options, Str word, size_t *ret_n) {
-    const Option *found = NULL;
-    Str prefix = str_skip(word, 2);
-
-    *ret_n = 0;
-    for (const Option *option = options; option && option->name; option++)
-        if (is_option(option) && str_has_prefix(str_from_c(option->name), prefix)) {
-            found = option;
-            ++*ret_n;
-        }
-    if (str_has_prefix(STR("help"), prefix)) {
-        found = &help_option;
-        ++*ret_n;
-    }
-    return *ret_n == 1 ? found : NULL;
-}
-
+/* The option that the user may have meant: one that begins so, or nearly the same one. */
 static Str find_nearest(const Option *options, Str word) {
-    Str known[NAMES_MAX] = {STR("help")};
+    Str known[NAMES_MAX] = {STR("help")}, name = str_skip(word, 2);
     size_t n = 1;
 
     for (const Option *option = options; option && option->name && n < NAMES_MAX; option++)
         if (is_option(option))
             known[n++] = str_from_c(option->name);
-    return str_nearest(str_skip(word, 2), known, n);
+    for (size_t i = 0; i < n && name.len > 1; i++)
+        if (str_has_prefix(known[i], name))
+            return known[i];
+    return str_nearest(name, known, n);
 }
 
 static bool print_to(FILE *stream, const Command *command, void (*print)(const Command *, Buf *)) {
@@ -99,19 +85,6 @@ static int unknown_option(const Command *command, Str word) {
     return command_misused(command,
         str_is_empty(nearest) ? "unknown option %.*s" : "unknown option %.*s; did you mean --%.*s?",
         STR_FMT(word), STR_FMT(nearest));
-}
-
-static int ambiguous_option(const Command *command, Str word) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(HELP_MAX);
-    const char *separator = "";
-
-    for (const Option *option = command->options; option->name; option++)
-        if (is_option(option) && str_has_prefix(str_from_c(option->name), str_skip(word, 2))) {
-            buf_printf(&text, "%s%s", separator, option->name);
-            separator = ", --";
-        }
-    return command_misused(
-        command, "%.*s is ambiguous: --%.*s", STR_FMT(word), STR_FMT(buf_str(&text)));
 }
 
 typedef struct Parser {
@@ -154,15 +127,10 @@ static int take_long(Parser *parser, char *text) {
     size_t equals = str_find(word, '=');
     const char *value = equals == SIZE_MAX ? NULL : text + equals + 1;
     const Option *option;
-    size_t n;
 
     word = str_take(word, equals);
     option = option_find(parser->command->options, word);
-    if (!option)
-        option = find_abbreviated(parser->command->options, word, &n);
-    if (option)
-        return take(parser, option, value);
-    return n > 1 ? ambiguous_option(parser->command, word) : unknown_option(parser->command, word);
+    return option ? take(parser, option, value) : unknown_option(parser->command, word);
 }
 
 /* "-v", "-ojson", "-vo json". */

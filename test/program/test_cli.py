@@ -193,7 +193,7 @@ def test_help_of_an_unknown_command_suggests_one(run):
     [
         (["serve", "--polcy", "x"], "unknown option --polcy; did you mean --policy?"),
         (["explain", "--ndoe=x"], "unknown option --ndoe; did you mean --node?"),
-        (["serve", "--max", "1"], "--max is ambiguous: --max-header, --max-body, "),
+        (["serve", "--pol", "x"], "unknown option --pol; did you mean --policy?"),
         (["dump", "-v"], "unknown option -v"),
         (["dump", "--all=yes"], "--all takes no value"),
     ],
