@@ -110,8 +110,6 @@ bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
         screen->only_rejected = !screen->only_rejected;
     else if (key == 'g')
         screen->selected = 0;
-    else if (key == '?')
-        screen->shows_help = !screen->shows_help;
     else if (key == '/' || key == KEY_ESCAPE) {
         screen->is_typing = key == '/';
         screen->filter[0] = '\0';

@@ -342,25 +342,6 @@ static void draw_text(Canvas *canvas) {
 
 /* --- the foot ------------------------------------------------------------------------------- */
 
-static void draw_help(Canvas *canvas) {
-    static const char *const lines[] = {
-        "",
-        "  q        quit",
-        "  p        pause, and go on",
-        "  /        show only rows with this text in pod, node or reason; Esc: everything",
-        "  w        only pods that no node was found for",
-        "  ↑ ↓ j k  select a decision; g: back to the newest",
-        "  Enter    explain the selected one: every node and rule",
-        "  ?        this help",
-        "",
-        "  The same outside of top:   berth explain --last NAMESPACE/NAME",
-        "  In a browser: the address above",
-    };
-
-    for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
-        draw_line(canvas, "", str_from_c(lines[i]));
-}
-
 static void draw_foot(Canvas *canvas) {
     const TopScreen *screen = canvas->screen;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
@@ -372,10 +353,10 @@ static void draw_foot(Canvas *canvas) {
     else if (screen->is_typing)
         buf_printf(&line, "/%s_", screen->filter);
     else if (screen->filter[0])
-        buf_printf(&line, "/%s   Esc: all   q quit   p pause   ? help", screen->filter);
+        buf_printf(&line, "/%s   Esc: all   q quit   p pause", screen->filter);
     else
         buf_append(&line,
-            STR("q quit   ↑ ↓ select   Enter explain   / filter   w no node   p pause   ? help"));
+            STR("q quit   ↑ ↓ select   Enter explain   / filter   w no node   g newest   p pause"));
     draw_line(canvas, canvas->paint.dim, buf_str(&line));
 }
 
@@ -394,12 +375,8 @@ void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out) {
     draw_title(&canvas, state);
     draw_health(&canvas, state);
     draw_figures(&canvas, state);
-    if (screen->shows_help)
-        draw_help(&canvas);
-    else {
-        draw_rules(&canvas, state);
-        draw_decisions(&canvas, state);
-    }
+    draw_rules(&canvas, state);
+    draw_decisions(&canvas, state);
     if (!screen->is_once)
         draw_foot(&canvas);
 }

@@ -87,9 +87,8 @@ typedef struct TopScreen {
     const char *server;
     const char *problem; /* why nothing new comes; NULL: it does */
     bool is_paused;
-    bool only_rejected; /* decisions that left no node */
-    bool is_typing;     /* the filter is being typed */
-    bool shows_help;
+    bool only_rejected;          /* decisions that left no node */
+    bool is_typing;              /* the filter is being typed */
     bool is_once;                /* one screen, then exit: no keys, no empty lines */
     char filter[TOP_FILTER_MAX]; /* decisions whose pod, node or reason has it; empty: all */
     int64_t selected;            /* the id of a decision; 0: none */

@@ -380,7 +380,8 @@ const Command top_command = {
     .about =
         "Shows the decisions of a running berth live, of several replicas together: pods per "
         "second, the rules that reject nodes, the newest decisions. Keys: q quit, arrows select, "
-        "Enter explains the selected pod, p pause, / filter, w only pods without a node, ? help. "
+        "Enter explains the selected pod, g back to the newest, p pause, / filter, w only pods "
+        "without a node. "
         "Without a terminal it prints once and ends.",
     .options = options,
     .budget = (size_t)64 * 1024 * 1024,
