@@ -187,21 +187,23 @@ void api_decision_decode_page(
 int64_t api_decision_time(const ApiDecision *decision);
 
 /*
- * PodDecisions: the last decisions about one pod, from filter to bind. With a replay of the filter
- * they are printed as by `berth explain`: values, limits, parts of scores.
+ * PodDecisions: the last decisions about one pod, from filter to bind, while they are looked up.
+ * With a replay of the filter they are printed as by `berth explain`: values, limits, parts of
+ * scores.
  */
 
 typedef struct PodDecisions {
-    const char *pod;                       /* NAMESPACE/NAME */
-    const char *node;                      /* only this one; NULL: all */
-    bool all;                              /* every node, not only the best */
+    const ExplainLastOptions *options;
+    const Replicas *replicas;
+    bool is_silent[REPLICAS_MAX];          /* it did not answer, which was reported */
     ApiDecision filter;                    /* id 0: there is only a nomination */
     ApiNomination nomination;              /* the newest */
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
     Map scores;                            /* name of a node to its place in prioritize.nodes */
-    ExplainPrinter *printer;               /* the filter in full; NULL: not available, ... */
-    const char *obstacle;                  /* ... for this reason; NULL: no reason is known */
-    const char *const *replicas;           /* by ApiDecision.replica; NULL: there is only one */
+    BundleCase found;        /* the filter, replayed here from its inputs; no view: not so, ... */
+    ExplainPrinter *printer; /* ... and then NULL, ... */
+    char obstacle[BERTH_CLIENT_ERROR_MAX]; /* ... for this reason; empty: no reason is known */
+    char error[BERTH_CLIENT_ERROR_MAX];
     Arena *arena;
 } PodDecisions;
 

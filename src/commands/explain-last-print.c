@@ -52,7 +52,7 @@ static void print_nomination(const PodDecisions *decisions, Buf *out) {
 static void print_head(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
-    visible_print(out, "pod       {}", str_from_c(decisions->pod));
+    visible_print(out, "pod       {}", str_from_c(decisions->options->pod));
     if (!str_is_empty(filter->uid))
         visible_print(out, "  uid {}", filter->uid);
     if (decisions->printer)
@@ -68,8 +68,8 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
     else if (filter->duration >= 0)
         buf_printf(out, ", in %.0f µs", filter->duration * 1e6);
     buf_printf(out, ", decision %" PRId64, filter->id);
-    if (decisions->replicas)
-        visible_print(out, " of {}", str_from_c(decisions->replicas[filter->replica]));
+    if (decisions->replicas->is_cluster)
+        visible_print(out, " of {}", str_from_c(decisions->replicas->names[filter->replica]));
     visible_print(out, "\npolicy    {}\n", filter->policy_digest);
     buf_printf(out, "cluster   generation %" PRId64 ", %s node%s\n", filter->generation,
         COUNT(filter->known), PLURAL(filter->known));
@@ -243,9 +243,10 @@ static void print_some_nodes(const PodDecisions *decisions, Buf *out) {
         return;
     }
     shown = sorted_nodes(decisions);
-    while (n < decisions->filter.nodes.n && (decisions->all || class_of(shown[n].node) == 0))
+    while (
+        n < decisions->filter.nodes.n && (decisions->options->all || class_of(shown[n].node) == 0))
         n++;
-    n_shown = decisions->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
+    n_shown = decisions->options->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
     if (n_shown > 0)
         print_table(decisions, shown, n_shown, out);
     if (n_shown < n)
@@ -254,7 +255,7 @@ static void print_some_nodes(const PodDecisions *decisions, Buf *out) {
 
 /* --all: names of nodes that berth did not know. */
 static void print_unknown(const PodDecisions *decisions, Buf *out) {
-    if (!decisions->all || decisions->filter.unknown == 0)
+    if (!decisions->options->all || decisions->filter.unknown == 0)
         return;
     buf_append(out, STR("\nnot known to berth\n"));
     for (size_t i = 0; i < decisions->filter.nodes.n; i++) {
@@ -327,7 +328,7 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
     const ApiNode *node = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
     int64_t score;
 
-    (void)visible_append(out, str_from_c(decisions->node));
+    (void)visible_append(out, str_from_c(decisions->options->node));
     if (!decisions->filter.has_nodes) {
         buf_append(out, STR(": the results of single nodes are no longer remembered\n"));
         return;
@@ -355,8 +356,8 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
 void pod_decisions_print(const PodDecisions *decisions, Buf *out) {
     const NodeExplanation *only = NULL;
 
-    if (decisions->printer && decisions->node)
-        only = explain_print_find(decisions->printer, str_from_c(decisions->node));
+    if (decisions->printer && decisions->options->node)
+        only = explain_print_find(decisions->printer, str_from_c(decisions->options->node));
     print_head(decisions, out);
     if (decisions->filter.id == 0)
         return;
@@ -364,7 +365,7 @@ void pod_decisions_print(const PodDecisions *decisions, Buf *out) {
         visible_print(out, "berth replied with an error: {}\n", decisions->filter.error);
     } else if (only) {
         print_node_in_full(decisions, only, out);
-    } else if (decisions->node) {
+    } else if (decisions->options->node) {
         print_node(decisions, out);
     } else {
         print_counts(decisions, out);
@@ -375,7 +376,7 @@ void pod_decisions_print(const PodDecisions *decisions, Buf *out) {
             print_some_nodes(decisions, out);
         print_followers(decisions, out);
     }
-    if (decisions->obstacle)
+    if (decisions->obstacle[0])
         visible_print(out, "\nValues and parts of scores are not available: {}\n",
             str_from_c(decisions->obstacle));
 }

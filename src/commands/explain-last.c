@@ -27,17 +27,6 @@
     "schedulerName right?), or that was too long ago"
 #define PAGES_MAX 10000u /* of nodes: a limit for broken servers */
 
-/* The state of a lookup. */
-typedef struct Lookup {
-    const Replicas *replicas;
-    bool is_silent[REPLICAS_MAX]; /* it did not answer, which was reported */
-    PodDecisions decisions;
-    BundleCase found; /* the filter decision, replayed here from its inputs; no view: not so, ... */
-    char obstacle[BERTH_CLIENT_ERROR_MAX]; /* ... for this reason; empty: there is none */
-    char error[BERTH_CLIENT_ERROR_MAX];
-    Arena *arena;
-} Lookup;
-
 void bundle_case_done(BundleCase *found) {
     view_unref(found->view);
     bundle_done(&found->bundle);
@@ -63,12 +52,12 @@ int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Pro
 
 /* All return true, or false with the reason in lookup->error. */
 
-static bool fetch(Lookup *lookup, size_t replica, Str path, Str *ret) {
+static bool fetch(PodDecisions *lookup, size_t replica, Str path, Str *ret) {
     return berth_client_get(
         &lookup->replicas->items[replica], path, lookup->arena, ret, lookup->error);
 }
 
-static bool check_reader(Lookup *lookup, size_t replica, JsonReader *reader) {
+static bool check_reader(PodDecisions *lookup, size_t replica, JsonReader *reader) {
     json_end(reader);
     if (json_error(reader) == JSON_OK)
         return true;
@@ -78,7 +67,7 @@ static bool check_reader(Lookup *lookup, size_t replica, JsonReader *reader) {
 }
 
 /* The newest in @path, of one replica. */
-static bool find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecision *ret) {
+static bool find_in_replica(PodDecisions *lookup, size_t replica, Str path, ApiDecision *ret) {
     ApiNomination nomination = {0};
     Str page = STR_NULL;
     JsonReader reader;
@@ -89,9 +78,8 @@ static bool find_in_replica(Lookup *lookup, size_t replica, Str path, ApiDecisio
     json_reader_init(&reader, page);
     api_decision_decode_page(&reader, lookup->arena, ret, &nomination);
     /* of several replicas' nominations the newest: times compare as texts */
-    if (!str_is_empty(nomination.raw) &&
-        str_cmp(nomination.time, lookup->decisions.nomination.time) > 0)
-        lookup->decisions.nomination = nomination;
+    if (!str_is_empty(nomination.raw) && str_cmp(nomination.time, lookup->nomination.time) > 0)
+        lookup->nomination = nomination;
     return check_reader(lookup, replica, &reader);
 }
 
@@ -103,7 +91,7 @@ static bool is_before(const ApiDecision *decision, const ApiDecision *other) {
 }
 
 /* A replica that does not answer is reported, and the others are asked. */
-static bool note_silence(Lookup *lookup, size_t replica) {
+static bool note_silence(PodDecisions *lookup, size_t replica) {
     size_t n_silent = 0;
 
     lookup->is_silent[replica] = true;
@@ -117,7 +105,7 @@ static bool note_silence(Lookup *lookup, size_t replica) {
 
 /* The newest of @verb about the pod, of all replicas. */
 static bool find_newest(
-    Lookup *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
+    PodDecisions *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
     Str path = arena_printf(lookup->arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1", filter,
         STR_FMT(berth_client_escape(value, lookup->arena)), verb);
 
@@ -136,19 +124,19 @@ static bool find_newest(
 }
 
 /* The one that came after the filter, if there is one. */
-static bool find_following(Lookup *lookup, const char *verb, ApiDecision *ret) {
-    Str pod = str_from_c(lookup->decisions.pod), uid = lookup->decisions.filter.uid;
+static bool find_following(PodDecisions *lookup, const char *verb, ApiDecision *ret) {
+    Str pod = str_from_c(lookup->options->pod), uid = lookup->filter.uid;
     bool is_fine = str_is_empty(uid) ? find_newest(lookup, "pod", pod, verb, ret)
                                      : find_newest(lookup, "uid", uid, verb, ret);
 
-    if (is_fine && ret->id != 0 && is_before(ret, &lookup->decisions.filter))
+    if (is_fine && ret->id != 0 && is_before(ret, &lookup->filter))
         *ret = (ApiDecision){0};
     return is_fine;
 }
 
 /* The results of all nodes, or of --node. */
-static bool fetch_nodes(Lookup *lookup, ApiDecision *decision) {
-    const char *node = lookup->decisions.node;
+static bool fetch_nodes(PodDecisions *lookup, ApiDecision *decision) {
+    const char *node = lookup->options->node;
     Str filter = STR_NULL;
 
     if (decision->id == 0 || !decision->has_nodes)
@@ -176,19 +164,19 @@ static bool fetch_nodes(Lookup *lookup, ApiDecision *decision) {
     return true;
 }
 
-static void index_scores(Lookup *lookup) {
-    Map *scores = &lookup->decisions.scores;
+static void index_scores(PodDecisions *lookup) {
+    Map *scores = &lookup->scores;
 
     *scores = MAP_INIT_IN(lookup->arena);
-    for (size_t i = 0; i < lookup->decisions.prioritize.nodes.n; i++) {
-        Str name = lookup->decisions.prioritize.nodes.items[i].name;
+    for (size_t i = 0; i < lookup->prioritize.nodes.n; i++) {
+        Str name = lookup->prioritize.nodes.items[i].name;
 
         if (map_find(scores, name) == MAP_NONE && map_add(scores, name, (uint32_t)i) < 0)
             terminal_out_of_memory(MEMORY_FOR, lookup->arena);
     }
 }
 
-static bool miss(Lookup *lookup) {
+static bool miss(PodDecisions *lookup) {
     const Replicas *replicas = lookup->replicas;
     size_t n = replicas->n;
     char how[64] = "";
@@ -198,22 +186,20 @@ static bool miss(Lookup *lookup) {
     if (n < replicas->n)
         (void)snprintf(how, sizeof(how), ": %zu answered, and", n);
     (void)snprintf(lookup->error, sizeof(lookup->error), "%s%s remember%s no filter for %s%s",
-        replicas_describe(replicas), how, n == 1 ? "s" : "", lookup->decisions.pod,
+        replicas_describe(replicas), how, n == 1 ? "s" : "", lookup->options->pod,
         replicas->is_cluster ? MISS_HINT : "");
     return false;
 }
 
-static bool fetch_all(Lookup *lookup) {
-    PodDecisions *all = &lookup->decisions;
-
-    if (!find_newest(lookup, "pod", str_from_c(all->pod), "filter", &all->filter))
+static bool fetch_all(PodDecisions *lookup) {
+    if (!find_newest(lookup, "pod", str_from_c(lookup->options->pod), "filter", &lookup->filter))
         return false;
-    if (all->filter.id == 0)
-        return !str_is_empty(all->nomination.raw) || miss(lookup);
-    if (!find_following(lookup, "prioritize", &all->prioritize) ||
-        !find_following(lookup, "preempt", &all->preempt) ||
-        !find_following(lookup, "bind", &all->bind) || !fetch_nodes(lookup, &all->filter) ||
-        !fetch_nodes(lookup, &all->prioritize))
+    if (lookup->filter.id == 0)
+        return !str_is_empty(lookup->nomination.raw) || miss(lookup);
+    if (!find_following(lookup, "prioritize", &lookup->prioritize) ||
+        !find_following(lookup, "preempt", &lookup->preempt) ||
+        !find_following(lookup, "bind", &lookup->bind) || !fetch_nodes(lookup, &lookup->filter) ||
+        !fetch_nodes(lookup, &lookup->prioritize))
         return false;
     index_scores(lookup);
     return true;
@@ -240,8 +226,8 @@ static void write_decision(const PodDecisions *decisions, JsonWriter *writer, co
         json_write_key(writer, field);
         json_write_raw(writer, value);
     }
-    if (decisions->replicas)
-        json_write(writer, "replica: %s", decisions->replicas[decision->replica]);
+    if (decisions->replicas->is_cluster)
+        json_write(writer, "replica: %s", decisions->replicas->names[decision->replica]);
     json_member_array(writer, "nodes");
     for (size_t i = 0; i < decision->nodes.n; i++)
         json_write_raw(writer, decision->nodes.items[i].raw);
@@ -249,17 +235,18 @@ static void write_decision(const PodDecisions *decisions, JsonWriter *writer, co
 }
 
 static void write_explanation(const PodDecisions *decisions, JsonWriter *writer) {
-    const NodeExplanation *only = NULL;
+    const char *node = decisions->options->node;
+    const NodeExplanation *only = decisions->printer && node
+                                      ? explain_print_find(decisions->printer, str_from_c(node))
+                                      : NULL;
 
     json_write_key(writer, STR("explanation"));
-    if (decisions->printer && decisions->node)
-        only = explain_print_find(decisions->printer, str_from_c(decisions->node));
-    if (decisions->printer && (only || !decisions->node)) {
+    if (decisions->printer && (only || !node)) {
         explain_print_json(decisions->printer, only, writer);
         return;
     }
     json_write_null(writer);
-    if (decisions->obstacle)
+    if (decisions->obstacle[0])
         json_write_member(writer, STR("unexplained"), str_from_c(decisions->obstacle));
 }
 
@@ -282,14 +269,14 @@ static void print_json(const PodDecisions *decisions, Buf *out) {
 
 /* These return NULL when they have found an obstacle. */
 
-static void *refuse(Lookup *lookup, const char *why) {
+static void *refuse(PodDecisions *lookup, const char *why) {
     (void)snprintf(lookup->obstacle, sizeof(lookup->obstacle), "%s", why);
     return NULL;
 }
 
 /* The inputs of the filter decision (/api/v1/bundle?id=N). */
-static const RecordedDecision *fetch_bundle(Lookup *lookup) {
-    const ApiDecision *filter = &lookup->decisions.filter;
+static const RecordedDecision *fetch_bundle(PodDecisions *lookup) {
+    const ApiDecision *filter = &lookup->filter;
     BerthAccess access = lookup->replicas->items[filter->replica];
     Str path = arena_printf(lookup->arena, "/api/v1/bundle?id=%" PRId64, filter->id);
     const Recording *recording = &lookup->found.bundle.recording;
@@ -315,7 +302,7 @@ static const RecordedDecision *fetch_bundle(Lookup *lookup) {
 }
 
 /* The policies of that time: other policies need another option. */
-static Program *compile(Lookup *lookup, const RecordedDecision *decision) {
+static Program *compile(PodDecisions *lookup, const RecordedDecision *decision) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const Bundle *bundle = &lookup->found.bundle;
     DiagList diags = DIAG_LIST_IN(lookup->arena);
@@ -351,44 +338,41 @@ static const Str *list_nodes(const Recording *recording, const RecordedDecision 
 }
 
 /* The filter once more, with everything that led to it; if it was answered, and is still kept. */
-static void look_back(Lookup *lookup, const Zones *zones) {
+static void look_back(PodDecisions *lookup, const Zones *zones) {
     _cleanup_(program_unrefp) Program *program = NULL;
-    PodDecisions *decisions = &lookup->decisions;
     const RecordedDecision *decision;
     const Str *nodes;
     size_t n_nodes;
     int r;
 
-    if (decisions->filter.id == 0 || !str_is_empty(decisions->filter.error))
+    if (lookup->filter.id == 0 || !str_is_empty(lookup->filter.error))
         return;
     decision = fetch_bundle(lookup);
     program = decision ? compile(lookup, decision) : NULL;
     if (program) {
-        nodes = list_nodes(
-            &lookup->found.bundle.recording, decision, decisions->node, lookup->arena, &n_nodes);
+        nodes = list_nodes(&lookup->found.bundle.recording, decision, lookup->options->node,
+            lookup->arena, &n_nodes);
         r = bundle_case_explain(
             &lookup->found, decision, program, nodes, n_nodes, zones, lookup->arena);
         if (terminal_check(r, MEMORY_FOR, lookup->arena) > 0)
             (void)refuse(lookup, replayed_decision_error(r));
     }
-    decisions->obstacle = lookup->obstacle[0] ? lookup->obstacle : NULL;
 }
 
 /* Whether the berth that made the filter decision binds. */
-static BindWiring find_wiring(Lookup *lookup) {
+static BindWiring find_wiring(PodDecisions *lookup) {
     static const JsonField fields[] = {{"bind.enabled", JSON_FIELD_BOOL, 0}};
     bool binds = false;
     Str page = STR_NULL;
 
-    if (!fetch(lookup, lookup->decisions.filter.replica, STR("/api/v1/status"), &page) ||
+    if (!fetch(lookup, lookup->filter.replica, STR("/api/v1/status"), &page) ||
         !JSON_READ_DOCUMENT(page, lookup->arena, fields, &binds))
         return BIND_UNKNOWN;
     return binds ? BIND_BY_BERTH : BIND_BY_SCHEDULER;
 }
 
-static void print(
-    Lookup *lookup, const ExplainLastOptions *options, bool colour, Arena *scratch, Buf *out) {
-    PodDecisions *decisions = &lookup->decisions;
+static void print(PodDecisions *lookup, bool colour, Arena *scratch, Buf *out) {
+    const ExplainLastOptions *options = lookup->options;
     ExplainPrinter printer = {
         .explanation = &lookup->found.explanation,
         .pod = &lookup->found.pod,
@@ -401,19 +385,19 @@ static void print(
     };
 
     if (lookup->found.view) {
-        decisions->printer = &printer;
+        lookup->printer = &printer;
         printer.now_nsec = lookup->found.bundle.recording.decisions[0].now_nsec;
+        if (options->node || options->form != OUTPUT_TABLE)
+            printer.bind = find_wiring(lookup);
     }
-    if (decisions->printer && (decisions->node || options->form != OUTPUT_TABLE))
-        printer.bind = find_wiring(lookup);
     if (options->form != OUTPUT_TABLE)
-        print_json(decisions, out);
+        print_json(lookup, out);
     else
-        pod_decisions_print(decisions, out);
-    decisions->printer = NULL;
+        pod_decisions_print(lookup, out);
+    lookup->printer = NULL;
 }
 
-static void lookup_done(Lookup *lookup) {
+static void lookup_done(PodDecisions *lookup) {
     bundle_case_done(&lookup->found);
 }
 
@@ -422,22 +406,15 @@ bool explain_last_write(const ExplainLastOptions *options, const Replicas *repli
     _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, LAST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = terminal_arena(EXPLAIN_MEMORY_FOR, SCRATCH_BUDGET);
     _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), MEMORY_FOR);
-    _cleanup_(lookup_done) Lookup lookup = {
-        .replicas = replicas,
-        .decisions = {.pod = options->pod,
-            .node = options->node,
-            .all = options->all,
-            .replicas = replicas->is_cluster ? replicas->names : NULL,
-            .arena = arena},
-        .arena = arena,
-    };
+    _cleanup_(lookup_done)
+        PodDecisions lookup = {.options = options, .replicas = replicas, .arena = arena};
 
     if (!fetch_all(&lookup)) {
         (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", lookup.error);
         return false;
     }
     look_back(&lookup, zones);
-    print(&lookup, options, has_colour, scratch, out);
+    print(&lookup, has_colour, scratch, out);
     if (buf_error(out))
         (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "out of memory for the reply");
     return !buf_error(out);
