@@ -153,26 +153,6 @@ static void print_notes(const Buf *notes) {
     (void)terminal_print(stderr, buf_str(&out));
 }
 
-/* Whether the counts of policies in force are exact; replicas have the same policies (B601). */
-static void print_counts(const InstallationFacts *facts, BindWiring bind, Buf *out) {
-    const BerthFact *berth = berth_next(facts, NULL);
-
-    for (Exactness exactness = EXACT_NOTHING + 1; berth && exactness < _EXACTNESSES; exactness++) {
-        bool is_first = true;
-
-        for (size_t i = 0; i < berth->n_policies; i++) {
-            _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
-
-            if (!counting_rules_print_fact(&berth->policies[i], bind, exactness, &names))
-                continue;
-            if (is_first)
-                buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
-            buf_printf(out, "  %.*s\n", STR_FMT(buf_str(&names)));
-            is_first = false;
-        }
-    }
-}
-
 static int print_round(const InstallationCheck *check, const Round *round) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
@@ -182,8 +162,8 @@ static int print_round(const InstallationCheck *check, const Round *round) {
     else
         checkup_print(&round->checkup, terminal_has_colour(stdout),
             /* is_ascii= */ !terminal_has_symbols(stdout), &out);
-    if (check->form == OUTPUT_TABLE && check->prints_counts)
-        print_counts(&round->facts, check->bind, &out);
+    if (check->form == OUTPUT_TABLE && check->prints_counts) /* all have the same policies (B601) */
+        counting_rules_print_all(NULL, berth_next(&round->facts, NULL), check->bind, &out);
     terminal_finish_as(&out, check->form);
     return !round->is_anything_reached ? EXIT_UNREACHABLE
            : is_fine(round)            ? EXIT_FINE

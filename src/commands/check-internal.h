@@ -63,9 +63,6 @@ bool check_print_managed(const Program *program, Buf *out);
 /* Prints the rules of a valid program with costs, a line a rule. */
 void check_print_costs(const Program *program, Buf *out);
 
-/* Whether the counts of filters are exact, with a line for each policy that has such filters. */
-void check_print_counts(const Program *program, BindWiring bind, Buf *out);
-
 /* Every rule as its CEL expression; with @messages, those too. */
 void check_print_cel(const Program *program, bool messages, Buf *out);
 

@@ -244,65 +244,45 @@ void check_print_costs(const Program *program, Buf *out) {
         each_rule(&program->policies[i], print_cost, &costs);
 }
 
-void check_print_counts(const Program *program, BindWiring bind, Buf *out) {
-    for (Exactness exactness = EXACT_NOTHING + 1; exactness < _EXACTNESSES; exactness++) {
-        bool is_first = true;
-
-        for (size_t i = 0; i < program->n_policies; i++) {
-            const Policy *policy = &program->policies[i];
-            const Filter *filter = counting_rules_next(policy, bind, exactness, NULL);
-
-            if (!filter)
-                continue;
-            if (is_first)
-                buf_printf(out, "counts of pods are %s:\n", exactness_text(exactness));
-            is_first = false;
-            visible_print(out, "  {}", filter->test.place.file);
-            buf_printf(out, ":%zu:%zu: ", filter->test.place.line, filter->test.place.column);
-            counting_rules_print(policy, bind, exactness, out);
-            buf_append_char(out, '\n');
-        }
-    }
-}
+typedef struct CelText {
+    bool has_messages;
+    Buf *out;
+} CelText;
 
 /* A comment with the policy and rule, then the expression. */
-static void print_text(const Policy *policy, const char *what, Str rule, const RuleKind *kind,
-    const Expression *expression, Buf *out) {
-    if (!expression_is_given(expression))
+static void print_text(
+    const Row *row, const char *what, const Expression *expression, const CelText *text) {
+    if (!expression || !expression_is_given(expression))
         return;
-    buf_printf(out, "// %.*s: %s", STR_FMT(policy->name), what);
-    if (rule.len > 0)
-        buf_printf(out, " %.*s", STR_FMT(rule));
-    if (kind)
-        buf_printf(out, " (%.*s)", STR_FMT(kind->field));
-    buf_append_char(out, '\n');
-    buf_append(out, str_trim(expression->text));
-    buf_append(out, STR("\n\n"));
+    buf_printf(text->out, "// %.*s: %s%s%.*s", STR_FMT(row->policy->name), what,
+        row->name.len > 0 ? " " : "", STR_FMT(row->name));
+    if (row->kind)
+        buf_printf(text->out, " (%.*s)", STR_FMT(row->kind->field));
+    buf_append_char(text->out, '\n');
+    buf_append(text->out, str_trim(expression->text));
+    buf_append(text->out, STR("\n\n"));
+}
+
+static void print_cel(void *context, const Row *row) {
+    const CelText *text = context;
+
+    print_text(row, row->type, row->expression, text);
+    if (text->has_messages)
+        print_text(row, "message of", row->message, text);
 }
 
 void check_print_cel(const Program *program, bool messages, Buf *out) {
+    CelText text = {.has_messages = messages, .out = out};
+
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
 
-        print_text(
-            policy, "match", STR("namespaceSelector"), NULL, &policy->match.namespace_test, out);
-        print_text(policy, "match", STR_NULL, NULL, &policy->match.expression, out);
         for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++) {
             const Variable *variable = &policy->scope->variables[j];
 
-            print_text(policy, "variable", variable->name, NULL, &variable->expression, out);
+            print_text(&(Row){.policy = policy, .name = variable->name}, "variable",
+                &variable->expression, &text);
         }
-        for (size_t j = 0; j < policy->n_filters; j++) {
-            const Filter *filter = &policy->filters[j];
-
-            print_text(policy, "filter", filter->name, filter->kind, &filter->test, out);
-            if (messages)
-                print_text(policy, "message of", filter->name, filter->kind, &filter->message, out);
-        }
-        for (size_t j = 0; j < policy->n_scores; j++) {
-            const Score *score = &policy->scores[j];
-
-            print_text(policy, "score", score->name, score->kind, &score->value, out);
-        }
+        each_rule(policy, print_cel, &text);
     }
 }

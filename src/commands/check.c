@@ -9,6 +9,7 @@
 #include "cluster/store.h"
 #include "commands/check-internal.h"
 #include "commands/commands.h"
+#include "commands/counting-rules.h"
 #include "input/policies.h"
 #include "policy/shape.h"
 #include "schema/schema.h"
@@ -73,7 +74,7 @@ static void print_program(
     if (settings->is_managed)
         settings->works_managed = check_print_managed(program, out);
     else if (!checks_installation(settings))
-        check_print_counts(program, BIND_UNKNOWN, out);
+        counting_rules_print_all(program, NULL, BIND_UNKNOWN, out);
 }
 
 static bool has_cluster(const ClusterSource *cluster) {
@@ -90,7 +91,7 @@ static int check_live(Settings *settings, Program *program) {
     if (checks_installation(settings)) {
         (void)terminal_print(stdout, STR("\n"));
         r_installation = installation_check_run(&settings->installation, &settings->cluster);
-        check_print_counts(program, settings->installation.bind, &counts);
+        counting_rules_print_all(program, NULL, settings->installation.bind, &counts);
         (void)terminal_print(stdout, buf_str(&counts));
     }
     return r != EXIT_FINE ? r : r_installation;

@@ -277,17 +277,11 @@ static void recommend_bind(const Program *program, const BerthFact *berth) {
 
     assert(program || berth);
     n = program ? program->n_policies : berth->n_policies;
-    for (size_t i = 0; i < n; i++) {
-        _cleanup_(buf_done) Buf own = BUF_INIT(NOTES_MAX);
-
-        if (program)
-            counting_rules_print(&program->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own);
-        else
-            (void)counting_rules_print_fact(
-                &berth->policies[i], BIND_BY_SCHEDULER, EXACT_NOT, &own);
-        if (own.len > 0)
-            buf_printf(&names, "%s%.*s", names.len > 0 ? ", " : "", STR_FMT(buf_str(&own)));
-    }
+    for (size_t i = 0; i < n; i++)
+        (void)counting_rules_print(
+            (CountingPolicy){.policy = program ? &program->policies[i] : NULL,
+                .fact = program ? NULL : &berth->policies[i]},
+            BIND_BY_SCHEDULER, EXACT_NOT, names.len > 0 ? ", " : "", &names);
     if (names.len > 0)
         terminal_warn(
             "note: counts of %.*s are %s", STR_FMT(buf_str(&names)), exactness_text(EXACT_NOT));

@@ -7,19 +7,24 @@
 
 #include "checkup/facts.h"
 #include "policy/exactness.h"
+#include "policy/program.h"
 #include "json/write.h"
 
-/* The first filter of @policy after @after (NULL: of all) that is @exactness; NULL: none. */
-const Filter *counting_rules_next(
-    const Policy *policy, BindWiring bind, Exactness exactness, const Filter *after);
+/* A policy of a program, or one that a running berth reported; the other one is NULL. */
+typedef struct CountingPolicy {
+    const Policy *policy;
+    const PolicyFact *fact;
+} CountingPolicy;
 
-/* All of them: "policy/rule, policy/rule". */
-void counting_rules_print(const Policy *policy, BindWiring bind, Exactness exactness, Buf *out);
+/* Those that are @exactness, behind @before: "policy/rule, policy/rule". False: there is none, and
+ * nothing is printed. */
+bool counting_rules_print(
+    CountingPolicy policy, BindWiring bind, Exactness exactness, const char *before, Buf *out);
 
-/* The same of a policy that a running berth reported. False: none is @exactness, and nothing is
- * printed. */
-bool counting_rules_print_fact(
-    const PolicyFact *policy, BindWiring bind, Exactness exactness, Buf *out);
+/* Of all policies of @program, or else of @berth (both may be NULL): whether the counts are exact,
+ * with a line for each policy that has such filters. */
+void counting_rules_print_all(
+    const Program *program, const BerthFact *berth, BindWiring bind, Buf *out);
 
 /* Members of an object: exact (true, false; null: it depends on the wiring) and text. Not for
  * EXACT_NOTHING. */

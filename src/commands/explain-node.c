@@ -90,19 +90,14 @@ static void print_exactness(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
 
     for (Exactness exactness = EXACT_NOTHING + 1; exactness < _EXACTNESSES; exactness++) {
-        const char *separator = "  counts of ";
+        const char *before = "  counts of ";
 
-        for (size_t i = 0; i < explanation->n_policies; i++) {
-            const Policy *policy = explanation->policies[i].policy;
-
-            if (explanation->policies[i].fit != FIT_APPLIES ||
-                !counting_rules_next(policy, printer->bind, exactness, NULL))
-                continue;
-            buf_append(printer->out, str_from_c(separator));
-            counting_rules_print(policy, printer->bind, exactness, printer->out);
-            separator = ", ";
-        }
-        if (separator[0] == ',')
+        for (size_t i = 0; i < explanation->n_policies; i++)
+            if (explanation->policies[i].fit == FIT_APPLIES &&
+                counting_rules_print((CountingPolicy){.policy = explanation->policies[i].policy},
+                    printer->bind, exactness, before, printer->out))
+                before = ", ";
+        if (before[0] == ',')
             buf_printf(printer->out, ":\n" INDENT "%s\n", exactness_text(exactness));
     }
 }
