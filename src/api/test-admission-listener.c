@@ -1,6 +1,6 @@
 /* The listener for AdmissionReviews, with as many clients at a time as an API server can be. */
 
-#include "api/admission-listener.h"
+#include "api/listeners.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -15,9 +15,8 @@
  * /readyz?verbose report it.
  */
 
-#include "api/admission-listener.h"
 #include "api/health-summary.h"
-#include "api/pages.h"
+#include "api/listeners.h"
 #include "base/nsec.h"
 #include "cluster/snapshot.h"
 #include "extender/view.h"

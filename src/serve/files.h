@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-#include "api/pages.h"
+#include "api/listeners.h"
 #include "cluster/snapshot.h"
 #include "history/changes.h"
 #include "http/tls.h"

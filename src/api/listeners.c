@@ -1,11 +1,12 @@
-/* The pages' listener (--pages-listen): who may see what, and its limits. */
+/* The listeners besides the verbs': who may see what, and their limits. */
 
-#include "api/pages.h"
+#include "api/listeners.h"
 
 #include <stdio.h>
 
 #include "api/api-pages.h"
 #include "api/routes.h"
+#include "live/admission-review.h"
 
 /* For a few users, a Prometheus and a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)
@@ -147,5 +148,57 @@ int pages_listen(Pages *pages, TlsStore *tls, Server **ret) {
     return server_new(&server,
         &(ServerCallbacks){
             .context = pages, .admit = admit, .handle = handle, .finished = finished},
+        ret);
+}
+
+/* --- AdmissionReviews -------------------------------------------------------------------------- */
+
+#define ADMISSION_HEADER_MAX ((size_t)16 * 1024)
+
+/* As that of page workers: decisions go first when processors are busy. */
+#define ADMISSION_NICE 10
+
+static const PageAccess review_access = {.has_reviews = true};
+
+static bool admit_review(void *context, const HttpRequest *request, HttpReply *reply) {
+    const Route *route = route_find(context, request);
+
+    reply->tag = route_tag(route);
+    if (!request->is_authenticated) {
+        reply_error(request, reply, 403,
+            STR("berth: a client certificate with an allowed name is required (--client-ca, "
+                "--admission-client-name)"));
+        return false;
+    }
+    return route_admit(route, request, &review_access, reply);
+}
+
+static void handle_review(void *context, const HttpRequest *request, HttpReply *reply) {
+    route_reply(route_find(context, request), context, request, &review_access, reply);
+}
+
+static void review_finished(void *context, const HttpOutcome *outcome) {
+    const ApiContext *api = context;
+
+    metrics_note_request(api->metrics, route_of_tag(outcome->tag)->kind, outcome);
+}
+
+int admission_listen(
+    const AdmissionOptions *options, ApiContext *api, TlsStore *tls, Server **ret) {
+    ServerOptions server = server_default_options();
+
+    server.address = options->address;
+    server.port = options->port;
+    server.tls = tls;
+    server.client_names = options->client_names;
+    server.n_client_names = options->n_client_names;
+    server.n_workers = 1;
+    server.nice = ADMISSION_NICE;
+    server.header_max = ADMISSION_HEADER_MAX;
+    server.body_max = ADMISSION_BODY_MAX;
+    server.memory_max = ADMISSION_MEMORY_MAX;
+    server.connections_max = server.connections_per_address_max = ADMISSION_CONNECTIONS_MAX;
+    return server_new(&server,
+        &(ServerCallbacks){.context = api, .admit = admit_review, .handle = handle_review, .finished = review_finished},
         ret);
 }
