@@ -20,11 +20,9 @@
 
 #define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* Pods used to measure the cost of a policy, decisions that are read to find them, and pods used to
- * find which policies apply. */
+/* Pods used to measure the cost of a policy, and decisions that are read to find them. */
 #define COST_PODS 5u
 #define COST_PODS_TRIED 100u
-#define MATCH_PODS 500u
 
 typedef struct PoliciesMaking {
     ApiContext *api;
@@ -100,6 +98,7 @@ static PolicySummary policy_summary(
         .is_observed = policy->is_observed,
         .n_matched = figure.n_matched,
         .n_rejected_all = figure.n_rejected_all,
+        .matched_nsec = figure.matched_nsec,
         .cost_nsec = NAN,
         .rules = rules,
         .n_rules = policy->n_filters + policy->n_scores,
@@ -121,49 +120,6 @@ static void set_policies(PoliciesMaking *making) {
         making->rules[i] = make_rules(making, &program->policies[i]);
         result->policies[i] = policy_summary(making, &program->policies[i], making->rules[i]);
     }
-}
-
-/* --- when each was last for a pod ------------------------------------------------------------- */
-
-static void note_time(PolicySummary *summary, int64_t at_nsec) {
-    if (summary->matched_nsec < at_nsec)
-        summary->matched_nsec = at_nsec;
-}
-
-/* A rule that has spoken was of a policy that applied. */
-static void note_spoken(PoliciesMaking *making, const PodSummary *pod) {
-    const PastDecision *past = pod->filter ? pod->filter->past : NULL;
-    PoliciesSummary *result = making->result;
-
-    for (size_t i = 0; past && i < past->n_rules; i++)
-        for (size_t j = 0; j < result->n; j++)
-            if (str_eq(result->policies[j].name, past_rule(past, i)->policy))
-                note_time(&result->policies[j], past->at_nsec);
-}
-
-/* The policies that apply to the pod, without any node. */
-static void note_applied(PoliciesMaking *making, const PodSummary *pod) {
-    Str text = pod->filter ? pod_text_str(pod->filter->pod_text) : STR_NULL;
-    PoliciesSummary *result = making->result;
-    const uint8_t *applied;
-    RuleEvaluation evaluation;
-
-    if (!text.ptr)
-        return;
-    arena_reset(making->scratch);
-    if (!open_evaluation(making, text, NULL, /* n= */ 0, &evaluation))
-        return;
-    applied = judge_match(evaluation.judge)->applies;
-    for (size_t i = 0; i < result->n; i++)
-        if (applied[i])
-            note_time(&result->policies[i], pod->filter->past->at_nsec);
-}
-
-static void find_matches(PoliciesMaking *making) {
-    for (size_t i = 0; i < making->pods.n; i++)
-        note_spoken(making, &making->pods.pods[i]);
-    for (size_t i = 0; i < making->pods.n && i < MATCH_PODS && !making->is_cut; i++)
-        note_applied(making, &making->pods.pods[i]);
 }
 
 /* --- the only blocker ------------------------------------------------------------------------- */
@@ -417,7 +373,6 @@ int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, Polic
             : pods_summary_all(api->decisions, api->recent_pods, view, arena, &making.pods);
     if (r == 0) {
         ret->n_waiting = making.pods.n_waiting;
-        find_matches(&making);
         find_blockers(&making);
         find_costs(&making);
         ret->is_whole = !making.is_cut;

@@ -40,7 +40,7 @@ typedef struct PolicySummary {
                                                        Observe: that it would have rejected */
     size_t n_only_blocker;
     double cost_nsec;     /* a node, its filters together; NaN: not measured */
-    int64_t matched_nsec; /* since 1970: the last time in the history; 0: none */
+    int64_t matched_nsec; /* since 1970: the newest of n_matched; 0: none */
     const RuleSummary *rules;
     size_t n_rules;
 } PolicySummary;

@@ -127,25 +127,21 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     json_write_end_object(writer);
 }
 
-/* The object that is begun has to be ended. False: it is null. */
-static bool begin_lease(JsonWriter *writer, LeaseName lease) {
-    if (lease.name)
-        json_write(writer, "lease: {namespace: %s, name: %s", lease.namespace, lease.name);
+/* Null without a name. */
+static void write_lease(JsonWriter *writer, const char *namespace, const char *name) {
+    if (name)
+        json_write(writer, "lease: {namespace: %s, name: %s}", namespace, name);
     else
         json_write(writer, "lease: null");
-    return lease.name;
-}
-
-static void write_lease(JsonWriter *writer, LeaseName lease) {
-    if (begin_lease(writer, lease))
-        json_write_end_object(writer);
 }
 
 static void write_bind_lease(JsonWriter *writer, const LiveStatus *live) {
-    if (!begin_lease(writer, live && live->watcher.has_lease ? live->leases.bind : (LeaseName){0}))
-        return;
-    json_write(writer, "holder: %s, held: %i, error: %s}", live->watcher.lease.holder,
-        live->watcher.lease.is_held, live->watcher.lease.error);
+    if (!live || !live->watcher.has_lease)
+        json_write(writer, "lease: null");
+    else
+        json_write(writer, "lease: {namespace: %s, name: %s, holder: %s, held: %i, error: %s}",
+            live->options->lease_namespace, live->options->lease_name, live->watcher.lease.holder,
+            live->watcher.lease.is_held, live->watcher.lease.error);
 }
 
 static void write_tls(JsonWriter *writer, const TlsStore *tls) {
@@ -231,7 +227,8 @@ static void write_publish(JsonWriter *writer, const Program *program, const Live
     if (live && live->publishes) {
         json_write(writer, "isWriter: %i, pendingNodes: %zu", live->watcher.publishes,
             live->n_unpublished);
-        write_lease(writer, live->leases.publish);
+        write_lease(
+            writer, live->options->publish_lease_namespace, live->options->publish_lease_name);
     }
     write_admission(writer, program);
     write_slots(writer, program);
@@ -248,7 +245,8 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
             "isNominator: %i, state: %s, outstanding: %zu, used: %zu, unused: %zu, expired: %zu",
             live->nominates, nominator_state_name(pods->state), pods->n_outstanding, pods->n_used,
             pods->n_unused, pods->n_expired);
-        write_lease(writer, live->leases.nominate);
+        write_lease(
+            writer, live->options->nominate_lease_namespace, live->options->nominate_lease_name);
     }
     json_write_end_object(writer);
 }
@@ -274,7 +272,8 @@ static void write_cluster_policies(JsonWriter *writer, const StatusState *state)
     if (is_enabled) {
         json_member_bool(writer, "isWriter", live->writes_policy_status);
         field_digest(writer, "definition", policy_crd_digest());
-        write_lease(writer, live->leases.policies);
+        write_lease(
+            writer, live->options->policies_lease_namespace, live->options->policies_lease_name);
         write_webhook(writer, state);
     }
     json_write_end_object(writer);

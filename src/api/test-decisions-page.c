@@ -262,7 +262,7 @@ static void test_one(void **state) {
 
     fixture_init(&fixture, scene_text);
     fill_pages(decisions, fixture.view);
-    assert_true(decisions_find_reasons(decisions, &(MainReasonOptions){.view = fixture.view}));
+    assert_true(decisions_find_reasons(decisions, fixture.view, NULL));
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
         _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);

@@ -26,7 +26,7 @@ static void ask_for(ApiFixture *fixture, const char *pod, const char *app, const
 
     extender_filter(fixture->base.view, /* time= */ NULL, body, arena, &answer);
     metrics_note_decision(
-        fixture->api.metrics, VERB_FILTER, fixture->base.view->program, &answer.decision);
+        fixture->api.metrics, VERB_FILTER, fixture->base.view->program, &answer.decision, at_nsec);
     decisions_note(fixture->api.decisions, fixture->base.view, VERB_FILTER, &answer.decision,
         (PastTimes){.at_nsec = at_nsec, .duration_nsec = -1});
 }

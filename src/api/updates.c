@@ -89,41 +89,17 @@ static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
         facts->n_bypassed);
 }
 
-typedef struct RuleTotal {
-    const Filter *filter;
-    uint64_t n_rejected;
-} RuleTotal;
-
-static int compare_totals(const void *a, const void *b) {
-    const RuleTotal *x = a, *y = b;
-
-    if (x->n_rejected != y->n_rejected)
-        return x->n_rejected < y->n_rejected ? 1 : -1;
-    return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
-}
-
-/* Counts of the rules in force since the start, those that reject most first. */
+/* Counts of the rules in force since the start. */
 static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
-    const Program *program = view->program;
-    RuleTotal *totals = ARENA_ARRAY(arena, RuleTotal, program->n_filters);
+    size_t n;
+    const RejectingRule *rules = metrics_rejecting(api->metrics, view->program, arena, &n);
 
-    for (size_t i = 0; totals && i < program->n_filters; i++) {
-        const Filter *filter = program->filters[i];
-        RuleFigure figure = metrics_of_rule(api->metrics, filter->policy->name, filter->name);
-
-        totals[i] = (RuleTotal){.filter = filter, .n_rejected = figure.n_rejected};
-    }
-    if (totals)
-        qsort(totals, program->n_filters, sizeof(*totals), compare_totals);
     json_member_array(writer, "rules");
-    for (size_t i = 0; totals && i < program->n_filters && i < RULES_IN_UPDATE; i++) {
-        if (totals[i].n_rejected == 0)
-            break;
+    for (size_t i = 0; i < n && i < RULES_IN_UPDATE; i++)
         json_write(writer, "{policy: %.*s, rule: %.*s, rejected: %zu}",
-            STR_FMT(totals[i].filter->policy->name), STR_FMT(totals[i].filter->name),
-            totals[i].n_rejected);
-    }
+            STR_FMT(rules[i].filter->policy->name), STR_FMT(rules[i].filter->name),
+            rules[i].n_nodes);
     json_write_end_array(writer);
 }
 

@@ -82,43 +82,10 @@ static void draw_groups(Html *html, const PendingGroups *groups) {
             html, "<p><a href='/pods?state=pending'>All %zu pending pods</a></p>", groups->n_pods);
 }
 
-typedef struct Rejecting {
-    const Filter *filter;
-    uint64_t n_nodes;
-} Rejecting;
-
-static int compare_rejecting(const void *a, const void *b) {
-    const Rejecting *x = a, *y = b;
-
-    return (x->n_nodes < y->n_nodes) - (x->n_nodes > y->n_nodes);
-}
-
-/* All rules that rejected a node, those with the most first. */
-static Rejecting *find_rejecting(const PageContext *context, size_t *ret_n) {
-    const Program *program = context->view->program;
-    Rejecting *all = ARENA_ARRAY(context->arena, Rejecting, program->n_filters + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; all && i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        for (size_t k = 0; k < policy->n_filters; k++) {
-            const Filter *filter = &policy->filters[k];
-            RuleFigure counts = metrics_of_rule(context->api->metrics, policy->name, filter->name);
-
-            if (counts.n_rejected > 0)
-                all[n++] = (Rejecting){filter, counts.n_rejected};
-        }
-    }
-    if (all)
-        qsort(all, n, sizeof(*all), compare_rejecting);
-    *ret_n = n;
-    return all;
-}
-
 static void draw_rules(const PageContext *context, Html *html) {
     size_t n;
-    const Rejecting *all = find_rejecting(context, &n);
+    const RejectingRule *all =
+        metrics_rejecting(context->api->metrics, context->view->program, context->arena, &n);
 
     if (!all)
         return;

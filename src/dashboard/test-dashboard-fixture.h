@@ -70,13 +70,13 @@ static inline void fixture_done(DashboardFixture *fixture) {
 
 static inline void note(DashboardFixture *fixture, Verb verb, const Decision *decision) {
     fixture->now += AT(1);
-    metrics_note_decision(fixture->api.metrics, verb, fixture->view->program, decision);
+    metrics_note_decision(
+        fixture->api.metrics, verb, fixture->view->program, decision, fixture->now);
     recent_pods_note(
         fixture->api.recent_pods, fixture->view, verb, decision, fixture->now, fixture->now);
     decisions_note(fixture->api.decisions, fixture->view, verb, decision,
         (PastTimes){.at_nsec = fixture->now, .duration_nsec = 1000});
-    (void)decisions_find_reasons(
-        fixture->api.decisions, &(MainReasonOptions){.view = fixture->view});
+    (void)decisions_find_reasons(fixture->api.decisions, fixture->view, NULL);
 }
 
 /* @pod and @nodes as JSON strings; of the Job @job unless that is NULL. */

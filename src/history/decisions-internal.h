@@ -1,8 +1,7 @@
 #pragma once
 
 /*
- * Decisions, for decisions.c (keeping and dropping), decisions-read.c, remove-secrets.c and
- * main-reasons.c only.
+ * Decisions, for decisions.c, remove-secrets.c and main-reasons.c only.
  *
  * A ring of decisions by id. Ids are handed out under the lock, so the kept ones are the last n
  * without a gap, and the decision with id i is at i % max.

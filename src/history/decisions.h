@@ -31,6 +31,7 @@
 #include "history/outcomes.h"
 #include "history/past.h"
 #include "history/pod-text.h"
+#include "history/recent-pods.h"
 #include "replay/saved-view.h"
 
 #define DECISIONS_DEFAULT 20000u /* an hour at five a second */
@@ -115,16 +116,12 @@ bool decisions_remove_secrets(Decisions *decisions);
 /*
  * Finds the main reason (judge/main-reason.h) of filters in which no node passed, about four times
  * a second and not on a worker thread, for about MAIN_REASONS_NSEC. Until then, and where the
- * inputs are not kept any more, past_main_rule() has the next best. @decisions may be NULL. False:
- * there are more.
+ * inputs are not kept any more, past_main_rule() has the next best. @view is in force; @recent gets
+ * the policy that keeps each pod pending. @decisions and @recent may be NULL. False: there are
+ * more.
  */
 #define MAIN_REASONS_NSEC INT64_C(20000000) /* processor time */
-typedef struct MainReasonOptions {
-    const View *view;                                       /* in force */
-    void (*found)(void *context, const PastDecision *past); /* each that has one now; may be NULL */
-    void *context;
-} MainReasonOptions;
-bool decisions_find_reasons(Decisions *decisions, const MainReasonOptions *options);
+bool decisions_find_reasons(Decisions *decisions, const View *view, RecentPods *recent);
 
 typedef struct DecisionsFigures {
     size_t n;                    /* kept */

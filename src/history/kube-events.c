@@ -2,14 +2,10 @@
 
 #include "history/kube-events.h"
 
-#include <stdatomic.h>
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/nsec.h"
 #include "base/thread.h"
-#include "base/token-bucket.h"
 #include "base/utf8.h"
 #include "base/visible.h"
 #include "extender/explain.h"
@@ -18,14 +14,6 @@
 #define NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX)
 #define MAIN_BUDGET ((size_t)64 * 1024 * 1024)
 #define REASON_MAX 240u /* bytes of a reason, or of a name */
-
-struct KubeEvents {
-    KubeEventsOptions options;
-    _Atomic uint64_t policy_error; /* hash of the last one; 0: none */
-    pthread_mutex_t lock;          /* for all that follows */
-    TokenBucket bucket;
-    uint64_t n_dropped;
-};
 
 /* Why nodes did not pass, and how many. */
 typedef struct Cause {
@@ -39,24 +27,6 @@ typedef struct Causes {
     size_t n;
     size_t n_others; /* nodes of other causes */
 } Causes;
-
-KubeEvents *kube_events_new(const KubeEventsOptions *options) {
-    KubeEvents *events = calloc(1, sizeof(*events));
-
-    if (!events)
-        return NULL;
-    events->options = *options;
-    (void)pthread_mutex_init(&events->lock, NULL);
-    return events;
-}
-
-KubeEvents *kube_events_free(KubeEvents *events) {
-    if (!events)
-        return NULL;
-    (void)pthread_mutex_destroy(&events->lock);
-    free(events);
-    return NULL;
-}
 
 uint64_t kube_events_dropped(KubeEvents *events) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&events->lock);
@@ -75,15 +45,15 @@ static bool take_turn(KubeEvents *events, int64_t now) {
 
 static void post(
     KubeEvents *events, const char *reason, const char *action, const Buf *note, const Pod *pod) {
-    events->options.post(events->options.context, &(PodEvent){
-                                                      .is_warning = true,
-                                                      .reason = reason,
-                                                      .action = action,
-                                                      .note = buf_str(note),
-                                                      .namespace = pod->namespace,
-                                                      .pod = pod->name,
-                                                      .uid = pod->uid,
-                                                  });
+    events->post(events->context, &(PodEvent){
+                                      .is_warning = true,
+                                      .reason = reason,
+                                      .action = action,
+                                      .note = buf_str(note),
+                                      .namespace = pod->namespace,
+                                      .pod = pod->name,
+                                      .uid = pod->uid,
+                                  });
 }
 
 static Str start_of(Str text) {
@@ -177,10 +147,10 @@ void kube_events_note_filter(
     pod = &decision->args->pod;
     if (str_is_empty(pod->uid) ||
         !recent_pods_event_is_due(
-            events->options.recent, pod->uid, KUBE_EVENTS_POD_SEC * NSEC_PER_SEC, now_nsec) ||
+            events->recent, pod->uid, KUBE_EVENTS_POD_SEC * NSEC_PER_SEC, now_nsec) ||
         !take_turn(events, now_nsec))
         return;
-    recent_pods_note_event(events->options.recent, pod->uid, now_nsec);
+    recent_pods_note_event(events->recent, pod->uid, now_nsec);
     write_filter_note(view, decision, &note);
     post(events, "NoNodePassed", "Filter", &note, pod);
 }
@@ -197,7 +167,7 @@ void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_n
 
 /* Whether an Event about berth's own pod may be written now: then *ret is the pod. */
 static bool find_self(KubeEvents *events, int64_t now_nsec, Pod *ret) {
-    const OwnPod *self = &events->options.self;
+    const OwnPod *self = &events->self;
 
     if (!self->namespace || !self->name || !self->uid || !take_turn(events, now_nsec))
         return false;

@@ -16,6 +16,10 @@
  * Threads: any.
  */
 
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/token-bucket.h"
 #include "extender/verbs.h"
 #include "extender/view.h"
 #include "history/recent-pods.h"
@@ -27,23 +31,21 @@
 #define KUBE_EVENTS_BURST 10
 #define KUBE_EVENTS_REASONS 3u /* listed of one filter; the others are counted */
 
-typedef struct KubeEvents KubeEvents;
-
 /* berth's own pod; texts outlive the KubeEvents. Without all three: not known. */
 typedef struct OwnPod {
     const char *namespace, *name, *uid;
 } OwnPod;
 
-typedef struct KubeEventsOptions {
+typedef struct KubeEvents {
     OwnPod self;
     RecentPods *recent; /* borrowed */
     void *context;
     void (*post)(void *context, const PodEvent *event); /* texts are borrowed */
-} KubeEventsOptions;
-
-KubeEvents *kube_events_new(const KubeEventsOptions *options); /* NULL: out of memory */
-KubeEvents *kube_events_free(KubeEvents *events);              /* takes NULL */
-DEFINE_CLEANUP(KubeEvents *, kube_events_free)
+    _Atomic uint64_t policy_error;                      /* hash of the last one; 0: none */
+    pthread_mutex_t lock; /* PTHREAD_MUTEX_INITIALIZER; guards all that follows */
+    TokenBucket bucket;
+    uint64_t n_dropped;
+} KubeEvents;
 
 /* After recent_pods_note() of the same decision. Costs nothing where a node passed. */
 void kube_events_note_filter(

@@ -18,7 +18,8 @@
 
 typedef struct ReasonSearch {
     Decisions *decisions;
-    const MainReasonOptions *options;
+    const View *now; /* in force */
+    RecentPods *recent;
     Arena *arena, *scratch;   /* of one decision */
     View *restored;           /* the last one that is not in force; a reference, or NULL */
     SavedView *restored_from; /* the same */
@@ -50,7 +51,7 @@ static size_t take_some(Decisions *decisions, FoundDecision *ret) {
 
 /* The view that @found was answered from; borrowed. NULL: it cannot be made any more. */
 static const View *view_of(ReasonSearch *search, const FoundDecision *found) {
-    const View *now = search->options->view;
+    const View *now = search->now;
     const RestoreOptions setting = {.zones = now->zones, .exemptions = now->exemptions};
     Program *program = found->saved_view->program;
 
@@ -98,7 +99,7 @@ static void set_reason(Decisions *decisions, PastDecision *past, const MainReaso
 }
 
 static void look_at(ReasonSearch *search, const FoundDecision *found) {
-    const MainReasonOptions *options = search->options;
+    const PastDecision *past = found->past;
     MainReason reason;
 
     arena_reset(search->arena);
@@ -106,15 +107,16 @@ static void look_at(ReasonSearch *search, const FoundDecision *found) {
     if (!find_reason(search, found, &reason))
         return;
     set_reason(search->decisions, found->past, &reason);
-    if (options->found)
-        options->found(options->context, found->past);
+    if (search->recent)
+        recent_pods_note_policy(search->recent, past->pod_uid, past->pod_namespace, past->pod_name,
+            past_main_rule(past)->policy);
 }
 
-bool decisions_find_reasons(Decisions *decisions, const MainReasonOptions *options) {
+bool decisions_find_reasons(Decisions *decisions, const View *view, RecentPods *recent) {
     _cleanup_(arena_freep) Arena *arena = decisions ? arena_new(REASON_BUDGET) : NULL;
     _cleanup_(arena_freep) Arena *scratch = decisions ? arena_new(REASON_BUDGET) : NULL;
     ReasonSearch search = {
-        .decisions = decisions, .options = options, .arena = arena, .scratch = scratch};
+        .decisions = decisions, .now = view, .recent = recent, .arena = arena, .scratch = scratch};
     int64_t end = clock_thread_cpu_nsec() + MAIN_REASONS_NSEC;
     size_t n = AT_ONCE;
 

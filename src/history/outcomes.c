@@ -79,42 +79,18 @@ static inline size_t entry_of(NumberedNodes nodes, size_t i) {
     return (size_t)nodes.numbers[nodes.rows ? nodes.rows[i] : i] - 1; /* NODE_NUMBER_NONE is 0 */
 }
 
-/* Arrays are restrict: a byte that is written could be any part of them otherwise. */
+/* A filter in the usual case: every node has an entry, and it does not narrow. Arrays are restrict:
+ * a byte that is written could be any part of them otherwise. */
 static void fill_said(uint8_t *restrict codes, const uint16_t *restrict verdicts, size_t n,
     const Codes *restrict of, NumberedNodes nodes) {
     const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
 
     UNROLLED
-    for (size_t i = 0; rows && i < n; i++) /* the usual case, with nothing to check */
+    for (size_t i = 0; i < n; i++)
         codes[(size_t)numbers[rows[i]] - 1] = of->of[verdicts[i] % N_CODES];
-    for (size_t i = 0; !rows && i < n; i++) {
-        size_t entry = entry_of(nodes, i);
-
-        if (entry != SIZE_MAX)
-            codes[entry] = of->of[verdicts[i] % N_CODES];
-    }
 }
 
-static void fill_asked(uint8_t *codes, const FilterArgs *args, NumberedNodes nodes) {
-    for (size_t i = 0; i < args->n; i++) {
-        size_t entry = entry_of(nodes, i);
-
-        if (entry != SIZE_MAX)
-            codes[entry] =
-                args->rows[i] == args->node_set.table->n_rows ? CODE_UNKNOWN : CODE_SCORED;
-    }
-}
-
-static void fill_scores(uint8_t *to, const uint8_t *scores, size_t n, NumberedNodes nodes) {
-    for (size_t i = 0; i < n; i++) {
-        size_t entry = entry_of(nodes, i);
-
-        if (entry != SIZE_MAX)
-            to[entry] = scores[i];
-    }
-}
-
-/* Both, of prioritize in the usual case: it does not narrow. */
+/* Prioritize in the usual case: it does not narrow. */
 static void fill_scored(uint8_t *restrict codes, uint8_t *restrict to,
     const uint8_t *restrict scores, size_t n, NumberedNodes nodes) {
     const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
@@ -144,13 +120,27 @@ static inline uint16_t place_of(double score, bool is_narrowed) {
     return (uint16_t)((unsigned)lost | (is_narrowed ? PLACE_NARROWED : 0));
 }
 
-static void fill_places(uint16_t *places, const Decision *decision, NumberedNodes nodes) {
-    for (size_t i = 0; i < decision->args->n; i++) {
-        size_t entry = entry_of(nodes, i);
-        bool is_narrowed = decision->verdicts && decision->verdicts[i] == VERDICT_NARROWED;
+/* @codes: of a filter. */
+static void fill_entries(
+    const Columns *columns, const Decision *decision, const Codes *codes, NumberedNodes nodes) {
+    const FilterArgs *args = decision->args;
+    const uint16_t *verdicts = decision->verdicts;
 
-        if (entry != SIZE_MAX)
-            places[entry] = place_of(decision->narrowed[i], is_narrowed);
+    for (size_t i = 0; i < args->n; i++) {
+        size_t entry = entry_of(nodes, i);
+
+        if (entry == SIZE_MAX)
+            continue;
+        if (verdicts)
+            columns->codes[entry] = codes->of[verdicts[i] % N_CODES];
+        else
+            columns->codes[entry] =
+                args->rows[i] == args->node_set.table->n_rows ? CODE_UNKNOWN : CODE_SCORED;
+        if (columns->scores)
+            columns->scores[entry] = decision->scores[i];
+        if (columns->places)
+            columns->places[entry] =
+                place_of(decision->narrowed[i], verdicts && verdicts[i] == VERDICT_NARROWED);
     }
 }
 
@@ -201,20 +191,14 @@ static void fill_columns(const Columns *columns, const Decision *decision, const
     const FilterArgs *args = decision->args;
     SCRATCH Codes codes;
 
-    if (!decision->verdicts && columns->scores && nodes.rows) {
-        fill_scored(columns->codes, columns->scores, decision->scores, args->n, nodes);
-        return;
-    }
-    if (decision->verdicts) {
+    if (decision->verdicts)
         fill_codes(&codes, places);
+    if (!nodes.rows || columns->places || !decision->verdicts == !columns->scores)
+        fill_entries(columns, decision, &codes, nodes);
+    else if (decision->verdicts)
         fill_said(columns->codes, decision->verdicts, args->n, &codes, nodes);
-    } else {
-        fill_asked(columns->codes, args, nodes);
-    }
-    if (columns->scores)
-        fill_scores(columns->scores, decision->scores, args->n, nodes);
-    if (columns->places)
-        fill_places(columns->places, decision, nodes);
+    else
+        fill_scored(columns->codes, columns->scores, decision->scores, args->n, nodes);
 }
 
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,

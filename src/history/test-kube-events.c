@@ -23,7 +23,7 @@ static const char scene_text[] =
 static TestScene scene;
 static View *view;
 static RecentPods *recent;
-static KubeEvents *events;
+static KubeEvents own, *events;
 static size_t n_events;
 static char note[8192], head[512];
 static Arena *arena;
@@ -37,17 +37,17 @@ static void on_post(void *context, const PodEvent *what) {
 }
 
 static int set_up(void **state) {
-    KubeEventsOptions options = {
-        .self = {.namespace = "berth-system", .name = "berth-0", .uid = "own"},
-        .post = on_post,
-    };
-
     recent = recent_pods_new(&(RecentPodsOptions){.max = RECENT_PODS_MAX});
-    options.recent = recent;
     n_events = 0;
     head[0] = note[0] = '\0';
     arena = arena_new(BUDGET);
-    events = kube_events_new(&options);
+    own = (KubeEvents){
+        .self = {.namespace = "berth-system", .name = "berth-0", .uid = "own"},
+        .recent = recent,
+        .post = on_post,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    events = &own;
     scene_init_text(&scene, scene_text);
     return view_new(
         &(ViewParts){.snapshot = scene.snapshot, .program = scene.program}, NULL, &view);
@@ -56,7 +56,6 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     view = view_unref(view);
     scene_done(&scene);
-    events = kube_events_free(events);
     recent = recent_pods_free(recent);
     arena = arena_free(arena);
     return 0;
@@ -256,11 +255,12 @@ static void test_reports_stale_metric(void **state) {
 }
 
 static void test_needs_own_pod(void **state) {
-    _cleanup_(kube_events_freep) KubeEvents *unknown = kube_events_new(&(KubeEventsOptions){
-        .self = {.namespace = "berth-system", .name = "berth-0"}, .post = on_post});
+    KubeEvents unknown = {.self = {.namespace = "berth-system", .name = "berth-0"},
+        .post = on_post,
+        .lock = PTHREAD_MUTEX_INITIALIZER};
 
-    kube_events_note_stale(unknown, STR("cool"), STR("load"), STR("default"), AT(1000));
-    kube_events_note_policy(unknown, STR("x"), AT(1000));
+    kube_events_note_stale(&unknown, STR("cool"), STR("load"), STR("default"), AT(1000));
+    kube_events_note_policy(&unknown, STR("x"), AT(1000));
     assert_int_equal(n_events, 0);
 }
 

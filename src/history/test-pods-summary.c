@@ -141,7 +141,6 @@ static void test_pods_bound_by_others(void **state) {
  * force, and once. */
 static void test_main_reason(void **state) {
     _cleanup_(view_unrefp) View *other = NULL;
-    MainReasonOptions options = {0};
     PodsSummary summary;
     ViewFixture fixture;
 
@@ -151,16 +150,15 @@ static void test_main_reason(void **state) {
         view_new(&(ViewParts){.program = fixture.scene.program, .now_nsec = fixture.scene.now},
             NULL, &other),
         0);
-    options.view = other;
     note(&fixture, VERB_FILTER, "a", "a", BAD);
     note(&fixture, VERB_FILTER, "b", "b", "\"n2\",\"gone\"");
     assert_int_equal(
         pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
     assert_text("until it is known", summary.pods[1].reason, "slow disk");
     pods_summary_done(&summary);
-    assert_true(decisions_find_reasons(fixture.decisions, &options));
-    assert_true(decisions_find_reasons(fixture.decisions, &options));
-    assert_true(decisions_find_reasons(NULL, &options));
+    assert_true(decisions_find_reasons(fixture.decisions, other, NULL));
+    assert_true(decisions_find_reasons(fixture.decisions, other, NULL));
+    assert_true(decisions_find_reasons(NULL, other, NULL));
     assert_int_equal(
         pods_summary_all(fixture.decisions, NULL, fixture.view, fixture.arena, &summary), 0);
     assert_text("a", summary.pods[1].reason,

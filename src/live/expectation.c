@@ -13,7 +13,7 @@
 
 typedef struct Expectation {
     BindJob job; /* first: the watcher hands it back */
-    Expectations parts;
+    const Expectations *parts;
     Arena *arena;         /* owns this and all texts */
     HttpPending *pending; /* NULL: its filter was answered already */
     Str body;       /* of the filter, and the memory for replies: both are the request's, and */
@@ -110,7 +110,7 @@ static Expectation *expectation_new(
         arena_free(arena);
         return NULL;
     }
-    expectation->parts = *parts;
+    expectation->parts = parts;
     expectation->arena = arena;
     expectation->job = (BindJob){
         .namespace = expectation->pod.namespace,
@@ -143,7 +143,7 @@ static void finish_expectation(BindJob *job, const char *error) {
 /* The node no longer takes the pod: the filter is answered again. Whether there is a node for it
  * now, which is the job's then. */
 static bool answer_again(Expectation *expectation, const View *view) {
-    const Expectations *parts = &expectation->parts;
+    const Expectations *parts = expectation->parts;
     Answer answer;
 
     if (!expectation->pending)
@@ -158,7 +158,7 @@ static bool answer_again(Expectation *expectation, const View *view) {
 /* On the watcher's thread, with everything that was expected before this in the view. */
 static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
     Expectation *expectation = (Expectation *)job;
-    Current *current = expectation->parts.current;
+    Current *current = expectation->parts->current;
     _cleanup_(view_unrefp) View *shown = current_view(current), *view = NULL;
     RequestTime time = {.now_nsec = clock_wall_nsec()};
     Str refusal;

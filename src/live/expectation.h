@@ -23,7 +23,7 @@ typedef struct Current Current; /* live/current.h */
 /* Answers a filter over @view; the reply is in @arena. */
 typedef void AnswerFilter(void *context, const View *view, Str body, Arena *arena, Answer *ret);
 
-/* Where expected pods are counted; all borrowed. */
+/* Where expected pods are counted; all borrowed, and it outlives all of them. */
 typedef struct Expectations {
     Current *current;
     ClusterWatcher *watcher;

@@ -24,20 +24,19 @@
 struct Live {
     Current *current;   /* the daemon's, ... */
     RecentPods *recent; /* ... this too */
-    bool may_bind;
     LiveCallbacks callbacks;
     ClusterWatcher *watcher;
     Bypass bypass;
     _Atomic uint64_t n_bind_refused, n_annotations_skipped;
-    bool may_touch, publishes;
-    Wakeup wakeup;               /* with may_touch */
-    KubeEvents *events;          /* NULL: no Events are written */
-    Publisher publisher;         /* with publishes */
+    Wakeup wakeup;               /* with options.may_touch */
+    KubeEvents events;           /* with watcher.posts_events */
+    Publisher publisher;         /* with watcher.publishes */
     PolicyReporter reporter;     /* without a context: no policies are watched */
     Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
-    LiveLeases leases;
+    LiveOptions options;
+    Expectations expectations;
 };
 
 /* A bind under way: the request, and its job. */
@@ -80,8 +79,8 @@ static void pod_bound(void *context, const Pod *pod) {
     log_warn("a pod was bound without a call to berth", LOG_STR("namespace", pod->namespace),
         LOG_STR("pod", pod->name), LOG_STR("node", pod->node_name),
         LOG_STR("scheduler", pod->scheduler_name));
-    if (live->events)
-        kube_events_note_bypassed(live->events, pod, clock_monotonic_nsec());
+    if (live->options.watcher.posts_events)
+        kube_events_note_bypassed(&live->events, pod, clock_monotonic_nsec());
 }
 
 static void pod_deleted(void *context, const ObjectMeta *meta) {
@@ -167,7 +166,7 @@ static void take_notice(void *context, const WatcherNotice *notice) {
             LOG_STR("name", notice->name), LOG_CSTR("error", notice->why));
         break;
     case WATCHER_ASSUMED_EXPIRED:
-        if (live->may_bind)
+        if (live->options.may_bind)
             log_warn("pods that were bound have not been seen on their node",
                 LOG_INT("pods", notice->n));
         else
@@ -191,21 +190,14 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
     if (live->nominator)
         nominator_note_filter(
             live->nominator, &decision->args->pod, decision->summary.n_in, now_nsec);
-    if (live->events)
-        kube_events_note_filter(live->events, view, decision, now_nsec);
+    if (live->options.watcher.posts_events)
+        kube_events_note_filter(&live->events, view, decision, now_nsec);
 }
 
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply) {
-    const Expectations expectations = {
-        .current = live->current,
-        .watcher = live->watcher,
-        .filter = live->callbacks.filter,
-        .context = live->callbacks.context,
-    };
-
-    if (!live->may_bind)
-        expect_pod(&expectations, request, view, decision, reply);
+    if (!live->options.may_bind)
+        expect_pod(&live->expectations, request, view, decision, reply);
 }
 
 void live_wait(Live *live) {
@@ -248,7 +240,7 @@ static Bind *bind_new(Live *live, const BindArgs *args) {
 
 /* Why a bind is not believed; NULL: it is, and *ret is the pod as the filter saw it. */
 static const char *find_passed(Live *live, const View *view, const BindArgs *args, PodText **ret) {
-    if (!live->may_bind)
+    if (!live->options.may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
                "configuration, or add the flag";
     switch (recent_pods_find_passed(
@@ -391,7 +383,7 @@ static void publish_filters(Live *live, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = NULL;
     const PublisherFigures *figures = &live->publisher.figures;
 
-    if (!live->publishes)
+    if (!live->options.watcher.publishes)
         return;
     if (watcher_may_write(live->watcher, WATCHER_PUBLISHED)) {
         view = current_view(live->current);
@@ -412,8 +404,8 @@ static bool write_report(void *context, Buf *path, Buf *body) {
 static void note_rejected(void *context, const ClusterPolicy *policy) {
     Live *live = context;
 
-    if (live->events)
-        kube_events_note_rejected(live->events, policy->newest.name, policy->newest.uid,
+    if (live->options.watcher.posts_events)
+        kube_events_note_rejected(&live->events, policy->newest.name, policy->newest.uid,
             policy->error, clock_monotonic_nsec());
 }
 
@@ -429,13 +421,13 @@ void live_report_policies(Live *live, const PolicyReport *report, int64_t now_ns
 /* --- steps of the view ---------------------------------------------------------------------- */
 
 void live_note_view(Live *live, const View *before, const View *after) {
-    if (live->may_touch)
+    if (live->options.may_touch)
         wakeup_note_view(&live->wakeup, before, after, clock_monotonic_nsec(), touch, live);
     publish_filters(live, clock_monotonic_nsec());
 }
 
 void live_tick(Live *live, int64_t now_nsec) {
-    if (live->may_touch)
+    if (live->options.may_touch)
         wakeup_tick(&live->wakeup, now_nsec, touch, live);
     publish_filters(live, now_nsec);
 }
@@ -447,13 +439,13 @@ static void post_event(void *context, const PodEvent *event) {
 }
 
 void live_note_policy(Live *live, Str error) {
-    if (live->events)
-        kube_events_note_policy(live->events, error, clock_monotonic_nsec());
+    if (live->options.watcher.posts_events)
+        kube_events_note_policy(&live->events, error, clock_monotonic_nsec());
 }
 
 void live_note_stale(Live *live, Str policy, Str metric, Str source) {
-    if (live->events)
-        kube_events_note_stale(live->events, policy, metric, source, clock_monotonic_nsec());
+    if (live->options.watcher.posts_events)
+        kube_events_note_stale(&live->events, policy, metric, source, clock_monotonic_nsec());
 }
 
 /* The policies come and go, the model of kube-scheduler stays. */
@@ -494,20 +486,12 @@ static int start_watcher(Live *live, const WatcherOptions *options, Access *acce
     if (live->nominator)
         watcher.related |= PLACEMENT_PLAN_RELATED;
     r = watcher_new(access, &watcher, &callbacks, &live->watcher);
+    live->expectations.watcher = live->watcher;
     free(needs);
     return r < 0 || !live->nominator ? r : nominator_start(live->nominator, live->watcher);
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */
-
-static LiveLeases leases_of(const WatcherOptions *options) {
-    return (LiveLeases){
-        .bind = {options->lease_namespace, options->lease_name},
-        .publish = {options->publish_lease_namespace, options->publish_lease_name},
-        .policies = {options->policies_lease_namespace, options->policies_lease_name},
-        .nominate = {options->nominate_lease_namespace, options->nominate_lease_name},
-    };
-}
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
     const LiveCallbacks *callbacks, Live **ret, char *error, size_t size) {
@@ -520,24 +504,24 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
         return message_no_memory(error, size, "the watched cluster", NULL);
     live->current = current;
     live->recent = recent;
-    live->may_bind = options->may_bind;
     live->callbacks = *callbacks;
-    live->leases = leases_of(&options->watcher);
-    live->may_touch = options->may_touch;
-    live->publishes = options->watcher.publishes;
+    live->expectations = (Expectations){
+        .current = current, .filter = callbacks->filter, .context = callbacks->context};
+    live->options = *options;
     live->wakeup.recent = live->bypass.recent = recent;
     live->bypass.managed = options->managed;
     live->bypass.n_managed = options->n_managed;
     live->bypass.exempt = options->exempt;
-    if (options->watcher.posts_events)
-        live->events = kube_events_new(&(KubeEventsOptions){
-            .self = options->self, .recent = recent, .context = live, .post = post_event});
+    live->events = (KubeEvents){.self = options->self,
+        .recent = recent,
+        .context = live,
+        .post = post_event,
+        .lock = PTHREAD_MUTEX_INITIALIZER};
     if (options->watcher.policies)
         live->reporter = (PolicyReporter){live, write_report, note_rejected};
     if (options->watcher.nominates)
         live->nominator = nominator_new(current, options);
-    if ((options->watcher.nominates && !live->nominator) ||
-        (options->watcher.posts_events && !live->events))
+    if (options->watcher.nominates && !live->nominator)
         return message_no_memory(error, size, "the watched cluster", NULL);
     r = access_find(options->kubeconfig, options->context, &access, text);
     if (r < 0) {
@@ -568,7 +552,6 @@ Live *live_free(Live *live) {
     if (live->nominator)
         nominator_stop(live->nominator);
     watcher_free(live->watcher);
-    kube_events_free(live->events);
     publisher_reset(&live->publisher);
     policy_reporter_reset(&live->reporter);
     nominator_free(live->nominator);
@@ -583,12 +566,12 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->n_bypassed = atomic_load(&live->bypass.n);
     ret->n_bind_refused = atomic_load(&live->n_bind_refused);
     ret->n_annotations_skipped = atomic_load(&live->n_annotations_skipped);
-    if (live->may_bind)
+    if (live->options.may_bind)
         recent_pods_figures(live->recent, &ret->passed);
-    ret->leases = live->leases;
+    ret->options = &live->options.watcher;
     ret->writes_policy_status =
         live->reporter.context && watcher_may_write(live->watcher, WATCHER_REPORTS);
-    ret->publishes = live->publishes;
+    ret->publishes = live->options.watcher.publishes;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);
     if (live->nominator) {
@@ -597,7 +580,7 @@ void live_status(Live *live, LiveStatus *ret) {
         ret->nominator = nominator_figures(live->nominator);
         ret->nominations = watcher_write_figures(live->watcher, WATCHER_NOMINATIONS);
     }
-    ret->writes_events = live->events != NULL;
-    if (live->events)
-        ret->n_events_dropped = kube_events_dropped(live->events);
+    ret->writes_events = live->options.watcher.posts_events;
+    if (live->options.watcher.posts_events)
+        ret->n_events_dropped = kube_events_dropped(&live->events);
 }

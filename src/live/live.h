@@ -107,15 +107,6 @@ void live_tick(Live *live, int64_t now_nsec);
  * live_free() would wait for it. */
 bool live_stop(Live *live, int64_t timeout_nsec);
 
-typedef struct LeaseName {
-    const char *namespace, *name; /* name NULL: there is none */
-} LeaseName;
-
-/* Whose holder binds, publishes, writes the status of policies, and nominates. */
-typedef struct LiveLeases {
-    LeaseName bind, publish, policies, nominate;
-} LiveLeases;
-
 typedef struct LiveStatus {
     WatcherStatus watcher;
     bool is_synced;
@@ -123,7 +114,7 @@ typedef struct LiveStatus {
     uint64_t n_bind_refused;        /* by us: never passed, too long ago, or no longer */
     uint64_t n_annotations_skipped; /* of binds: their expressions failed */
     PassedFigures passed;           /* all zero without bind */
-    LiveLeases leases;              /* they live as long as Live */
+    const WatcherOptions *options;  /* names of leases; as long as Live */
     bool publishes;                 /* watcher.publishes: and this berth is the one that writes */
     size_t n_unpublished;           /* nodes that do not offer yet what they should */
     int64_t unpublished_since;      /* monotonic: the first of them; 0: none */

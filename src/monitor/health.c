@@ -158,21 +158,17 @@ static bool is_used(const Check *check, const HealthState *state) {
     return reload.is_used;
 }
 
-static bool query_has(Str query, Str wanted) {
+/* Whether the query has @name, with @value unless that is NULL. */
+static bool query_has(Str query, const char *name, const char *value) {
     Str part;
 
-    while (!str_is_empty(query) && str_split(&query, '&', &part))
-        if (str_eq(part, wanted) || (str_has_prefix(part, wanted) && part.ptr[wanted.len] == '='))
-            return true;
-    return false;
-}
+    while (!str_is_empty(query) && str_split(&query, '&', &part)) {
+        size_t equals = str_find(part, '=');
 
-static bool is_excluded(Str query, const char *name) {
-    Str part;
-
-    while (!str_is_empty(query) && str_split(&query, '&', &part))
-        if (str_has_prefix(part, STR("exclude=")) && str_is(str_skip(part, 8), name))
+        if (str_is(str_take(part, equals), name) &&
+            (!value || (equals != SIZE_MAX && str_is(str_skip(part, equals + 1), value))))
             return true;
+    }
     return false;
 }
 
@@ -186,7 +182,7 @@ unsigned health_page(const char *probe, Str query, const HealthState *state, Buf
 
         if ((is_livez && !checks[i].livez) || !is_used(&checks[i], state))
             continue;
-        if (is_excluded(query, checks[i].name)) {
+        if (query_has(query, "exclude", checks[i].name)) {
             buf_printf(out, "[+]%s excluded: ok\n", checks[i].name);
             continue;
         }
@@ -199,7 +195,7 @@ unsigned health_page(const char *probe, Str query, const HealthState *state, Buf
         buf_printf(out, "[%c]%s %s%s%s\n", ok ? '+' : '-', checks[i].name, ok ? "ok" : "failed",
             shown[0] ? ": " : "", shown);
     }
-    if (all_ok && !query_has(query, STR("verbose"))) {
+    if (all_ok && !query_has(query, "verbose", NULL)) {
         buf_reset(out);
         buf_append(out, STR("ok"));
     } else {

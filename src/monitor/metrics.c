@@ -91,7 +91,7 @@ void metrics_note_review(Metrics *metrics, ReviewResult result) {
 }
 
 void metrics_note_decision(
-    Metrics *metrics, Verb verb, Program *program, const Decision *decision) {
+    Metrics *metrics, Verb verb, Program *program, const Decision *decision, int64_t at_nsec) {
     const DecisionSummary *summary = &decision->summary;
     RequestFigures *figures = &metrics->requests[verb];
 
@@ -104,7 +104,7 @@ void metrics_note_decision(
     count(&metrics->nodes_unknown, summary->n_unknown);
     count(&metrics->nodes_narrowed, summary->n_narrowed);
     count(&metrics->late_rejected, summary->n_late);
-    rule_figures_note(metrics->rules, program, decision);
+    rule_figures_note(metrics->rules, program, decision, at_nsec);
 }
 
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy) {
@@ -113,6 +113,31 @@ PolicyFigure metrics_of_policy(Metrics *metrics, Str policy) {
 
 RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule) {
     return rule_figures_of_rule(metrics->rules, policy, rule);
+}
+
+static int compare_rejecting(const void *a, const void *b) {
+    const RejectingRule *x = a, *y = b;
+
+    if (x->n_nodes != y->n_nodes)
+        return x->n_nodes < y->n_nodes ? 1 : -1;
+    return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
+}
+
+const RejectingRule *metrics_rejecting(
+    Metrics *metrics, const Program *program, Arena *arena, size_t *ret_n) {
+    RejectingRule *rules = ARENA_ARRAY(arena, RejectingRule, program->n_filters + 1);
+
+    *ret_n = 0;
+    for (size_t i = 0; rules && i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+        uint64_t n = metrics_of_rule(metrics, filter->policy->name, filter->name).n_rejected;
+
+        if (n > 0)
+            rules[(*ret_n)++] = (RejectingRule){filter, n};
+    }
+    if (*ret_n > 1)
+        qsort(rules, *ret_n, sizeof(*rules), compare_rejecting);
+    return rules;
 }
 
 /* --- Prometheus' text format ------------------------------------------------------------------ */

@@ -57,12 +57,23 @@ typedef enum ReviewResult {
 
 void metrics_note_review(Metrics *metrics, ReviewResult result);
 
-/* A verb has been answered. Any thread. */
-void metrics_note_decision(Metrics *metrics, Verb verb, Program *program, const Decision *decision);
+/* A verb has been answered, at @at_nsec since 1970. Any thread. */
+void metrics_note_decision(
+    Metrics *metrics, Verb verb, Program *program, const Decision *decision, int64_t at_nsec);
 
 /* The counts of a policy, and of a rule. Any thread. */
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
 RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
+
+typedef struct RejectingRule {
+    const Filter *filter;
+    uint64_t n_nodes; /* that it rejected, since the start */
+} RejectingRule;
+
+/* The filters of @program that rejected a node, in @arena, those with the most first. NULL when out
+ * of memory. */
+const RejectingRule *metrics_rejecting(
+    Metrics *metrics, const Program *program, Arena *arena, size_t *ret_n);
 
 /* Values on the page other than counters. */
 typedef struct MetricsState {

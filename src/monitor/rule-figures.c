@@ -166,7 +166,8 @@ static size_t count_rejected(const Policy *policy, const Decision *decision) {
 }
 
 /* Of a filter; other decisions are skipped. */
-static void note_policies(RuleFigures *figures, Program *program, const Decision *decision) {
+static void note_policies(
+    RuleFigures *figures, Program *program, const Decision *decision, int64_t at_nsec) {
     size_t n_known;
 
     if (!decision->applied || !decision->args ||
@@ -184,13 +185,15 @@ static void note_policies(RuleFigures *figures, Program *program, const Decision
         figure = &figures->items[figures->policies[i]].policy_figure;
         n_rejected = count_rejected(&program->policies[i], decision);
         figure->n_matched++;
+        figure->matched_nsec = figure->matched_nsec > at_nsec ? figure->matched_nsec : at_nsec;
         figure->n_rejected_all += n_known > 0 && n_rejected == n_known;
         figure->n_none_eligible +=
             decision->summary.n_out == 0 && n_rejected > 0 && !program->policies[i].is_observed;
     }
 }
 
-void rule_figures_note(RuleFigures *figures, Program *program, const Decision *decision) {
+void rule_figures_note(
+    RuleFigures *figures, Program *program, const Decision *decision, int64_t at_nsec) {
     const JudgeNotes *notes = &decision->notes;
 
     if (!decision->rejected && !decision->observed && !notes->filter_errors &&
@@ -203,7 +206,7 @@ void rule_figures_note(RuleFigures *figures, Program *program, const Decision *d
     for (size_t i = 0; notes->match_errors && i < program->n_policies; i++)
         if (notes->match_errors[i])
             find(figures, &program->policies[i], MATCH)->rule_figure.n_failed++;
-    note_policies(figures, program, decision);
+    note_policies(figures, program, decision, at_nsec);
     (void)pthread_mutex_unlock(&figures->lock);
 }
 

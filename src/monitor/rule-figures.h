@@ -25,13 +25,16 @@ typedef struct RuleFigures RuleFigures;
 RuleFigures *rule_figures_new(void); /* NULL when out of memory */
 RuleFigures *rule_figures_free(RuleFigures *figures);
 
-void rule_figures_note(RuleFigures *figures, Program *program, const Decision *decision);
+/* @at_nsec: since 1970. */
+void rule_figures_note(
+    RuleFigures *figures, Program *program, const Decision *decision, int64_t at_nsec);
 
 /* All zero when it never applied. */
 typedef struct PolicyFigure {
     uint64_t n_matched;       /* filters to which it applied */
     uint64_t n_rejected_all;  /* of these: its rules rejected every node that berth knows */
     uint64_t n_none_eligible; /* of these: no node passed, and its rules rejected some */
+    int64_t matched_nsec;     /* since 1970: the newest of them; 0: none */
 } PolicyFigure;
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy);
 

@@ -43,7 +43,7 @@ static void ask(RuleFigures *figures, const View *view, Verb verb) {
 
     (verb == VERB_FILTER ? extender_filter : extender_prioritize)(
         view, /* time= */ NULL, body, arena, &answer);
-    rule_figures_note(figures, view->program, &answer.decision);
+    rule_figures_note(figures, view->program, &answer.decision, /* at_nsec= */ 1);
 }
 
 /* Whether the page has this line. */
@@ -213,7 +213,7 @@ static void test_ceiling(void **state) {
     for (unsigned i = 0; i < RULE_FIGURES_MAX + 100; i++) {
         (void)snprintf(name, sizeof(name), "rule-%u", i);
         filter.name = str_from_c(name);
-        rule_figures_note(figures, &program, &decision);
+        rule_figures_note(figures, &program, &decision, /* at_nsec= */ 1);
     }
     assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-8191\"} 7", true);
     assert_line(figures, &program, REJECTED "{policy=\"p\",rule=\"rule-8192\"} 7", false);

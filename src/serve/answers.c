@@ -16,7 +16,7 @@
 static void count(ApiContext *api, const Observation *o) {
     AnswerCounts *counts = &api->counts;
 
-    metrics_note_decision(api->metrics, o->verb, o->view->program, o->decision);
+    metrics_note_decision(api->metrics, o->verb, o->view->program, o->decision, o->at_nsec);
     atomic_fetch_add_explicit(&counts->answered[o->verb], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(
         &counts->rejected_nodes, o->decision->summary.n_rejected, memory_order_relaxed);
@@ -68,7 +68,8 @@ void answers_observe(Answers *answers, const Observation *o) {
             &answers->warnings, o->view, o->verb, o->decision, o->time, o->arena, o->now_nsec);
 }
 
-void answers_note_bind(Answers *answers, const Decision *decision) {
+void answers_note_bind(void *context, const Decision *decision) {
+    Answers *answers = context;
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
 
     answers_observe(answers, &(Observation){
@@ -169,8 +170,8 @@ static void decide(Answers *answers, Verb verb, const View *view, View **ret_new
                              });
 }
 
-void answers_filter(Answers *answers, const View *view, Str body, Arena *arena, Answer *ret) {
-    decide(answers, VERB_FILTER, view, /* ret_newer= */ NULL, /* kept= */ NULL, body, arena, ret);
+void answers_filter(void *context, const View *view, Str body, Arena *arena, Answer *ret) {
+    decide(context, VERB_FILTER, view, /* ret_newer= */ NULL, /* kept= */ NULL, body, arena, ret);
 }
 
 static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request, HttpReply *reply) {

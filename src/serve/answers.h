@@ -55,8 +55,8 @@ typedef struct Observation {
  * answers, before the reply is sent. */
 void answers_observe(Answers *answers, const Observation *o);
 
-/* The same for a bind that was answered elsewhere (live/live.h). */
-void answers_note_bind(Answers *answers, const Decision *decision);
+/* LiveCallbacks; @context is an Answers. The same for a bind that was answered by live. */
+void answers_note_bind(void *context, const Decision *decision);
 
 /* Answers a filter over @view, with answers_observe(). */
-void answers_filter(Answers *answers, const View *view, Str body, Arena *arena, Answer *ret);
+void answers_filter(void *context, const View *view, Str body, Arena *arena, Answer *ret);

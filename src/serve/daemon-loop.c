@@ -66,14 +66,6 @@ static void report_expired(void *context, const View *view, size_t gauge, Expiry
             gauge_source_name(about));
 }
 
-/* Notes the policy that keeps a pod pending, for metrics. */
-static void note_reason(void *context, const PastDecision *past) {
-    const Daemon *daemon = context;
-
-    recent_pods_note_policy(daemon->api.recent_pods, past->pod_uid, past->pod_namespace,
-        past->pod_name, past_main_rule(past)->policy);
-}
-
 void daemon_stop(Daemon *daemon) {
     uint64_t one = 1;
 
@@ -208,8 +200,7 @@ static void tick(Daemon *daemon, int64_t now) {
 
     tick_listeners(daemon, now);
     /* Before updates_tick(), which sends the reasons. */
-    (void)decisions_find_reasons(daemon->api.decisions,
-        &(MainReasonOptions){.view = view, .found = note_reason, .context = daemon});
+    (void)decisions_find_reasons(daemon->api.decisions, view, daemon->api.recent_pods);
     updates_tick(daemon->api.updates, &daemon->api, now);
     (void)decisions_remove_secrets(daemon->api.decisions);
     kept_pods_forget(&daemon->answers.kept_pods);

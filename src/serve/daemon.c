@@ -296,22 +296,11 @@ static int start_measuring(Daemon *daemon, char *error) {
 
 /* --- the cluster that is watched ---------------------------------------------------- */
 
-static void note_bind(void *context, const Decision *decision) {
-    Daemon *daemon = context;
-
-    answers_note_bind(&daemon->answers, decision);
-}
-
-static void filter(void *context, const View *view, Str body, Arena *arena, Answer *ret) {
-    Daemon *daemon = context;
-
-    answers_filter(&daemon->answers, view, body, arena, ret);
-}
-
 /* Its thread starts to publish at once, and reads the daemon's fields: that is why the lock is
  * held. */
 static int start_live(Daemon *daemon, char *error) {
-    const LiveCallbacks callbacks = {.context = daemon, .bound = note_bind, .filter = filter};
+    const LiveCallbacks callbacks = {
+        .context = &daemon->answers, .bound = answers_note_bind, .filter = answers_filter};
     LiveOptions options = daemon->options->live;
     int r;
 
