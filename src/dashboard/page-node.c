@@ -6,9 +6,9 @@
  * else than what every page has.
  */
 
-#include "api/rule-evaluation.h"
 #include "base/clock.h"
 #include "dashboard/page-parts.h"
+#include "extender/explain.h"
 
 #define PODS_SHOWN 50u
 #define PODS_TRIED 10u
@@ -42,26 +42,15 @@ typedef struct Failure {
 
 typedef struct RuleCheck {
     const NodePage *scene;
-    RequestTime time;
-    const PodSummary *pod;
-    RuleEvaluation evaluation;
-    Arena *arena; /* of one pod */
     Failure failures[FAILURES_MAX];
     size_t n_failures;
-    size_t n_failed; /* of the pod */
 } RuleCheck;
 
-static void note_failure(RuleCheck *check, const Filter *filter) {
+static void note_failure(
+    RuleCheck *check, const Filter *filter, Str values, const PodSummary *pod) {
     Failure *rows = check->failures;
-    CelValue value = {0};
-    Str values;
     size_t i = 0;
 
-    if (filter && expression_is_given(&filter->message))
-        value =
-            judge_value(check->evaluation.judge, &filter->message, check->scene->row, check->arena);
-    values = value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
-    check->n_failed++;
     while (i < check->n_failures && (rows[i].filter != filter || !str_eq(rows[i].values, values)))
         i++;
     if (i == FAILURES_MAX)
@@ -69,7 +58,7 @@ static void note_failure(RuleCheck *check, const Filter *filter) {
     if (i == check->n_failures)
         rows[check->n_failures++] =
             (Failure){.filter = filter, .values = arena_copy(check->scene->context->arena, values)};
-    rows[i].pods[rows[i].n_pods++] = check->pod;
+    rows[i].pods[rows[i].n_pods++] = pod;
 }
 
 static void draw_failure(Html *html, const Failure *row) {
@@ -90,34 +79,25 @@ static void draw_failure(Html *html, const Failure *row) {
     html_write(html, "</td></tr>");
 }
 
-/* 0, one of rule-evaluation.h, or -ENOMEM. */
-static int check_pod(RuleCheck *check, const PodSummary *pod) {
-    const Program *program = check->scene->view->program;
-    int r;
+/* @arena is for temporary data. */
+static void check_pod(RuleCheck *check, const PodSummary *pod, Arena *arena) {
+    const NodePage *scene = check->scene;
+    const NodeExplanation *node;
+    Explanation explanation;
+    JsonReader reader;
+    Pod sent = {0};
 
-    arena_reset(check->arena);
-    check->pod = pod;
-    check->n_failed = 0;
-    r = rule_evaluation_open(check->scene->view, &check->time, pod_text_str(pod->filter->pod_text),
-        &check->scene->row, /* n= */ 1, check->arena, &check->evaluation);
-    for (size_t i = 0; r == 0 && i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        if (!judge_applies(check->evaluation.judge, policy))
-            continue;
-        for (size_t k = 0; r == 0 && k < policy->n_filters; k++) {
-            const Filter *filter = &policy->filters[k];
-            const bool *fails;
-
-            r = rule_evaluation_filter(
-                &check->evaluation, &check->time, filter, check->arena, &fails);
-            if (r == 0 && fails[0])
-                note_failure(check, filter);
-        }
-    }
-    if (r == 0 && check->n_failed == 0)
-        note_failure(check, /* filter= */ NULL);
-    return r;
+    arena_reset(arena);
+    json_reader_init(&reader, pod_text_str(pod->filter->pod_text));
+    pod_decode(&reader, arena, &sent);
+    if (json_error(&reader) || extender_explain_rows(scene->view, scene->at_nsec, &sent,
+                                   &scene->row, /* n= */ 1, arena, &explanation) < 0)
+        return;
+    node = &explanation.nodes[0];
+    for (size_t i = 0; i < node->n_failed; i++)
+        note_failure(check, node->failed[i].filter, node->failed[i].detail, pod);
+    if (node->n_failed == 0)
+        note_failure(check, /* filter= */ NULL, STR_NULL, pod);
 }
 
 static void draw_failures(const NodePage *scene, Html *html, const PodsSummary *pods) {
@@ -125,28 +105,22 @@ static void draw_failures(const NodePage *scene, Html *html, const PodsSummary *
     int64_t end_nsec = clock_thread_cpu_nsec() + TIME_MAX_NSEC;
     RuleCheck *check = ARENA_NEW(scene->context->arena, RuleCheck);
     size_t n_tried = 0;
-    int r;
 
-    if (!arena || !check)
+    if (!arena || !check || scene->view->facts.is_late)
         return;
-    *check = (RuleCheck){
-        .scene = scene,
-        .time = {.now_nsec = scene->at_nsec, .is_over = cpu_time_is_over, .context = &end_nsec},
-        .arena = arena,
-    };
+    check->scene = scene;
     html_write(html,
         "<h2>%s</h2><p>Each rule is evaluated on its own, for pending and recent pods. "
         "kube-scheduler's own filters are not included.</p>",
         scene->is_past ? "Rules that rejected it then" : "Rules that reject it");
-    for (size_t i = 0; i < pods->n && n_tried < PODS_TRIED; i++) {
+    for (size_t i = 0; i < pods->n && n_tried < PODS_TRIED && clock_thread_cpu_nsec() < end_nsec;
+         i++) {
         const FoundDecision *filter = pods->pods[i].filter;
 
         if (!filter || !filter->pod_text)
             continue;
         n_tried++;
-        r = check_pod(check, &pods->pods[i]);
-        if (r != 0 && r != RULE_EVALUATION_E_UNREADABLE)
-            break;
+        check_pod(check, &pods->pods[i], arena);
     }
     widget_table(html, "node-failures", "Failed rules", "Rule|Reason|Value and limit|Pods");
     for (size_t i = 0; i < check->n_failures; i++)
