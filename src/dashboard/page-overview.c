@@ -1,16 +1,14 @@
 /*
- * Figures of the last minutes and the last hour, pending pods, the newest decisions, and the rules
- * that reject most. Each links to the page with the details.
+ * Figures of the last minutes and the last hour, pending pods, and the newest decisions. Each links
+ * to the page with the details.
  */
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "dashboard/page-parts.h"
 
 #define WINDOW_SEC 300
 #define GROUPS_SHOWN 10u
-#define RULES_SHOWN 8u
 #define DECISIONS_SHOWN 15u
 #define DECISIONS_READ_MAX 1024u
 
@@ -80,33 +78,6 @@ static void draw_groups(Html *html, const PendingGroups *groups) {
     if (n_shown < groups->n_pods)
         html_write(
             html, "<p><a href='/pods?state=pending'>All %zu pending pods</a></p>", groups->n_pods);
-}
-
-static void draw_rules(const PageContext *context, Html *html) {
-    size_t n;
-    const RejectingRule *all =
-        metrics_rejecting(context->api->metrics, context->view->program, context->arena, &n);
-
-    if (!all)
-        return;
-    widget_section(html, "rejecting", "Rules with the most rejections, since the start");
-    if (context->view->program->n_policies == 0)
-        widget_empty(html, "No policies are loaded: all nodes pass.",
-            "Start berth serve with --policy FILE.");
-    else if (n == 0)
-        widget_empty(html, "No rule has rejected a node.", NULL);
-    if (n > 0) {
-        widget_table(html, "rules", "Rules with the most rejections, since the start",
-            "Rule|Reason|#Nodes rejected");
-        for (size_t i = 0; i < n && i < RULES_SHOWN; i++)
-            html_write(html,
-                "<tr><th scope='row'><a href='/policies'>%.*s/%.*s</a></th><td>%.*s</td><td "
-                "class='number'>%zu</td></tr>",
-                STR_FMT(all[i].filter->policy->name), STR_FMT(all[i].filter->name),
-                STR_FMT(all[i].filter->reason), all[i].n_nodes);
-        widget_table_end(html);
-    }
-    html_close(html);
 }
 
 /* The newest decisions, one row for each pod: the verbs of its last attempt together. */
@@ -198,6 +169,5 @@ unsigned page_overview(const PageContext *context, Html *html) {
         html_close(html);
     }
     draw_newest(context, html);
-    draw_rules(context, html);
     return 200;
 }
