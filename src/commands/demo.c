@@ -158,7 +158,8 @@ const Command demo_command = {
         "again, shows the decisions and explains the first ones. On a terminal it runs until "
         "Ctrl-C; otherwise it "
         "ends by itself. Metrics of policies come from a mock of Prometheus. The files of the demo "
-        "(policy, cluster, a pod) stay in ${TMPDIR:-/tmp}/berth-demo-UID.",
+        "(the policy, and at the end a bundle of its decisions) stay in "
+        "${TMPDIR:-/tmp}/berth-demo-UID.",
     .options = options,
     .settings_size = sizeof(Settings),
     .init = init,

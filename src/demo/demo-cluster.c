@@ -362,15 +362,6 @@ void demo_cluster_clear(DemoCluster *cluster) {
     cluster->n_deleted = n_deleted;
 }
 
-const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name) {
-    const Workload *workload = demo_workloads_find(&cluster->maker.workloads, str_from_c(name));
-    DemoPod *pod = workload ? ARENA_NEW(cluster->arena, DemoPod) : NULL;
-
-    if (pod)
-        pod_maker_make(&cluster->maker, workload, cluster->now_sec, &cluster->rng, pod);
-    return pod;
-}
-
 const DemoWorkloads *demo_cluster_workloads(const DemoCluster *cluster) {
     return &cluster->maker.workloads;
 }

@@ -74,10 +74,6 @@ void demo_cluster_try(DemoCluster *cluster, const DemoPod *pod);
 /* Removes all pods. */
 void demo_cluster_clear(DemoCluster *cluster);
 
-/* A pod of workload @name that is not in the cluster, for as long as the cluster lives; NULL:
- * there is no such workload, or no memory. */
-const DemoPod *demo_cluster_sample_pod(DemoCluster *cluster, const char *name);
-
 /* Binds, as a BindHook; a repeated bind succeeds. @error is a message for kube-scheduler, or empty.
  * Any thread. */
 void demo_cluster_bind(void *cluster, const BindArgs *args, char *error, size_t size);

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "demo/demo-files.h"
 #include "demo/printer.h"
 #include "input/file.h"
 #include "input/policies.h"
@@ -25,7 +24,6 @@ static const char built_in_policy[] =
 typedef struct Demo {
     DemoEnvironment env;
     DemoPrinter printer;
-    DemoFiles files;
     Program *rules;              /* in force at the last check */
     uint64_t policy_fingerprint; /* of the file at the last check */
     unsigned pause_msec;         /* before the next pod */
@@ -33,10 +31,15 @@ typedef struct Demo {
     char *error;
 } Demo;
 
-static int write_files(Demo *demo) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
+/* Saves the decisions for the command that is suggested at the end; or, if they are too many, there
+ * is none. */
+static int save_bundle(Demo *demo) {
+    _cleanup_(buf_done) Buf bundle = BUF_INIT(DAEMON_BUNDLE_MAX);
 
-    return demo_files_write(&demo->files, view, demo->error);
+    if (daemon_write_bundle(demo->env.daemon, &bundle) == 0)
+        return demo_folder_write(&demo->env.folder, DEMO_BUNDLE, buf_str(&bundle), demo->error);
+    demo->printer.explained[0] = '\0';
+    return 0;
 }
 
 /* Prints when another policy is in force. */
@@ -69,7 +72,6 @@ static void check_policy(Demo *demo) {
 }
 
 static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
-    _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
     Placement placement = {0};
     int r = environment_place(&demo->env, pod, &placement);
 
@@ -82,7 +84,7 @@ static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
     if (printer_placement(&demo->printer, &placement))
         demo->pause_msec = READ_PACES * demo->env.options.pace_msec;
     *ret_is_over = demo->env.console.has_failed;
-    return demo_files_refresh(&demo->files, view, &placement, demo->error);
+    return 0;
 }
 
 /* A new pod, and everything that kube-scheduler tries until the next one. */
@@ -128,19 +130,16 @@ static int prepare(Demo *demo, const DemoOptions *options) {
     demo->policy_fingerprint = file_fingerprint(demo->env.options.policy);
     environment_wait_for_metrics(&demo->env); /* the first decision has values */
     check_rules(demo);
-    return write_files(demo);
+    return 0;
 }
 
 static void demo_done(Demo *demo) {
     environment_done(&demo->env);
     program_unref(demo->rules);
-    buf_done(&demo->files.pod);
 }
 
 int demo_run(const DemoOptions *options, char *error) {
-    _cleanup_(demo_done) Demo demo = {.error = error,
-        .files = {.env = &demo.env, .pod = BUF_INIT(DEMO_FILES_POD_MAX)},
-        .printer.env = &demo.env};
+    _cleanup_(demo_done) Demo demo = {.error = error, .printer.env = &demo.env};
     int r;
 
     (void)snprintf(error, DEMO_ERROR_MAX, "out of memory for the demo");
@@ -152,7 +151,7 @@ int demo_run(const DemoOptions *options, char *error) {
     if (r == 0)
         r = demo.result;
     if (r == 0)
-        r = write_files(&demo);
+        r = save_bundle(&demo);
     if (r < 0)
         return r;
     printer_end(&demo.printer);

@@ -25,6 +25,7 @@
  */
 #define DEMO_FOLDER_PATH_MAX 512u
 #define DEMO_FOLDER_FILE_MAX (DEMO_FOLDER_PATH_MAX + 32u) /* a path of a file in it */
+#define DEMO_BUNDLE "bundle.tar.gz"                       /* the decisions, at the end */
 
 typedef struct DemoFolder {
     char path[DEMO_FOLDER_PATH_MAX];

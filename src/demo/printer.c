@@ -8,7 +8,6 @@
 
 #include "base/nsec.h"
 #include "base/shell.h"
-#include "demo/demo-files.h"
 
 /* Columns of a placement, before its reasons. */
 #define COLUMN_POD 25
@@ -55,28 +54,16 @@ static void print_program(DemoPrinter *printer) {
     shell_word(&printer->env->console.text, str_from_c(printer->env->options.program));
 }
 
+/* Of the last pod without a node; it also works after the demo has ended. */
 static void print_explain(DemoPrinter *printer) {
-    const struct {
-        const char *option, *file;
-    } files[] = {
-        {"--cluster", "cluster.json"},
-        {"--policy", NULL}, /* the user's, or the built-in one */
-        {"--pod", "pod.json"},
-        {"--metrics", "metrics.json"},
-    };
-    size_t n = ELEMENTS_OF(files) - !demo_files_have_metrics(printer->rules);
     Buf *out = &printer->env->console.text;
+    char path[DEMO_FOLDER_FILE_MAX];
 
+    (void)snprintf(path, sizeof(path), "%s/" DEMO_BUNDLE, printer->env->folder.path);
     print_program(printer);
-    buf_append(out, STR(" explain"));
-    for (size_t i = 0; i < n; i++) {
-        char path[DEMO_FOLDER_FILE_MAX];
-
-        (void)snprintf(path, sizeof(path), "%s/%s", printer->env->folder.path, files[i].file);
-        buf_printf(out, " %s ", files[i].option);
-        shell_word(out, str_from_c(files[i].file ? path : printer->env->options.policy));
-    }
-    buf_append_char(out, '\n');
+    buf_append(out, STR(" explain --bundle "));
+    shell_word(out, str_from_c(path));
+    buf_printf(out, " %s\n", printer->explained);
 }
 
 /* A command with --server of this berth. */
@@ -353,7 +340,8 @@ void printer_end(DemoPrinter *printer) {
     buf_printf(&console->text, "\nIt served %s, which is closed now%s%s.\n", url_of(printer),
         dashboard ? "; the dashboard was " : "", dashboard ? dashboard : "");
     console_print(console, STYLE_BOLD, "Try next\n");
-    print_explain(printer); /* these also work after the demo has ended */
+    if (printer->explained[0])
+        print_explain(printer);
     print_program(printer);
     buf_append(&console->text, STR(" check "));
     shell_word(&console->text, str_from_c(printer->env->options.policy));
@@ -432,7 +420,6 @@ static void suggest(DemoPrinter *printer) {
     buf_printf(&console->text, "  curl -s '%s/readyz?verbose'\n", url_of(printer));
     if (rules->n_gauges > 0)
         buf_printf(&console->text, "  curl -s '%s/api/v1/sources'\n", url_of(printer));
-    print_explain(printer);
     buf_printf(&console->text, "or edit %s\nand save it: the next decisions follow it.\n\n",
         printer->env->options.policy);
 }
@@ -443,6 +430,9 @@ bool printer_placement(DemoPrinter *printer, const Placement *placement) {
     bool is_told;
 
     stats_add(&printer->stats, placement);
+    if (!printer->explained[0] || str_is_empty(placement->node))
+        (void)snprintf(
+            printer->explained, sizeof(printer->explained), "%s", placement->pod->full_name);
     /* Another attempt that changes nothing is not printed. */
     if (placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
         !str_is_empty(placement->error))

@@ -47,7 +47,8 @@ typedef struct DemoPrinter {
     bool has_placed, has_retried, has_suggested;
     const Workload *pending[2]; /* workloads whose pending pods were explained */
     size_t n_pending;
-    size_t n_attempts; /* so far */
+    size_t n_attempts;  /* so far */
+    char explained[64]; /* "NAMESPACE/NAME" of the last pod without a node; else of the first pod */
 } DemoPrinter;
 
 void printer_start(DemoPrinter *printer);

@@ -10,7 +10,6 @@
 #include "base/test-assert.h"
 #include "demo/annotator.h"
 #include "demo/demo-cluster.h"
-#include "demo/demo-files.h"
 #include "demo/usage.h"
 #include "extender/view.h"
 #include "input/zones.h"
@@ -239,8 +238,7 @@ static void test_rejects_bad_requests(void **state) {
     scene_done(&scene);
 }
 
-/* --- annotations and the file of metrics
- * ------------------------------------------------------------- */
+/* --- annotations ----------------------------------------------------------- */
 
 static View *make_view(const Scene *scene, Measurements *measurements) {
     const ViewParts parts = {
@@ -281,27 +279,6 @@ static void test_annotator_writes_values_and_times(void **state) {
     scene_done(&scene);
 }
 
-static void test_file_has_measured_values(void **state) {
-    _cleanup_(view_unrefp) View *view = NULL;
-    _cleanup_(buf_done) Buf file = BUF_INIT((size_t)1 << 20);
-    Measurements *measurements;
-    PollStatus statuses[16];
-    Scene scene;
-
-    (void)state;
-    scene_init(&scene);
-    mock_metrics_show(scene.metrics, scene.snapshot);
-    mock_metrics_follow(scene.metrics, scene.rules);
-    measurements = ask(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
-    view = make_view(&scene, measurements);
-    demo_files_print_metrics(
-        view, demo_cluster_workloads(scene.cluster), view->measured.now_nsec, &file);
-    assert_non_null(memmem(file.data, file.len, "\"podCpu\":{\"shop/ReplicaSet/web\":", 31));
-    assert_null(memmem(file.data, file.len, "\"noted\"", 7)); /* the cluster's file has it */
-    measurements_unref(measurements);
-    scene_done(&scene);
-}
-
 static int begin(void **state) {
     (void)state;
     return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : -1;
@@ -313,7 +290,6 @@ int main(void) {
         cmocka_unit_test(test_values_follow_usage),
         cmocka_unit_test(test_rejects_bad_requests),
         cmocka_unit_test(test_annotator_writes_values_and_times),
-        cmocka_unit_test(test_file_has_measured_values),
     };
 
     return cmocka_run_group_tests(tests, begin, NULL);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "api/api-pages.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/message.h"
@@ -23,10 +24,20 @@
 /* Files, epoll, listeners, signals, connections being closed. */
 #define SPARE_DESCRIPTORS 640u
 
+#define BUNDLE_BUDGET ((size_t)16 * 1024 * 1024) /* of its pages */
+
 /* --- the current view ---------------------------------------------------------- */
 
 View *daemon_view(Daemon *daemon) {
     return current_view(&daemon->current);
+}
+
+int daemon_write_bundle(Daemon *daemon, Buf *out) {
+    _cleanup_(arena_freep) Arena *arena = arena_new(BUNDLE_BUDGET);
+    const HttpRequest request = {.arena = arena};
+
+    return arena && bundle_page(&daemon->api, &request, out) == 200 && !buf_error(out) ? 0
+                                                                                       : -ENOMEM;
 }
 
 int daemon_publish(Daemon *daemon, Snapshot *snapshot) {

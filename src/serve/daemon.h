@@ -114,3 +114,8 @@ void daemon_note_deleted(Daemon *daemon, Str uid, Str namespace, Str name);
 
 /* The view in force; the caller unrefs it. Any thread. */
 View *daemon_view(Daemon *daemon);
+
+/* The file of /api/v1/bundle, also when daemon_run() has returned. 0, or -ENOMEM: it would also be
+ * over DAEMON_BUNDLE_MAX. Any thread. */
+#define DAEMON_BUNDLE_MAX ((size_t)64 * 1024 * 1024)
+int daemon_write_bundle(Daemon *daemon, Buf *out);

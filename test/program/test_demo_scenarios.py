@@ -147,7 +147,7 @@ def test_demo_in_a_terminal(berth_path, tmp_path):
         url = re.search(r"dashboard (http://\S+)", shown)[1]
 
         assert "<html" in page(url)
-        terminal.wait_for("-- pending: training-", "explain --last ml/training-")
+        terminal.wait_for("-- pending: ", "explain --last ml/")
         terminal.wait_for("-- placed at last: training-", "Open " + url, "Try in another terminal")
         terminal.type("C-c")
         ended = terminal.wait_for("ended: 0", "Try next", "the dashboard was " + url)

@@ -1,8 +1,6 @@
 """The presets of policies/: each is explained, tested and shown, and their page is correct."""
 
-import json
 import os
-import pathlib
 import re
 import shlex
 import statistics
@@ -11,6 +9,7 @@ import subprocess
 import pytest
 
 from client import REPOSITORY as ROOT
+from demo_bundle import read_measured
 
 pytestmark = pytest.mark.single_thread
 
@@ -69,16 +68,6 @@ def test_demo_shows_the_preset_at_work(berth_path, name, pods, reasons, tmp_path
     shown = re.findall(rf"^{pods} +\S+ +(\d+)/(\d+) ", done.stdout, re.M)
     assert shown and any(passed != offered for passed, offered in shown)
     assert [reason for reason in reasons if reason not in done.stdout] == []
-
-
-def read_measured(output, metric):
-    """{node: value} at the end of a demo: from its file of metrics, or from the annotation of that name."""
-    files = dict(re.findall(r" --(metrics|cluster) (\S+)", output))
-    if "metrics" in files:
-        return json.loads(pathlib.Path(files["metrics"]).read_text())["metrics"][metric]
-    objects = json.loads(pathlib.Path(files["cluster"]).read_text())["items"]
-    annotations = {each["metadata"]["name"]: each["metadata"].get("annotations", {}) for each in objects if each["kind"] == "Node"}
-    return {node: float(values[metric].split(",")[0]) for node, values in annotations.items() if metric in values}
 
 
 @pytest.mark.parametrize("name,metric,least,most", [
