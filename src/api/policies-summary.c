@@ -13,10 +13,11 @@
 #include <stdlib.h>
 
 #include "api/context.h"
-#include "api/rule-evaluation.h"
 #include "base/clock.h"
 #include "cluster/pod-fit.h"
 #include "history/pods-summary.h"
+#include "judge/judge.h"
+#include "json/read.h"
 
 #define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
 
@@ -36,13 +37,69 @@ typedef struct PoliciesMaking {
     bool is_cut; /* time is up, or there is no memory: the rest is left out */
 } PoliciesMaking;
 
-/* For a pod on @rows. False: it is no pod that could be judged, or making->is_cut. */
+/* The rules in force for a recent pod on the cluster of now, each evaluated by itself. */
+typedef struct RuleEvaluation {
+    Pod pod;
+    NodeSet node_set;
+    Judge *judge;
+    size_t n; /* rows */
+} RuleEvaluation;
+
+static bool is_over(void *context) {
+    return clock_thread_cpu_nsec() > *(const int64_t *)context;
+}
+
+/* For the pod in @text, JSON, on @rows; in making->scratch. False: it is no pod that could be
+ * judged, or making->is_cut. */
 static bool open_evaluation(
     PoliciesMaking *making, Str text, const uint32_t *rows, size_t n, RuleEvaluation *ret) {
-    int r = rule_evaluation_open(making->view, &making->time, text, rows, n, making->scratch, ret);
+    const View *view = making->view;
+    Arena *arena = making->scratch;
+    JudgeInput input;
+    JsonReader reader;
+    int r;
 
-    making->is_cut |= r != 0 && r != RULE_EVALUATION_E_UNREADABLE;
-    return r == 0;
+    *ret = (RuleEvaluation){.node_set = {.table = view->table, .facts = &view->facts}, .n = n};
+    json_reader_init(&reader, text);
+    pod_decode(&reader, arena, &ret->pod);
+    if (json_error(&reader))
+        return false;
+    r = n > 0 ? view_adjust(
+                    view, &making->time, &ret->pod, /* rows= */ NULL, 0, arena, &ret->node_set)
+              : 0;
+    making->is_cut |= r < 0 || ret->node_set.facts->is_late;
+    if (making->is_cut)
+        return false;
+    input = view_judge_input(view, &making->time, &ret->node_set, &ret->pod, rows, n, arena);
+    making->is_cut = judge_open(&input, &ret->judge) < 0;
+    return !making->is_cut;
+}
+
+/* By row: whether @filter, of a policy that applies or not, fails it; onError and onMissing are
+ * taken into account. NULL: time is up, or there is no memory. */
+static const bool *find_failing(
+    PoliciesMaking *making, const RuleEvaluation *evaluation, const Filter *filter) {
+    uint8_t *states = ARENA_RAW(making->scratch, uint8_t, evaluation->n);
+    bool *fails = ARENA_RAW(making->scratch, bool, evaluation->n);
+
+    if (!states || !fails || is_over(making->time.context) ||
+        judge_filter_states(evaluation->judge, filter, states) < 0)
+        return NULL;
+    for (size_t i = 0; i < evaluation->n; i++)
+        fails[i] = !judge_state_passes(filter, states[i]);
+    return fails;
+}
+
+/* All rows that have a node. NULL: no memory. */
+static const uint32_t *all_rows(const PoliciesMaking *making, size_t *ret_n) {
+    const NodeTable *table = making->view->table;
+    uint32_t *rows = ARENA_RAW(making->scratch, uint32_t, table->n_rows);
+
+    *ret_n = 0;
+    for (uint32_t row = 0; rows && row < table->n_rows; row++)
+        if (table_node(table, row))
+            rows[(*ret_n)++] = row;
+    return rows;
 }
 
 /* --- names and counters ----------------------------------------------------------------------- */
@@ -138,15 +195,14 @@ static const uint32_t *asked_rows(
     PoliciesMaking *making, const FoundDecision *filter, size_t *ret_n) {
     return filter->outcomes ? decisions_rows(making->api->decisions, filter->outcomes,
                                   making->view->table, making->scratch, ret_n)
-                            : rule_evaluation_rows(making->view, making->scratch, ret_n);
+                            : all_rows(making, ret_n);
 }
 
 static void note_blocked(PoliciesMaking *making, const RuleEvaluation *evaluation,
     const Filter *filter, uint16_t policy, Blocked *rows) {
-    const bool *fails;
+    const bool *fails = find_failing(making, evaluation, filter);
 
-    making->is_cut |=
-        rule_evaluation_filter(evaluation, &making->time, filter, making->scratch, &fails) != 0;
+    making->is_cut |= !fails;
     for (size_t i = 0; !making->is_cut && i < evaluation->n; i++) {
         if (!fails[i])
             continue;
@@ -262,12 +318,11 @@ static double median(Costs *costs) {
 static int run_rule(PoliciesMaking *making, const RuleEvaluation *evaluation, const Filter *filter,
     const Score *score) {
     Arena *arena = making->scratch;
-    const bool *fails;
     uint8_t *states;
     double *values;
 
     if (filter)
-        return rule_evaluation_filter(evaluation, &making->time, filter, arena, &fails);
+        return find_failing(making, evaluation, filter) ? 0 : -ENOMEM;
     states = ARENA_RAW(arena, uint8_t, evaluation->n);
     values = ARENA_RAW(arena, double, 2 * evaluation->n);
     if (!states || !values)
@@ -302,7 +357,7 @@ static void measure_pod(PoliciesMaking *making, Str text, Costs *costs) {
     size_t n;
 
     arena_reset(making->scratch);
-    rows = rule_evaluation_rows(making->view, making->scratch, &n);
+    rows = all_rows(making, &n);
     making->is_cut |= !rows;
     if (n == 0 || !open_evaluation(making, text, rows, n, &evaluation))
         return;
@@ -357,7 +412,7 @@ int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, Polic
         .arena = arena,
         .scratch = scratch,
         .time = {.now_nsec = clock_wall_nsec(),
-            .is_over = cpu_time_is_over,
+            .is_over = is_over,
             .context = &end_nsec,
             .scratch = of_judge},
         .result = ret,
