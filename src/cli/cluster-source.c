@@ -146,7 +146,7 @@ static int look_at(void *context, const Object *object) {
 
 static void pod_of_file(const char *path, PodSearch *search) {
     char error[OBJECTS_ERROR_MAX] = "";
-    int r = objects_each(path, look_at, search, error);
+    int r = objects_each(path, NULL, look_at, search, error);
 
     if (r < 0)
         terminal_fail_with(r, error);

@@ -61,7 +61,7 @@ static void gather_pods(ClusterCheck *check, const char *path, const NodeTable *
         for (uint32_t i = 0; pods && i < pods->n; i++)
             (void)VEC_ADD(&check->pods, check->arena, pods->items[i]);
     }
-    (void)terminal_check(objects_each(path, add_pending, check, error), MEMORY_FOR, NULL);
+    (void)terminal_check(objects_each(path, NULL, add_pending, check, error), MEMORY_FOR, NULL);
 }
 
 /* The pods that one policy is tried with, and its rules that have rejected every node so far. */

@@ -79,7 +79,7 @@ static void load_node(const EvalData *data, EvalContext *context, EvalValues *va
 static Pod load_pod_file(const char *path, Arena *arena) {
     char error[OBJECTS_ERROR_MAX];
     WorkloadList list;
-    int r = workloads_load(path, arena, &list, error);
+    int r = workloads_load(path, NULL, arena, &list, error);
 
     if (r != 0)
         terminal_fail_with(r, error);

@@ -120,7 +120,7 @@ static void explain_file(
     int r;
 
     progress_begin("reading the pods");
-    r = workloads_load(settings->file, arena, &list, error);
+    r = workloads_load(settings->file, NULL, arena, &list, error);
     if (r < 0)
         terminal_fail_with(r, error);
     one = settings->name ? workloads_find(&list, settings->name, error) : list.items;

@@ -6,11 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/diag.h"
 #include "base/error.h"
 #include "input/file.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "json/fields.h"
 
 /* For one object while it is decoded. */
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
@@ -93,22 +93,17 @@ typedef struct ObjectHead {
 } ObjectHead;
 
 static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {
+    static const JsonField fields[] = {
+        {JSON_NAME("kind"), JSON_FIELD_TEXT, offsetof(ObjectHead, kind)},
+        {JSON_NAME("items"), JSON_FIELD_RAW, offsetof(ObjectHead, items)},
+    };
     JsonReader reader;
-    Str key;
 
     *ret = (ObjectHead){0};
     json_reader_init(&reader, object);
     if (json_peek(&reader) != JSON_OBJECT_BEGIN)
         json_fail(&reader, JSON_E_TYPE, "expected a Kubernetes object");
-    json_object(&reader);
-    while (json_key(&reader, &key)) {
-        if (json_key_is(&reader, key, STR("kind")))
-            json_string(&reader, objects->arena, &ret->kind);
-        else if (json_key_is(&reader, key, STR("items")))
-            json_skip(&reader, &ret->items);
-        else
-            json_skip(&reader, NULL);
-    }
+    JSON_READ_KEYS(&reader, objects->arena, fields, ret);
     json_end(&reader);
     return json_result(objects, &reader);
 }
@@ -200,32 +195,27 @@ static int read_yaml(ObjectReader *objects, Str source) {
     return r;
 }
 
-int objects_each(const char *path, ObjectsVisit visit, void *context, char *error) {
+static int read_file(ObjectReader *objects) {
     _cleanup_(buf_done) Buf text = BUF_INIT(OBJECTS_FILE_MAX);
+    int r = file_read(objects->path, &text, objects->error);
+
+    if (r < 0)
+        return r;
+    return str_has_prefix(str_trim(buf_str(&text)), STR("{"))
+               ? read_document(objects, buf_str(&text))
+               : read_yaml(objects, buf_str(&text));
+}
+
+int objects_each(
+    const char *path, const YamlNode *document, ObjectsVisit visit, void *context, char *error) {
     _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_BUDGET);
     ObjectReader objects = {
         .path = path, .error = error, .visit = visit, .context = context, .arena = arena};
     int r;
 
     error[0] = '\0';
-    r = arena ? file_read(path, &text, error) : -ENOMEM;
-    if (r < 0)
-        return r;
-    r = str_has_prefix(str_trim(buf_str(&text)), STR("{")) ? read_document(&objects, buf_str(&text))
-                                                           : read_yaml(&objects, buf_str(&text));
+    r = !arena ? -ENOMEM : document ? read_yaml_document(&objects, document) : read_file(&objects);
     if (r < 0 && error[0] == '\0')
-        no_memory(&objects);
-    return r;
-}
-
-int objects_each_in(
-    const char *path, const YamlNode *document, ObjectsVisit visit, void *context, char *error) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(OBJECT_BUDGET);
-    ObjectReader objects = {
-        .path = path, .error = error, .visit = visit, .context = context, .arena = arena};
-    int r = arena ? read_yaml_document(&objects, document) : -ENOMEM;
-
-    if (r == -ENOMEM)
         no_memory(&objects);
     return r;
 }
@@ -296,7 +286,7 @@ int cluster_load(const char *path, Snapshot **ret, char *error) {
     int r;
 
     error[0] = '\0';
-    r = store ? objects_each(path, cluster_visit, store, error) : -ENOMEM;
+    r = store ? objects_each(path, NULL, cluster_visit, store, error) : -ENOMEM;
     if (r == 0)
         r = store_publish(store, &snapshot);
     if (r < 0 && error[0] == '\0')

@@ -30,13 +30,11 @@ typedef struct Object {
     ObjectReader *reader;
 } Object;
 
-/* Each object of a file, in order, gone when @visit returns. It returns 0 to go on; or a negative
- * errno, after writing to @error where it is -EINVAL. "-" is standard input. */
+/* Each object of a file, or of @document in it, in order, gone when @visit returns. It returns 0 to
+ * go on; or a negative errno, after writing to @error where it is -EINVAL. "-" is standard input.
+ */
 typedef int (*ObjectsVisit)(void *context, const Object *object);
-int objects_each(const char *path, ObjectsVisit visit, void *context, char *error);
-
-/* The same of a YAML document of the file at @path, which is not read again. */
-int objects_each_in(
+int objects_each(
     const char *path, const YamlNode *document, ObjectsVisit visit, void *context, char *error);
 
 /* A visit that adds each object to a cluster, the Store @store. */

@@ -18,8 +18,8 @@ static void load(Loaded *loaded, const char *text) {
     folder_init(&loaded->folder);
     loaded->arena = arena_new(BUDGET);
     loaded->error[0] = '\0';
-    loaded->r = workloads_load(folder_write(&loaded->folder, "f", str_from_c(text)), loaded->arena,
-        &loaded->list, loaded->error);
+    loaded->r = workloads_load(folder_write(&loaded->folder, "f", str_from_c(text)), NULL,
+        loaded->arena, &loaded->list, loaded->error);
 }
 
 static void loaded_done(Loaded *loaded) {
@@ -175,7 +175,7 @@ static void test_pod_of_a_daemon_set_is_for_one_node(void **state) {
                          STR("kind: DaemonSet\nmetadata: {name: a}\nspec: {template: {spec: "
                              "{affinity: {nodeAffinity: {a: [], "
                              "requiredDuringSchedulingIgnoredDuringExecution: {}}}}}}\n")),
-            write_for_node, &one, error),
+            NULL, write_for_node, &one, error),
         0);
     buf_append_char(&out, '\0');
     assert_non_null(strstr(out.data,

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/vec.h"
 #include "json/fields.h"
 #include "json/write.h"
 
@@ -308,13 +307,11 @@ static int visit(void *context, const Object *object) {
     return r == WORKLOAD_E_OTHER ? 0 : r < 0 ? r : add(loading, object, &workload);
 }
 
-int workloads_load_in(
+int workloads_load(
     const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret, char *error) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(POD_TEXT_MAX * 4);
     Loading loading = {.arena = arena, .scratch = scratch};
-    int r = !scratch   ? -ENOMEM
-            : document ? objects_each_in(path, document, visit, &loading, error)
-                       : objects_each(path, visit, &loading, error);
+    int r = scratch ? objects_each(path, document, visit, &loading, error) : -ENOMEM;
 
     if (r < 0)
         return r;
@@ -328,10 +325,6 @@ int workloads_load_in(
     *ret = (WorkloadList){
         .items = loading.pods.items, .n = loading.pods.n, .n_others = loading.n_others};
     return 0;
-}
-
-int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) {
-    return workloads_load_in(path, /* document= */ NULL, arena, ret, error);
 }
 
 /* "web", "Deployment/web" or "shop/web". */

@@ -54,12 +54,9 @@ typedef struct WorkloadList {
     size_t n_others; /* objects without pods */
 } WorkloadList;
 
-/* Everything is in @arena. 0; or a negative errno with a message in @error (OBJECTS_ERROR_MAX).
- * There is at least one. */
-int workloads_load(const char *path, Arena *arena, WorkloadList *ret, char *error) MUST_CHECK;
-
-/* The same of a YAML document of the file at @path, which is not read again; NULL: of the file. */
-int workloads_load_in(const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret,
+/* Of the file at @path, or of @document in it. Everything is in @arena. 0; or a negative errno with
+ * a message in @error (OBJECTS_ERROR_MAX). There is at least one. */
+int workloads_load(const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret,
     char *error) MUST_CHECK;
 
 /* The one that @name ("web", "Deployment/web", "NAMESPACE/web") means; NULL: none or several, see

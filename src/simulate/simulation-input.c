@@ -345,7 +345,7 @@ static int read_pool(Draft *draft) {
     int r;
 
     draft->path = draft->files->pool;
-    r = objects_each(draft->path, visit_pool, draft, draft->error);
+    r = objects_each(draft->path, NULL, visit_pool, draft, draft->error);
     if (r < 0)
         return r;
     if (draft->n_pool_nodes == 0)
@@ -375,7 +375,7 @@ static int read_cluster(Draft *draft) {
     int r;
 
     draft->path = draft->files->cluster;
-    r = objects_each(draft->path, visit_cluster, draft, draft->error);
+    r = objects_each(draft->path, NULL, visit_cluster, draft, draft->error);
     if (r == 0 && draft->files->pool)
         r = read_pool(draft);
     if (r == 0)
@@ -610,7 +610,7 @@ static int read_pods(Draft *draft) {
 
     if (draft->files->pods) {
         draft->path = draft->files->pods;
-        r = objects_each(draft->path, visit_workload, draft, draft->error);
+        r = objects_each(draft->path, NULL, visit_workload, draft, draft->error);
     }
     if (r == 0 && draft->files->trace) {
         draft->path = draft->files->trace;

@@ -35,7 +35,7 @@ static int add_file(SuiteRun *run, const YamlNode *name, Store *store) {
     if (!reader_string(&run->reader, name, "cluster", &text))
         return SUITE_E_INVALID;
     path = suite_path(run, text);
-    r = path.ptr ? objects_each(path.ptr, cluster_visit, store, error) : -ENOMEM;
+    r = path.ptr ? objects_each(path.ptr, NULL, cluster_visit, store, error) : -ENOMEM;
     return r < 0 ? complain(run, name, error, r) : 0;
 }
 
@@ -56,7 +56,7 @@ static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
     if (!reader_sequence(&run->reader, objects, "objects"))
         return SUITE_E_INVALID;
     for (size_t i = 0; r == 0 && i < objects->n; i++)
-        r = objects_each_in(run->path, objects->items[i], cluster_visit, store, error);
+        r = objects_each(run->path, objects->items[i], cluster_visit, store, error);
     return r < 0 ? complain(run, objects, error, r) : 0;
 }
 
@@ -214,7 +214,7 @@ static int load_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret
     if (run->reader.diags->n_errors > n_errors)
         return SUITE_E_INVALID;
     path = suite_path(run, file.file);
-    r = path.ptr ? workloads_load(path.ptr, arena, &list, error) : -ENOMEM;
+    r = path.ptr ? workloads_load(path.ptr, NULL, arena, &list, error) : -ENOMEM;
     return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, file.name, ret);
 }
 
@@ -222,7 +222,7 @@ static int load_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret
 static int read_object(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
     char error[OBJECTS_ERROR_MAX] = "";
     WorkloadList list;
-    int r = workloads_load_in(run->path, value, arena, &list, error);
+    int r = workloads_load(run->path, value, arena, &list, error);
 
     return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, STR_NULL, ret);
 }
