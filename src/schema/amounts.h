@@ -13,8 +13,6 @@
  * overcommitted.
  */
 
-#include "cel/run.h"
-#include "cel/value.h"
 #include "cluster/table.h"
 #include "model/resources.h"
 #include "schema/record.h"

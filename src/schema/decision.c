@@ -21,13 +21,10 @@ SCHEMA_RECORD(schema_decision_record, "Decision",
     const DecisionValue *value = OBJECT_OF(record, DecisionValue, head), DECISION);
 
 CelValue schema_decision(const Str *policies, size_t n, double score, Arena *arena) {
-    DecisionValue *value = ARENA_RAW(arena, DecisionValue, 1);
-
-    if (!value)
-        return cel_absent();
-    *value = (DecisionValue){.head = {.type = &schema_decision_record.type},
+    const DecisionValue value = {.head = {.type = &schema_decision_record.type},
         .policies = policies,
         .n_policies = n,
         .score = score};
-    return cel_record(&value->head);
+
+    return schema_keep(arena, &value, sizeof(value));
 }

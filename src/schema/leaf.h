@@ -19,7 +19,6 @@
  */
 
 #include "cel/graph.h"
-#include "cluster/table.h"
 #include "columnar/plan.h"
 #include "schema/amounts.h"
 

@@ -17,13 +17,28 @@ CelValue schema_list(
     return cel_list(&list->list);
 }
 
-CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item) {
-    ItemValue *value = cel_alloc(run, sizeof(*value));
+CelValue schema_keep(Arena *arena, const void *value, size_t size) {
+    CelRecord *kept = arena_alloc(arena, size);
 
-    if (!value)
+    if (!kept)
+        return cel_absent();
+    memcpy(kept, value, size);
+    return cel_record(kept);
+}
+
+CelValue schema_make(CelRun *run, const void *value, size_t size) {
+    CelRecord *made = cel_alloc(run, size);
+
+    if (!made)
         return cel_no_memory(run);
-    *value = (ItemValue){.head = {.type = &type->type}, .item = item};
-    return cel_record(&value->head);
+    memcpy(made, value, size);
+    return cel_record(made);
+}
+
+CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item) {
+    const ItemValue value = {.head = {.type = &type->type}, .item = item};
+
+    return schema_make(run, &value, sizeof(value));
 }
 
 static CelValue item_at(const CelList *list, uint32_t i, CelRun *run) {

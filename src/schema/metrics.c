@@ -6,7 +6,6 @@
 
 #include <assert.h>
 
-#include "cel/graph.h"
 #include "schema/schema-internal.h"
 
 /* `metrics` for one row. */
@@ -31,14 +30,11 @@ static CelValue get_metric(const CelRecord *record, uint32_t field, CelRun *run)
 }
 
 CelValue schema_call_metrics(CelRun *run, const CelValue *args, const void *prepared) {
-    MetricsValue *value = ARENA_RAW(run->arena, MetricsValue, 1);
     const SchemaMetrics *metrics = OBJECT_OF(args[1].record, SchemaMetrics, constant);
-
-    if (!value)
-        return cel_no_memory(run);
-    *value = (MetricsValue){
+    const MetricsValue value = {
         .head.type = &metrics->type, .metrics = metrics, .node = node_value_of(args[0])};
-    return cel_record(&value->head);
+
+    return schema_make(run, &value, sizeof(value));
 }
 
 static CelValue fail_absent(CelRun *run, const SchemaMetric *metric) {
@@ -81,14 +77,12 @@ static CelValue get_workload_metric(const CelRecord *record, uint32_t field, Cel
 
 CelValue schema_workload(
     const SchemaMetrics *metrics, const Loads *loads, const Pod *pod, Arena *arena) {
-    WorkloadValue *value = ARENA_RAW(arena, WorkloadValue, 1);
-    Str key = workload_of(pod, arena);
+    const WorkloadValue value = {.head.type = &metrics->workload_type,
+        .metrics = metrics,
+        .loads = loads,
+        .key = workload_of(pod, arena)};
 
-    if (!value || !key.ptr)
-        return cel_absent();
-    *value = (WorkloadValue){
-        .head.type = &metrics->workload_type, .metrics = metrics, .loads = loads, .key = key};
-    return cel_record(&value->head);
+    return value.key.ptr ? schema_keep(arena, &value, sizeof(value)) : cel_absent();
 }
 
 #define OVERLOAD(variable, title, function)                                                        \

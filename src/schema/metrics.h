@@ -14,8 +14,6 @@
  * and evaluated like any other field of the node.
  */
 
-#include "cel/check.h"
-#include "cel/env.h"
 #include "cel/type.h"
 #include "cluster/loads.h"
 #include "model/workload.h"

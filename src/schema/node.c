@@ -176,11 +176,11 @@ SCHEMA_RECORD(schema_node_record, "Node", NODE_VALUE(head), NODE);
 
 SCHEMA_LIST_TYPE(schema_nodes_type, &schema_node_record.of);
 
-void node_value_init(NodeValue *value, const NodeTable *table, uint32_t row) {
+static NodeValue value_of(const NodeTable *table, uint32_t row) {
     static const Node nothing;
     const Node *node = table_node(table, row);
 
-    *value = (NodeValue){.head = {.type = &schema_node_record.type},
+    return (NodeValue){.head = {.type = &schema_node_record.type},
         .metadata = {.type = &schema_node_metadata.type},
         .spec = {.type = &schema_node_spec.type},
         .status = {.type = &schema_node_status.type},
@@ -189,13 +189,16 @@ void node_value_init(NodeValue *value, const NodeTable *table, uint32_t row) {
         .row = row};
 }
 
-CelValue schema_row(CelRun *run, const NodeTable *table, uint32_t row) {
-    NodeValue *value = cel_alloc(run, sizeof(*value));
+CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena) {
+    const NodeValue value = value_of(table, row);
 
-    if (!value)
-        return cel_no_memory(run);
-    node_value_init(value, table, row);
-    return cel_record(&value->head);
+    return schema_keep(arena, &value, sizeof(value));
+}
+
+CelValue schema_row(CelRun *run, const NodeTable *table, uint32_t row) {
+    const NodeValue value = value_of(table, row);
+
+    return schema_make(run, &value, sizeof(value));
 }
 
 static CelValue row_at(const CelList *list, uint32_t i, CelRun *run) {

@@ -6,7 +6,6 @@
 #include "schema/schema-internal.h"
 
 #include "base/hash.h"
-#include "base/vec.h"
 #include "schema/leaf.h"
 
 struct SchemaReads {

@@ -223,25 +223,24 @@ SCHEMA_RECORD(schema_node_pod, "NodePod", POD_VALUE(head), NODE_POD);
 
 SCHEMA_LIST_TYPE(schema_pods_type, &schema_node_pod.of);
 
-void pod_value_init(PodValue *value, const Pod *pod) {
-    *value = (PodValue){.head = {.type = &schema_pod_record.type},
+CelValue schema_pod(const Pod *pod, Arena *arena) {
+    const PodValue value = {.head = {.type = &schema_pod_record.type},
         .metadata = {.type = &schema_pod_metadata.type},
         .spec = {.type = &schema_pod_spec.type},
         .status = {.type = &schema_pod_status.type},
         .pod = pod};
+
+    return schema_keep(arena, &value, sizeof(value));
 }
 
 static CelValue pod_at(const CelList *list, uint32_t i, CelRun *run) {
-    PodValue *value = cel_alloc(run, sizeof(*value));
-
-    if (!value)
-        return cel_no_memory(run);
-    *value = (PodValue){.head = {.type = &schema_node_pod.type},
+    const PodValue value = {.head = {.type = &schema_node_pod.type},
         .metadata = {.type = &schema_node_pod_metadata.type},
         .spec = {.type = &schema_node_pod_spec.type},
         .status = {.type = &schema_node_pod_status.type},
         .pod = ((const Pod *const *)schema_list_of(list)->items)[i]};
-    return cel_record(&value->head);
+
+    return schema_make(run, &value, sizeof(value));
 }
 
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n) {

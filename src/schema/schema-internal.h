@@ -5,9 +5,7 @@
 #include "cel/graph.h"
 #include "cel/library.h"
 #include "cluster/related-objects.h"
-#include "cluster/table.h"
 #include "model/labels.h"
-#include "model/pod.h"
 #include "schema/record.h"
 #include "schema/schema.h"
 
@@ -70,6 +68,11 @@ static inline const void *item_of(const CelRecord *record) {
     return OBJECT_OF(record, ItemValue, head)->item;
 }
 
+/* A copy of the @size bytes of @value, which begins with a CelRecord, as a value. ABSENT, or an
+ * error, when there is no memory. */
+CelValue schema_keep(Arena *arena, const void *value, size_t size);
+CelValue schema_make(CelRun *run, const void *value, size_t size);
+
 /* For SCHEMA_RECORD(): fields of such an element. */
 #define ITEM(its_type) const its_type *item = item_of(record)
 
@@ -117,17 +120,11 @@ extern const SchemaRecord schema_pod_record, schema_pod_metadata, schema_pod_spe
     schema_node_pod_status, schema_owner, schema_pod_workload, schema_toleration;
 extern const CelType schema_pods_type; /* list(NodePod) */
 
-/* Initializes @value for @pod, as Pod. */
-void pod_value_init(PodValue *value, const Pod *pod);
-
 /* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
 
-/* namespace.c */
-extern const SchemaRecord schema_namespace_record, schema_namespace_metadata;
-
-/* claim.c */
-extern const SchemaRecord schema_claim;
+/* related.c */
+extern const SchemaRecord schema_namespace_record, schema_namespace_metadata, schema_claim;
 extern const CelType schema_claims_type; /* list(PersistentVolumeClaim) */
 
 /* Those of the pod to be placed; an error where they are not known, or without memory. */
@@ -165,9 +162,6 @@ extern const SchemaRecord schema_node_record, schema_node_metadata, schema_node_
     schema_node_status, schema_taint, schema_condition, schema_image, schema_address,
     schema_attached_volume, schema_node_info;
 extern const CelType schema_nodes_type; /* list(Node) */
-
-/* Initializes @value for row @row of @table. */
-void node_value_init(NodeValue *value, const NodeTable *table, uint32_t row);
 
 static inline const NodeValue *node_value_of(CelValue node) {
     return OBJECT_OF(node.record, NodeValue, head);

@@ -110,24 +110,6 @@ Schema *schema_new(Arena *arena) {
     return is_right && schema_plan_host_init(schema, arena) ? schema : NULL;
 }
 
-CelValue schema_pod(const Pod *pod, Arena *arena) {
-    PodValue *value = ARENA_RAW(arena, PodValue, 1);
-
-    if (!value)
-        return cel_absent();
-    pod_value_init(value, pod);
-    return cel_record(&value->head);
-}
-
-CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena) {
-    NodeValue *value = ARENA_RAW(arena, NodeValue, 1);
-
-    if (!value)
-        return cel_absent();
-    node_value_init(value, table, row);
-    return cel_record(&value->head);
-}
-
 CelValue schema_now(int64_t now_nsec) {
     int64_t sec = now_nsec / NSEC_PER_SEC, nsec = now_nsec % NSEC_PER_SEC;
 

@@ -19,19 +19,8 @@
  * number, a list or a map ("", 0, empty); times and nominatedNodeName may be absent: test with
  * has(), reading them is an error.
  *
- * node.free, node.requested, node.allocatable and pod.requests are plain numbers: cpu in cores,
- * everything else in whole units, all as double, and 0.0 for an absent resource (test:
- * `'nvidia.com/gpu' in node.allocatable`). The key milliCPU is cpu in thousandths: whole numbers,
- * exact in sums and comparisons, not listed with the others.
- *
  * Each record is one list of fields (record.h); these lists generate the types, checks, accessors,
  * docs, and the parts to decode of a request that carries Node objects.
- *
- * Functions besides the language's: amount(resource, number) -> string for users ("250m", "1.5Gi");
- * pod.tolerates(taint) -> bool as kube-scheduler judges one; node.domain(key) -> Domain (the nodes
- * with the same value of that label, and their pods; none if the node has no such label);
- * cluster.domains(key) -> list(Domain); cluster.nodesByLabel(key) -> map(string, int); pow(x, y) ->
- * double.
  */
 
 #include "base/vec.h"
