@@ -2,7 +2,6 @@
 
 /* File: a file's bytes, whole and bounded; and whether it has changed. */
 
-#include "base/diag.h"
 #include "yaml/reader.h"
 
 #define FILE_ERROR_MAX 512u

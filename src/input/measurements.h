@@ -2,7 +2,6 @@
 
 /* Measurements from a file of metric values (policy/metric-values.h), YAML or JSON. */
 
-#include "base/diag.h"
 #include "cluster/measurement.h"
 #include "cluster/snapshot.h"
 #include "input/file.h"

@@ -12,7 +12,6 @@
 #include "input/file.h"
 #include "input/zones.h"
 #include "policy/lint.h"
-#include "yaml/document.h"
 
 static void add_error(PolicyFiles *files, Str text) {
     diag_add(files->diags, DIAG_ERROR, (Place){0}, STR_NULL, text, STR_NULL);

@@ -8,8 +8,6 @@
  * ConfigMap (whose "..data" holds everything again) is read once.
  */
 
-#include "base/diag.h"
-#include "base/vec.h"
 #include "policy/program.h"
 
 #define POLICIES_FILES_MAX 256u

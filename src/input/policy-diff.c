@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/diag.h"
-#include "base/vec.h"
-#include "yaml/document.h"
 #include "yaml/write.h"
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)

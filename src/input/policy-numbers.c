@@ -3,10 +3,7 @@
 #include <errno.h>
 
 #include "base/ascii.h"
-#include "base/diag.h"
-#include "base/vec.h"
 #include "input/policy-set.h"
-#include "yaml/document.h"
 
 #define PATH_MAX_BYTES ((size_t)4096)
 #define AMOUNT_MAX 32u /* bytes of "1h30m" */

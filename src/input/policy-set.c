@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
-#include "yaml/document.h"
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
 #define NAMES_MAX 256u /* that are looked through for "did you mean" */

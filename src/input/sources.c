@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "policy/reader.h"
-#include "yaml/document.h"
 
 /* The whole file. */
 typedef struct SourcesFile {

@@ -3,22 +3,10 @@
 /*
  * MetricSources: the servers that measured values come from, as the operator names them.
  *
- *     apiVersion: berth.dev/v1alpha1
- *     kind: MetricSources
- *     sources:
- *       - name: default
- *         url: https://thanos.monitoring.svc:9091
- *         bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
- *         basicAuth: {user: berth, passwordFile: /etc/berth/password}      # or this
- *         tls: {caFile: ca.pem, certFile: …, keyFile: …, serverName: …, insecureSkipVerify: true}
- *         headers: {X-Scope-OrgID: tenant-1}
- *         allowLinkLocal: false
- *
  * Relative paths are relative to the file. Secrets stand in files of their own, never here; the
  * files are not read here, and need not be there yet.
  */
 
-#include "base/diag.h"
 #include "input/file.h"
 #include "load/source.h"
 

@@ -11,7 +11,6 @@
  * The same kind of object sets the schedulerName of pods in namespaces that opt in by a label.
  */
 
-#include "base/digest.h"
 #include "policy/policy.h"
 
 #define ADMISSION_DIGEST "berth.dev/digest"

@@ -8,7 +8,6 @@
  * (buf_error()): check it once, at the end.
  */
 
-#include "model/selector.h"
 #include "policy/kind.h"
 
 /* An argument of cel_text(). */

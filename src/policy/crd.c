@@ -4,7 +4,6 @@
  */
 
 #include "policy/admission.h"
-#include "policy/policy.h"
 
 #include "yaml/write.h"
 

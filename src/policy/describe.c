@@ -1,6 +1,5 @@
 /* The format of a policy as Markdown tables. The kinds of rules have tables of their own. */
 
-#include "policy/kind.h"
 #include "policy/policy.h"
 
 #define PATH_MAX_BYTES 256u

@@ -3,14 +3,8 @@
 /*
  * Exactness: whether a filter that counts pods holds in a burst of pods, and because of what.
  *
- * A filter counts the pods that are on nodes. How soon a new pod counts depends on who binds it
- * (docs/bind-and-replicas.md, "Limits in a burst", has the same as a table):
- *
- *     berth binds            when berth judges the bind: exact
- *     narrow: {to: 1}        before the reply to filter: exact for the requests of one berth
- *     publish: slots         when kube-scheduler chooses its node: exact while slots are published
- *     none of them           before the reply to filter, on a guessed node (live/expectation.h),
- * and when the watch shows it: a burst can exceed the limit
+ * A filter counts the pods that are on nodes. How soon a new pod counts depends on who binds it:
+ * docs/bind-and-replicas.md, "Limits in a burst".
  */
 
 #include "policy/policy.h"

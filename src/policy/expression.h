@@ -11,14 +11,12 @@
  * It points into the reader's arena and the document.
  */
 
-#include "base/diag.h"
 #include "cel/check.h"
 #include "cel/code.h"
 #include "cel/cost.h"
 #include "cel/graph.h"
 #include "cel/report.h"
 #include "policy/reader.h"
-#include "yaml/document.h"
 
 typedef struct Scope Scope; /* scope.h */
 

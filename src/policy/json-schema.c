@@ -1,7 +1,6 @@
 /* Writes the format of a policy as a JSON Schema, for editors, and as the schema of a
  * CustomResourceDefinition. Expressions and the use of names are checked by `berth check` only. */
 
-#include "policy/kind.h"
 #include "policy/policy.h"
 #include "json/write.h"
 

@@ -1,10 +1,6 @@
 /*
- * Built-in rules by a measured value of the node.
- *
- *     metricLimit: {metric: load, max: 0.8}
- *     metricScore: {metric: load, low: 0, high: 1, prefer: low}
- *
- * A value that equals the limit passes. Points go evenly from 0 to 100 between low and high.
+ * Built-in rules by a measured value of the node: metricLimit, metricScore. A value that equals the
+ * limit passes. Points go evenly from 0 to 100 between low and high.
  *
  * These are the only built-in rules whose evaluation can fail: where a value is absent, the rule's
  * onMissing decides. The message also shows the measured value, where recently placed pods have
@@ -15,7 +11,6 @@
 #include <stdio.h>
 
 #include "policy/cel-text.h"
-#include "policy/kind.h"
 #include "policy/scope.h"
 
 #define METRIC_BOUND_MAX 1e18

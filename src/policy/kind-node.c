@@ -1,18 +1,8 @@
-/*
- * Built-in rules by the state of the node: readiness, conditions, taints, age, images.
- *
- *     nodeReady: true
- *     nodeConditions: {DiskPressure: "False", MemoryPressure: ["False", Unknown]}
- *     tolerations: true
- *     noTaints: [node.kubernetes.io/unreachable, example.com/draining]
- *     nodeAge: {min: 2m, max: 7d}            # filter
- *     nodeAge: {prefer: old, full: 30d}      # score
- *     imageLocality: true
- */
+/* Built-in rules by the state of the node: nodeReady, nodeConditions, tolerations, noTaints,
+ * nodeAge (a filter and a score), imageLocality. */
 
 #include "base/nsec.h"
 #include "policy/cel-text.h"
-#include "policy/kind.h"
 
 const RuleKind kind_node_ready = {
     .field = STR("nodeReady"),

@@ -1,23 +1,11 @@
-/*
- * Built-in rules by the pods that are on the node, or in its topology domain.
- *
- *     maxPods: 30
- *     maxPods: {limit: 2, per: owner}
- *     maxPods: {limit: 9, topologyKey: topology.kubernetes.io/zone, podSelector: {…}}
- *     maxFreshPods: {limit: 2, youngerThan: 120s}
- *     podAffinity: {podSelector: {matchLabels: {app: cache}}, topologyKey: example.com/rack}
- *     podAntiAffinity: {sameOwner: true}
- *     podSpread: {sameOwner: true, topologyKey: topology.kubernetes.io/zone}       # score
- *     podPack: {podSelector: {matchLabels: {component: workspace}}, full: 20}      # score
- *
- * pod-rule.h has the fields that they share.
- */
+/* Built-in rules by the pods that are on the node, or in its topology domain: maxPods,
+ * maxFreshPods, podAffinity, podAntiAffinity, podSpread, podPack. pod-rule.h has the fields that
+ * they share. */
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "policy/cel-text.h"
-#include "policy/kind.h"
 #include "policy/pod-rule.h"
 
 static const Shape per_shape = {

@@ -12,10 +12,8 @@
  */
 
 #include "base/ascii.h"
-#include "base/vec.h"
 #include "model/resources.h"
 #include "policy/cel-text.h"
-#include "policy/kind.h"
 #include "policy/pod-rule.h"
 
 #define RESOURCES_NAMED_MAX 16u

@@ -1,20 +1,10 @@
-/*
- * Built-in rules by resources of the node.
- *
- *     headroom: {cpu: 500m, memory: 10%}   # filter: remains free after the pod is placed
- *     binPack: {cpu: 2, memory: 1}         # score: weighted mean of the used shares
- *     spread: {cpu: 1, memory: 1}          # score: weighted mean of the free shares
- *     balance: [cpu, memory]               # score: 100 less the deviation of the used shares
- *
- * Divisions read the node only, so they are done beforehand: a request adds, multiplies and
- * compares.
- */
+/* Built-in rules by resources of the node: headroom, binPack, spread, balance. Divisions read the
+ * node only, so they are done beforehand: a request adds, multiplies and compares. */
 
 #include "base/ascii.h"
 #include "base/quantity.h"
 #include "model/resources.h"
 #include "policy/cel-text.h"
-#include "policy/kind.h"
 
 /*
  * A percentage is of the node's allocatable amount. A node that does not offer a resource has 0 of

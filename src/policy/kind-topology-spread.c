@@ -14,7 +14,6 @@
  */
 
 #include "policy/cel-text.h"
-#include "policy/kind.h"
 #include "policy/pod-rule.h"
 
 typedef enum InclusionPolicy { HONOR, IGNORE } InclusionPolicy;

@@ -18,8 +18,6 @@
  */
 
 #include "policy/reader.h"
-#include "policy/shape.h"
-#include "yaml/document.h"
 
 #define KIND_TEXT_MAX ((size_t)10 * 1024) /* CEL_SOURCE_MAX: the text of one rule */
 

@@ -3,7 +3,6 @@
 /* Shared by lint*.c. */
 
 #include "policy/lint.h"
-#include "policy/scope.h"
 
 /* The purpose of an expression: it decides the consequence of an error. */
 typedef enum LintRole {

@@ -15,11 +15,7 @@
  */
 
 #include "cel/zone.h"
-#include "columnar/plan.h"
-#include "policy/policy.h"
 #include "policy/program.h"
-#include "policy/reader.h"
-#include "yaml/document.h"
 
 /* Adds warnings about @policy, which was read from @document without errors. Without memory there
  * are none. */

@@ -14,9 +14,7 @@
  */
 
 #include "cluster/measurement.h"
-#include "cluster/table.h"
 #include "policy/program.h"
-#include "policy/reader.h"
 
 typedef struct MetricValues {
     const YamlNode *metrics, *workloads, *age; /* each may be NULL */

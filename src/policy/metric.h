@@ -1,27 +1,11 @@
 #pragma once
 
 /*
- * Metric: the section `metrics:` of a policy, read.
- *
- *     metrics:
- *       - name: load
- *         prometheus: {query: 'avg by (node) (…)', nodeLabel: node}
- *         interval: 15s
- *         maxAge: 60s
- *       - name: podCpu
- *         prometheus: {query: 'sum by (namespace, pod) (…)'}
- *         pods: {aggregate: sum, podSelector: {…}, namespaces: […], workload: avg}
- *       - name: used
- *         resourceMetrics: cpu
- *       - name: avg5m
- *         annotation: {key: cpu_usage_avg_5m, timeZone: Asia/Shanghai}
- *         maxAge: 8m
- *         placements: {resource: cpu, unit: fraction, settle: 5m}      # or: none
+ * Metric: the section `metrics:` of a policy, read. docs/metrics.md has its fields.
  */
 
 #include "model/gauge.h"
 #include "policy/reader.h"
-#include "policy/shape.h"
 
 /* Reads one entry. Problems are reported; the name is set even then. Strings are in the reader's
  * arena or in the document. */

@@ -494,9 +494,8 @@ void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
 
 bool policy_selects(const Policy *policy, const Pod *pod) {
     const Match *match = &policy->match;
-    bool in_namespace = match->namespaces.n == 0;
 
-    for (size_t i = 0; i < match->namespaces.n && !in_namespace; i++)
-        in_namespace = str_eq(match->namespaces.items[i], pod->namespace);
-    return in_namespace && selector_matches(&match->pod_selector, &pod->labels);
+    return (match->namespaces.n == 0 ||
+               str_is_one_of(pod->namespace, match->namespaces.items, match->namespaces.n)) &&
+           selector_matches(&match->pod_selector, &pod->labels);
 }

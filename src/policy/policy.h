@@ -7,10 +7,7 @@
  * is an expression, written as such or by a built-in rule (kind.h).
  */
 
-#include "base/diag.h"
 #include "model/labels.h"
-#include "model/selector.h"
-#include "policy/expression.h"
 #include "policy/kind.h"
 #include "policy/publish.h"
 #include "policy/scope.h"

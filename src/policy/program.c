@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/vec.h"
 #include "policy/lint.h"
 
 typedef VEC(Policy) Policies;
@@ -130,8 +129,6 @@ static int number_rules(ProgramCompiler *compiler) {
             program->scores[program->n_scores++] = score;
         }
     }
-    program->policies = policies->items;
-    program->n_policies = policies->n;
     program->gauges = compiler->common.gauges.items;
     program->n_gauges = compiler->common.gauges.n;
     program->n_slots = compiler->common.next_slot;
@@ -350,9 +347,9 @@ static void visit_given(
         visit(context, policy, expression);
 }
 
-static void each_expression(const Policy *policies, size_t n, ProgramVisit *visit, void *context) {
-    for (size_t i = 0; i < n; i++) {
-        const Policy *policy = &policies[i];
+void program_each_expression(const Program *program, ProgramVisit *visit, void *context) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
         uint32_t n_variables = policy->scope ? policy->scope->variables_type.n_fields : 0;
 
         visit_given(visit, context, policy, &policy->match.namespace_test);
@@ -368,10 +365,6 @@ static void each_expression(const Policy *policies, size_t n, ProgramVisit *visi
         for (size_t j = 0; j < policy->n_bind_annotations; j++)
             visit_given(visit, context, policy, &policy->bind_annotations[j].expression);
     }
-}
-
-void program_each_expression(const Program *program, ProgramVisit *visit, void *context) {
-    each_expression(program->policies, program->n_policies, visit, context);
 }
 
 static void note_longest(void *context, const Policy *policy, const Expression *expression) {
@@ -399,6 +392,8 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
         program->digest = digest_chain(program->digest, sources[i].text);
     for (size_t i = 0; r == 0 && i < n_sources; i++)
         r = compile_source(&compiler, &sources[i]);
+    program->policies = compiler.policies.items;
+    program->n_policies = compiler.policies.n;
     if (r == 0)
         check_limits(&compiler);
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
@@ -406,7 +401,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     if (r == -E2BIG || arena_limit_reached(program->arena) > 0) {
         const Expression *longest = NULL; /* the first one to look at */
 
-        each_expression(compiler.policies.items, compiler.policies.n, note_longest, &longest);
+        program_each_expression(program, note_longest, &longest);
         diag_addf(diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
             "the policies are too large: they need more than %zu MiB of memory%s",
             (r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET) >> 20,

@@ -12,16 +12,9 @@
  * unresolvable if any unresolvable filter rejects it.
  */
 
-#include "base/diag.h"
-#include "base/digest.h"
 #include "base/ref.h"
 #include "cluster/needs.h"
-#include "columnar/plan.h"
-#include "model/node.h"
-#include "model/pod.h"
 #include "policy/policy.h"
-#include "schema/schema.h"
-#include "yaml/document.h"
 
 #define PROGRAM_FILTERS_MAX 1000u
 #define PROGRAM_SCORES_MAX 1000u

@@ -2,7 +2,6 @@
 
 #include "policy/publish.h"
 
-#include "policy/kind.h"
 #include "policy/pod-rule.h"
 #include "policy/policy.h"
 

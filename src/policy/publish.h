@@ -17,9 +17,7 @@
  */
 
 #include "model/pod.h"
-#include "model/selector.h"
 #include "policy/reader.h"
-#include "policy/shape.h"
 
 #define SLOTS_PREFIX "berth.dev/slots."
 #define CLOSED_PREFIX "closed.berth.dev/"

@@ -9,7 +9,6 @@
 #include "base/ascii.h"
 #include "base/label.h"
 #include "base/nsec.h"
-#include "base/vec.h"
 #include "cel/time.h"
 #include "policy/kind.h"
 

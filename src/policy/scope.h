@@ -12,15 +12,9 @@
  *                 workload.metrics, of the pod's workload
  */
 
-#include "base/vec.h"
-#include "cel/env.h"
-#include "cel/type.h"
 #include "model/gauge.h"
 #include "policy/expression.h"
-#include "policy/reader.h"
 #include "schema/metrics.h"
-#include "schema/schema.h"
-#include "yaml/document.h"
 
 #define SCOPE_VARIABLES_MAX 64u /* a bit each (Expression.variables) */
 #define SCOPE_PARAMS_MAX 256u

@@ -85,30 +85,30 @@ static bool check_names(YamlReader *reader, const YamlNode *value, const char *w
            reader_string_list(reader, value, what, &names);
 }
 
+typedef struct SizedImage {
+    StrList names;
+    int64_t size;
+} SizedImage;
+
+static const Shape size_shape = {.kind = SHAPE_INT, .min = 0, .max = 0x1p63};
+static const Field image_fields[] = {
+    {REQUIRED("names"), INTO(SizedImage, names, shape_scalars)},
+    {OPTIONAL("sizeBytes"), INTO(SizedImage, size, size_shape)},
+};
+static const Shape image_shape = {SHAPE_OF(image_fields)};
+
 /* Each is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
 static bool check_image(YamlReader *reader, const YamlNode *image) {
-    static const Str known[] = {STR("names"), STR("sizeBytes")};
-    const YamlNode *names = yaml_find(image, known[0]), *size = yaml_find(image, known[1]);
-    int64_t bytes;
+    size_t n_errors = reader->diags->n_errors;
+    SizedImage sized;
     Str text;
 
     if (image->kind == YAML_SEQUENCE)
         return check_names(reader, image, "an image");
     if (image->kind != YAML_MAPPING)
         return reader_label_value(reader, image, "an image", &text);
-    for (size_t i = 0; i < image->n; i++) {
-        const YamlPair *pair = &image->pairs[i];
-
-        if (pair->value != names && pair->value != size) {
-            reader_unknown_field(
-                reader, DIAG_ERROR, pair->key, "an image", known, ELEMENTS_OF(known));
-            return false;
-        }
-    }
-    if (!names)
-        return reader_error(reader, image, "an image needs the field \"names\"");
-    return check_names(reader, names, "names") &&
-           (!size || reader_int(reader, size, "sizeBytes", 0, INT64_MAX, &bytes));
+    reader_fields(reader, image, "an image", &image_shape, &sized);
+    return reader->diags->n_errors == n_errors;
 }
 
 static bool check_images(YamlReader *reader, const YamlNode *value) {

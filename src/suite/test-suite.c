@@ -161,6 +161,7 @@ static void test_mistakes(void **state) {
             "error 9:23 no policy has a metric \"lod\"\n"},
         {"- {name: n, nodes: {a: {images: [{size: 1}]}, b: {ready: maybe}}, expect: {best: a}}",
             "error 9:35 unknown field \"size\" in an image\n"
+            "error 9:34 an image needs the field \"names\"\n"
             "error 9:58 ready must be true or false, not the string \"maybe\"\n"},
         {"- {name: n, pod: {priority: high, tolerations: {}, images: a}, expect: {best: a}}",
             "error 9:29 priority must be a whole number, not the string \"high\"\n"

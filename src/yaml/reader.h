@@ -6,7 +6,6 @@
  * Reading continues after a mistake, so that one run reports them all.
  */
 
-#include "base/diag.h"
 #include "yaml/document.h"
 
 typedef struct YamlReader {

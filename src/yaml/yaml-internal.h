@@ -5,9 +5,7 @@
 
 #include <libfyaml.h>
 
-#include "base/diag.h"
 #include "base/map.h"
-#include "base/vec.h"
 #include "yaml/document.h"
 
 /* --- source.c: the text of a YAML file, and places in it ------------------------------------- */
