@@ -56,8 +56,7 @@ void cluster_check_run(const ClusterSource *cluster, Program *program, DiagList 
  * EXIT_FINE when every metric has a value of some node; EXIT_FAILED when not. */
 int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster, Program *program);
 
-/* Prints for each rule whether it works on a managed control plane (policy/managed.h). Whether all
- * do. */
+/* Prints for each rule whether it works on a managed control plane. Whether all do. */
 bool check_print_managed(const Program *program, Buf *out);
 
 /* Prints the rules of a valid program with costs, a line a rule. */

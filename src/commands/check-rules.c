@@ -6,7 +6,6 @@
 #include "base/visible.h"
 #include "commands/check-internal.h"
 #include "commands/counting-rules.h"
-#include "policy/managed.h"
 
 static void write_message(JsonWriter *writer, const Diag *diag) {
     const DiagFix *fix = &diag->fix;
@@ -114,35 +113,120 @@ static void write_rule(void *context, const Row *row) {
     json_write_end_object(writer);
 }
 
+/* Whether a rule has an effect where nothing calls berth: the default scheduler of a managed
+ * control plane, to which no extender can be added (docs/managed.md). Published filters have: nodes
+ * show them. */
+
 #define MANAGED_COLUMNS 26u
 #define WORKS_COLUMNS 7u
+#define SECOND_SCHEDULER "a second scheduler, which calls berth (docs/install.md)"
 
-/* Calls @use for each rule of @program, and each part that does not work. Whether all work. */
+typedef struct Managed {
+    bool works;
+    const char *text;    /* why, for users */
+    const char *instead; /* what to write instead; NULL: it works */
+} Managed;
+
+/* What Kubernetes itself has instead of a built-in rule. */
+typedef struct Replacement {
+    const RuleKind *kind;
+    const char *instead;
+} Replacement;
+
+static const Replacement replacements[] = {
+    {&kind_tolerations, "nothing: kube-scheduler compares taints and tolerations itself"},
+    {&kind_dedicated, "a taint on the nodes; a toleration and node affinity in their pods"},
+    {&kind_node_age_range, "a taint that new nodes have until they are old enough"},
+    {&kind_headroom, "an expression of the node alone (node.free.cpu > 1.0), with publish: label"},
+    {&kind_pool_headroom, "pods of low priority that request the headroom"},
+    {&kind_max_pods, "podAntiAffinity or topologySpreadConstraints in the pods"},
+    {&kind_pod_affinity, "affinity.podAffinity in the pods"},
+    {&kind_pod_anti_affinity, "affinity.podAntiAffinity in the pods"},
+    {&kind_topology_spread, "topologySpreadConstraints in the pods"},
+    {&kind_spread, "nothing: kube-scheduler prefers nodes with free resources itself"},
+    {&kind_balance, "nothing: kube-scheduler prefers balanced nodes itself"},
+    {&kind_image_locality, "nothing: kube-scheduler prefers nodes with the image itself"},
+    {&kind_node_label_preference, "preferred node affinity in the pods"},
+    {&kind_label_order, "preferred node affinity in the pods"},
+    {&kind_pod_spread, "topologySpreadConstraints with ScheduleAnyway in the pods"},
+    {&kind_pod_pack, "preferred podAffinity in the pods"},
+};
+
+static const char *find_replacement(const RuleKind *kind) {
+    for (size_t i = 0; kind && i < ELEMENTS_OF(replacements); i++)
+        if (replacements[i].kind == kind)
+            return replacements[i].instead;
+    return SECOND_SCHEDULER;
+}
+
+static Managed managed_filter(const Filter *filter) {
+    Managed result = {.text = "it is not published, and nothing asks berth"};
+
+    if ((filter->slots || filter->is_label) && filter->policy->is_observed)
+        return (Managed){
+            .text = "policies in mode Observe publish nothing", .instead = "mode: Enforce"};
+    if (filter->slots || filter->is_label)
+        return (Managed){.works = true,
+            .text = filter->slots         ? "published as slots: the limit holds in a burst"
+                    : filter->counts_pods ? "published as a label: a burst can exceed the limit"
+                                          : "published as a label"};
+    if (filter->limit)
+        result.instead = policy_slots(filter->policy) ? "publish: slots, in a policy of its own"
+                                                      : "publish: slots";
+    else if (publish_fits_label(filter))
+        result.instead = "publish: label";
+    else {
+        result.text = "it reads more than the node, so it cannot be published";
+        result.instead = find_replacement(filter->kind);
+    }
+    return result;
+}
+
 typedef void UseManaged(void *context, const Policy *policy, Str rule, const Managed *managed);
 
+/* Parts of a policy that are no rules; none of them works. */
+static bool each_part(const Policy *policy, UseManaged *use, void *context) {
+    const struct {
+        bool is_given;
+        Str name;
+        Managed managed;
+    } parts[] = {
+        {expression_is_given(&policy->match.expression), STR("(match)"),
+            {.text = "admission selects pods by labels and namespaces only",
+                .instead = "podSelector, namespaces or namespaceSelector"}},
+        {policy->narrow_to > 0, STR("(narrow)"),
+            {.text = "nothing asks berth for nodes", .instead = "leave it out"}},
+        {policy->n_bind_annotations > 0, STR("(bind)"),
+            {.text = "kube-scheduler binds, not berth", .instead = "leave it out"}},
+    };
+    bool is_any = false;
+
+    for (size_t i = 0; i < ELEMENTS_OF(parts); i++) {
+        if (parts[i].is_given)
+            use(context, policy, parts[i].name, &parts[i].managed);
+        is_any |= parts[i].is_given;
+    }
+    return is_any;
+}
+
+/* Calls @use for each rule of @program, and each part that does not work. Whether all work. */
 static bool each_managed(const Program *program, UseManaged *use, void *context) {
     bool works = true;
 
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
-        Managed managed;
 
-        for (ManagedPart part = 0; part < _MANAGED_PARTS; part++) {
-            if (!managed_part(policy, part, &managed))
-                continue;
-            use(context, policy, str_from_c(managed_part_name(part)), &managed);
-            works = false;
-        }
+        works &= !each_part(policy, use, context) && policy->n_scores == 0;
         for (size_t j = 0; j < policy->n_filters; j++) {
-            managed = managed_filter(&policy->filters[j]);
+            Managed managed = managed_filter(&policy->filters[j]);
+
             use(context, policy, policy->filters[j].name, &managed);
             works &= managed.works;
         }
-        for (size_t j = 0; j < policy->n_scores; j++) {
-            managed = managed_score(&policy->scores[j]);
-            use(context, policy, policy->scores[j].name, &managed);
-            works = false;
-        }
+        for (size_t j = 0; j < policy->n_scores; j++)
+            use(context, policy, policy->scores[j].name,
+                &(Managed){.text = "scores cannot be published, and nothing asks berth",
+                    .instead = find_replacement(policy->scores[j].kind)});
     }
     return works;
 }
