@@ -60,42 +60,24 @@ static size_t count_entries(const Replacement *r, uint32_t space) {
     return total;
 }
 
-/* As in a new block, none where all are OK. */
-static void merge_states(
-    const Replacement *r, const PlanColumn *column, size_t total, Column *ret) {
-    uint8_t *states;
+/* The entries of all pieces, of @size bytes each: from @old and @fresh, those of both blocks (NULL:
+ * all 0). NULL: no memory. */
+static void *copy_entries(const Replacement *r, uint32_t space, size_t total, size_t size,
+    const void *old, const void *fresh) {
+    char *to = arena_alloc(r->keep, total * size);
     size_t at = 0, from;
 
-    if (!r->old->columns[column->store].states && !r->fresh->columns[column->store].states)
-        return;
-    states = ARENA_RAW(r->keep, uint8_t, total);
-    for (size_t i = 0; states && i < r->n_pieces; i++) {
-        const uint8_t *those = r->pieces[i].block->columns[column->store].states;
-        size_t n = entries_of(r, &r->pieces[i], column->space, &from);
+    for (size_t i = 0; to && i < r->n_pieces; i++) {
+        const char *those = r->pieces[i].block == r->old ? old : fresh;
+        size_t n = entries_of(r, &r->pieces[i], space, &from);
 
         if (those && n > 0)
-            memcpy(states + at, those + from, n);
+            memcpy(to + at * size, those + from * size, n * size);
         else if (n > 0)
-            memset(states + at, COLUMN_OK, n);
+            memset(to + at * size, 0, n * size);
         at += n;
     }
-    if (column->lane == LANE_BOOL || column_has_states(states, total))
-        ret->states = states;
-}
-
-static void merge_numbers(
-    const Replacement *r, const PlanColumn *column, size_t total, Column *ret) {
-    size_t at = 0, from;
-
-    ret->ints = ARENA_RAW(r->keep, int64_t, total);
-    for (size_t i = 0; ret->ints && i < r->n_pieces; i++) {
-        const int64_t *those = r->pieces[i].block->columns[column->store].ints;
-        size_t n = entries_of(r, &r->pieces[i], column->space, &from);
-
-        if (n > 0)
-            memcpy(ret->ints + at, those + from, n * sizeof(*those));
-        at += n;
-    }
+    return to;
 }
 
 /* From the codes of one of both blocks to the new ones. */
@@ -158,14 +140,21 @@ static bool merge_texts(const Replacement *r, const PlanColumn *column, size_t t
 }
 
 static bool merge_column(const Replacement *r, const PlanColumn *column, Column *ret) {
+    const Column *old = &r->old->columns[column->store];
+    const Column *fresh = &r->fresh->columns[column->store];
     size_t total = count_entries(r, column->space);
+    uint8_t *states = NULL;
 
     *ret = (Column){.lane = (ColumnLane)column->lane};
-    merge_states(r, column, total, ret);
+    if (old->states || fresh->states)
+        states = copy_entries(r, column->space, total, sizeof(*states), old->states, fresh->states);
+    if (states && (column->lane == LANE_BOOL || column_has_states(states, total)))
+        ret->states = states; /* as in a new block, none where all are OK */
     if (column->lane == LANE_TEXT)
         return merge_texts(r, column, total, ret);
     if (column->lane != LANE_BOOL)
-        merge_numbers(r, column, total, ret);
+        ret->ints =
+            copy_entries(r, column->space, total, sizeof(*ret->ints), old->ints, fresh->ints);
     return true;
 }
 
