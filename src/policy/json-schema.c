@@ -9,6 +9,7 @@
 #define INT_OR_STRING "x-kubernetes-int-or-string"
 #define ANY_FIELDS "x-kubernetes-preserve-unknown-fields"
 #define PATTERN_MAX 256u
+#define NAMES_MAX 64u  /* of the fields of a mapping */
 #define RULE_MAX 2048u /* the API server's limit of a message */
 
 /* As kind-resources.c and reader.c read them. */
@@ -138,17 +139,14 @@ static void write_limits(SchemaWriter *schema, const Shape *shape) {
 }
 
 static void write_required(JsonWriter *writer, const Shape *shape) {
-    bool is_any = false;
+    Str names[NAMES_MAX];
+    size_t n = 0;
 
     for (size_t i = 0; i < shape->n_fields; i++)
-        is_any |= shape->fields[i].is_required;
-    if (!is_any)
-        return;
-    json_member_array(writer, "required");
-    for (size_t i = 0; i < shape->n_fields; i++)
         if (shape->fields[i].is_required)
-            json_write_string(writer, shape->fields[i].name);
-    json_write_end_array(writer);
+            names[n++] = shape->fields[i].name;
+    if (n > 0)
+        json_member_texts(writer, "required", names, n);
 }
 
 /* Whether validation rules of the API server can read the value: only if it has a type. */

@@ -1,10 +1,6 @@
 /*
  * poolHeadroom: a pool of nodes keeps room, whatever node of it a pod goes to.
  *
- *     poolHeadroom: {nodeLabels: {pool: ci}, pods: 2, requests: {cpu: 4, memory: 8Gi}}
- *     poolHeadroom: {nodeLabels: {pool: ci}, nodes: 1, exceptPriorityAtLeast: 1000}
- *     poolHeadroom: {nodeLabels: {pool: ci}, nodes: 1, exceptPriorityClass: urgent}
- *
  * Room for a pod is on one node: a node with 7 cpus free has room for one pod of 4. Nodes' worth is
  * a sum: an average node's amounts, wherever they are free. Nodes that are not Ready, or cordoned,
  * have no room and keep none. The node of the pod counts with the pod on it; the sum over all nodes

@@ -2,11 +2,6 @@
  * topologySpread: matching pods evenly over domains, by the rules of Kubernetes' own
  * topologySpreadConstraints with DoNotSchedule.
  *
- *     topologySpread: {topologyKey: topology.kubernetes.io/zone, maxSkew: 1, podSelector: {…}}
- *     topologySpread: {…, minDomains: 3, nodeTaintsPolicy: Honor}
- *     topologySpread: {…, nodeAffinityPolicy: Ignore}      # every node counts
- *     topologySpread: {…, nodeLabels: {pool: gpu}}         # a pool that another policy requires
- *
  * Only nodes that the pod could go to count, with the pods on them; a domain without one does not
  * exist. Else an empty zone that the pod can never use is the emptiest for ever, and no other zone
  * may take one more. A node that does not count passes: another rule, or kube-scheduler, rejects

@@ -23,10 +23,9 @@ static const char *const labelled_words[] = {"node", "pod"};
 /* The nearer of two to @word; @best may be empty. */
 static Str nearer(Str word, Str best, Str other) {
     Str both[] = {best, other};
+    size_t from = str_is_empty(best);
 
-    if (str_is_empty(best))
-        return str_nearest(word, &other, 1);
-    return str_nearest(word, both, 2);
+    return str_nearest(word, both + from, 2 - from);
 }
 
 /* Whether an object has the label @key, with the value @value if that is given; if none has, the

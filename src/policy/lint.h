@@ -1,15 +1,8 @@
 #pragma once
 
 /*
- * Lint: warnings about valid policies that probably do not do what was intended.
- *
- *     a look-up that is an error where the label is missing, or the metric is absent
- *     words that the API never uses: effect == 'NoScheduel', node.free['gpu']
- *     filters and matches that are always true, or never
- *     scores outside of 0..100, shares not multiplied by 100, the same for every node
- *     reasons that look like templates
- *     unused params and variables, an onMissing without metrics
- *     a rule that reads all nodes for each node
+ * Lint: warnings about valid policies that probably do not do what was intended (docs/policy.md,
+ * "berth check").
  *
  * Each warning names a way to write the same without a warning.
  */

@@ -2,13 +2,7 @@
 
 /*
  * PodRule: the fields that the rules by pods share (kind-pods.c, kind-topology-spread.c). They
- * select the pods that count; all of them must hold:
- *
- *     podSelector: {matchLabels: {app: web}}
- *     sameOwner: true                    # the same controlling owner as the pod
- *     matchLabelKeys: [app]              # the pod's own value of that label
- *     namespaces: [team-a]               # ["*"]: all
- *     topologyKey: topology.kubernetes.io/zone
+ * select the pods that count; all of them must hold.
  *
  * Rules by sameOwner and matchLabelKeys do not apply to a pod without an owner, or without such a
  * label. Without a topologyKey the pods of the node itself count. A node without that label is in

@@ -35,9 +35,7 @@ static inline bool schema_calls(const CelGraphNode *node, CelFunction *fn) {
 
 /* --- lists.c */
 
-/* Lists and maps of the model as values: elements are wrapped when they are fetched.
- *
- * Each function returns a value that borrows its data, or an error when out of memory. */
+/* Each function returns a value that borrows its data, or an error when out of memory. */
 
 extern const CelType schema_strings_type; /* list(string) */
 extern const CelType schema_labels_type;  /* map(string, string) */
