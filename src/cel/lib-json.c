@@ -1,4 +1,4 @@
-/* json.decode(): JSON inside a text, such as an annotation, as a value of type dyn. */
+/* JSON as a value of type dyn; json.decode() takes a text, such as an annotation. */
 
 #include "base/double.h"
 #include "base/vec.h"
@@ -8,6 +8,7 @@
 
 typedef struct Decoding {
     CelRun *run;
+    const char *name; /* before errors */
     JsonReader reader;
     VEC(CelValue) values;          /* of all open lists and objects; keys are values, too */
     size_t begins[JSON_DEPTH_MAX]; /* where each of those begins */
@@ -43,7 +44,8 @@ static void push_number(Decoding *decoding) {
     else if (text.len <= JSON_DOUBLE_TEXT_MAX && double_parse(text, &number, NULL))
         push(decoding, cel_double(number));
     else
-        push(decoding, cel_fail(decoding->run, "json.decode: a number that does not fit a double"));
+        push(decoding,
+            cel_fail(decoding->run, "%sa number that does not fit a double", decoding->name));
 }
 
 /* The list or map of all values since it began. */
@@ -94,27 +96,32 @@ static void take(Decoding *decoding, JsonToken token) {
     }
 }
 
-CEL_FUNCTION(decode) {
-    Str text = cel_str(args[0]);
-    Decoding decoding = {.run = run, .error = cel_absent()};
+CelValue cel_json_decode(CelRun *run, Str text, const char *name) {
+    Decoding decoding = {.run = run, .name = name, .error = cel_absent()};
     JsonToken token;
     char why[128];
 
-    if (text.len > CEL_JSON_MAX)
-        return cel_fail(run, "json.decode: more than %d bytes", CEL_JSON_MAX);
-    if (!cel_charge_bytes(run, 2 * text.len))
-        return cel_exhausted(run);
     json_reader_init(&decoding.reader, text);
     while ((token = json_next(&decoding.reader)) != JSON_DONE) {
         if (token == JSON_BAD) {
             json_describe(&decoding.reader, why, sizeof(why));
-            return cel_fail(run, "json.decode: %s", why);
+            return cel_fail(run, "%s%s", name, why);
         }
         take(&decoding, token);
         if (decoding.error.kind == CEL_ERROR)
             return decoding.error;
     }
     return decoding.values.items[0];
+}
+
+CEL_FUNCTION(decode) {
+    Str text = cel_str(args[0]);
+
+    if (text.len > CEL_JSON_MAX)
+        return cel_fail(run, "json.decode: more than %d bytes", CEL_JSON_MAX);
+    if (!cel_charge_bytes(run, 2 * text.len))
+        return cel_exhausted(run);
+    return cel_json_decode(run, text, "json.decode: ");
 }
 
 static const CelOverloadSpec overloads[] = {

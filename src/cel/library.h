@@ -111,6 +111,10 @@ static inline bool cel_library_has(const CelLibrary *library, const CelOverloadS
 /* All of them, terminated by NULL. */
 extern const CelLibrary *const cel_libraries[];
 
+/* json.decode() without its limits: JSON as a value, whose strings may be slices of @text. Errors
+ * begin with @name. */
+CelValue cel_json_decode(CelRun *run, Str text, const char *name);
+
 #define CEL_LIBRARY(variable, title, table)                                                        \
     const CelLibrary variable = {                                                                  \
         .name = (title),                                                                           \

@@ -44,93 +44,12 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
-/* An object is a map with string keys; a number that is written as a whole number and fits is an
- * int, any other a double, as in Kubernetes' objects without a schema. */
-static CelValue decode_value(JsonReader *reader, Arena *arena);
+/* The data is bounded by its text already. CEL_ERROR: it is no JSON. */
+static CelValue decode(EvalContext *context, Str json) {
+    CelRun run = CEL_RUN(context->arena);
 
-/* Turns an error of building a list or map into the reader's. */
-static CelValue checked(JsonReader *reader, CelValue v, const char *what) {
-    if (v.kind != CEL_ERROR)
-        return v;
-    json_fail(reader, v.error->is_limit ? JSON_E_MEMORY : JSON_E_TYPE, what);
-    return cel_absent();
-}
-
-static CelValue decode_list(JsonReader *reader, Arena *arena) {
-    VEC(CelValue) items = {0};
-    CelRun run = CEL_RUN(arena);
-
-    run.fuel = INT64_MAX; /* bounded by the text already */
-    json_array(reader);
-    while (json_element(reader)) {
-        CelValue item = decode_value(reader, arena);
-
-        (void)VEC_ADD(&items, arena, item);
-    }
-    return checked(reader, cel_list_end(&run, items.items, items.n), "a list nested too deep");
-}
-
-static CelValue decode_map(JsonReader *reader, Arena *arena) {
-    VEC(CelEntry) entries = {0};
-    CelRun run = CEL_RUN(arena);
-    Str key;
-
-    run.fuel = INT64_MAX; /* bounded by the text already */
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        Str name = reader->escaped ? json_unescape(key, arena) : key;
-        CelValue value = decode_value(reader, arena);
-
-        (void)VEC_ADD(&entries, arena, (CelEntry){.key = cel_string(name), .value = value});
-    }
-    if (json_error(reader) != JSON_OK)
-        return cel_absent();
-    return checked(reader, cel_map_end(&run, entries.items, entries.n), "a duplicate key");
-}
-
-/* Recursion no deeper than the reader goes: JSON_DEPTH_MAX. */
-static CelValue decode_value(JsonReader *reader, Arena *arena) {
-    Str text = STR_NULL;
-    bool boolean = false;
-    int64_t whole;
-    double real = 0;
-
-    switch (json_peek(reader)) {
-    case JSON_OBJECT_BEGIN:
-        return decode_map(reader, arena);
-    case JSON_ARRAY_BEGIN:
-        return decode_list(reader, arena);
-    case JSON_STRING:
-        json_string(reader, arena, &text);
-        return cel_string(text);
-    case JSON_NUMBER:
-        json_double(reader, &real);
-        if (json_error(reader) != JSON_OK)
-            return cel_absent();
-        return str_to_int64(reader->text, &whole) ? cel_int(whole) : cel_double(real);
-    case JSON_TRUE:
-    case JSON_FALSE:
-        json_bool(reader, &boolean);
-        return cel_bool(boolean);
-    case JSON_NULL:
-        (void)json_null(reader);
-        return cel_null();
-    default:
-        return cel_absent();
-    }
-}
-
-#define JSON_TEXT_MAX 256u /* of an error */
-
-static bool decode(EvalContext *context, Str json, CelValue *ret, char *error) {
-    JsonReader reader;
-
-    json_reader_init(&reader, json);
-    *ret = decode_value(&reader, context->arena);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK)
-        json_describe(&reader, error, JSON_TEXT_MAX);
-    return json_error(&reader) == JSON_OK;
+    run.fuel = INT64_MAX;
+    return cel_json_decode(&run, json, /* name= */ "");
 }
 
 /* These declare variables of type dyn and add their values: of "NAME=JSON"; of each key of an
@@ -138,18 +57,18 @@ static bool decode(EvalContext *context, Str json, CelValue *ret, char *error) {
 static void eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
     CelValue v;
-    char error[JSON_TEXT_MAX];
 
     if (!strchr(option, '=') || option[0] == '=')
         terminal_exit(EXIT_USAGE, "--var %s: expected NAME=JSON, like x=3 or name='\"a\"'", option);
     (void)str_split(&text, '=', &name);
     if (!is_name(name))
         terminal_exit(EXIT_USAGE, "--var %s: this name cannot be written in an expression", option);
-    if (!decode(context, text, &v, error)) {
+    v = decode(context, text);
+    if (v.kind == CEL_ERROR) {
         (void)fprintf(stderr,
-            "berth eval: --var %s: not JSON: %s\n"
+            "berth eval: --var %s: not JSON: %.*s\n"
             "A text needs its quotes: --var '%.*s=\"…\"'\n",
-            option, error, STR_FMT(name));
+            option, STR_FMT(v.error->text), STR_FMT(name));
         terminal_end(EXIT_USAGE);
     }
     bind(context, values, name, v);
@@ -173,7 +92,6 @@ static void data_as_json(const char *path, Str text, Buf *json) {
 
 static void eval_bind_file(EvalContext *context, const char *path, EvalValues *values) {
     _cleanup_(buf_done) Buf file = BUF_INIT(EVAL_TEXT_MAX), json = BUF_INIT(EVAL_TEXT_MAX);
-    char error[JSON_TEXT_MAX];
     CelValue data;
     Str text;
 
@@ -184,8 +102,9 @@ static void eval_bind_file(EvalContext *context, const char *path, EvalValues *v
         text = buf_str(&json);
     }
     text = arena_copy(context->arena, text); /* values point into it */
-    if (!decode(context, text, &data, error))
-        terminal_exit(EXIT_FAILED, "%s: %s", path, error);
+    data = decode(context, text);
+    if (data.kind == CEL_ERROR)
+        terminal_exit(EXIT_FAILED, "%s: %.*s", path, STR_FMT(data.error->text));
     if (data.kind != CEL_MAP)
         terminal_exit(EXIT_FAILED, "%s: an object is wanted, its keys are variables", path);
     for (uint32_t i = 0; i < data.map->n; i++)
