@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/map.h"
 #include "base/nsec.h"
 #include "base/shell.h"
-#include "base/visible.h"
 #include "cli/bundle-source.h"
 #include "cli/progress.h"
 #include "cli/replicas.h"
@@ -32,58 +30,22 @@ typedef struct Settings {
     const char *path; /* NULL: a name with the time; "-": standard output */
 } Settings;
 
-static size_t count_pods(const Recording *recording, Arena *arena) {
-    Map seen = MAP_INIT_IN(arena);
-    size_t n = 0;
-
-    for (size_t i = 0; i < recording->n; i++) {
-        const RecordedDecision *decision = &recording->decisions[i];
-        Str key = arena_printf(arena, "%.*s/%.*s/%.*s", STR_FMT(decision->pod_namespace),
-            STR_FMT(decision->pod_name), STR_FMT(decision->pod_uid));
-
-        n += map_find(&seen, key) == MAP_NONE && map_add(&seen, key, 0) == 0;
-    }
-    return n;
-}
-
-static void print_decisions(const Recording *recording, Arena *arena, Buf *out) {
-    size_t n_replayable = 0, n_pods = count_pods(recording, arena);
+static void print_content(const Bundle *bundle, Buf *out) {
+    const Recording *recording = &bundle->recording;
+    size_t n_replayable = 0;
 
     for (size_t i = 0; i < recording->n; i++)
         n_replayable += !recorded_obstacle(&recording->decisions[i]);
-    buf_printf(out, "  %s decision%s about %s pod%s", GROUPED(recording->n), PLURAL(recording->n),
-        GROUPED(n_pods), PLURAL(n_pods));
+    buf_printf(out, "  %s decision%s", GROUPED(recording->n), PLURAL(recording->n));
     if (recording->n > 0) {
         buf_append(out, STR(", "));
         time_print(recording->decisions[0].now_nsec / NSEC_PER_SEC, out);
         buf_append(out, STR(" to "));
         time_print(recording->decisions[recording->n - 1].now_nsec / NSEC_PER_SEC, out);
     }
-    buf_printf(out, "\n  %s of them can be replayed\n", GROUPED(n_replayable));
-}
-
-static void print_cluster(const Bundle *bundle, Buf *out) {
-    const Recording *recording = &bundle->recording;
-    const SavedView *newest =
-        recording->n_saved_views > 0 ? recording->saved_views[recording->n_saved_views - 1] : NULL;
-
-    if (!bundle->has_cluster)
-        buf_append(out, STR("  only a digest of the cluster: no decision can be replayed\n"));
-    else if (!newest || !newest->snapshot)
-        buf_append(out, STR("  no cluster\n"));
-    else
-        buf_printf(out, "  a cluster of %s nodes, at %s time%s\n",
-            GROUPED(snapshot_table(newest->snapshot)->names->n_nodes),
-            GROUPED(recording->n_saved_views), PLURAL(recording->n_saved_views));
-}
-
-static void print_policies(const Bundle *bundle, Buf *out) {
-    buf_printf(out, "  %zu policy file%s", bundle->n_policies, PLURAL(bundle->n_policies));
-    for (size_t i = 0; i < bundle->n_policies; i++) {
-        buf_append(out, i == 0 ? STR(": ") : STR(", "));
-        (void)visible_append(out, bundle->policies[i].file);
-    }
-    buf_append_char(out, '\n');
+    buf_printf(out, "\n  %s of them can be replayed%s\n  %zu policy file%s\n",
+        GROUPED(n_replayable), bundle->has_cluster ? "" : ": there is only a digest of the cluster",
+        bundle->n_policies, PLURAL(bundle->n_policies));
     buf_append(
         out, bundle->is_anonymous
                  ? STR("  anonymized: names are hashed; policies are unchanged\n")
@@ -118,9 +80,7 @@ static void report(const Bundle *bundle, const char *path, size_t size, Arena *a
         shift == 0    ? "bytes"
         : shift == 10 ? "KiB"
                       : "MiB");
-    print_decisions(&bundle->recording, arena, &out);
-    print_cluster(bundle, &out);
-    print_policies(bundle, &out);
+    print_content(bundle, &out);
     print_commands(bundle, is_stdout ? "FILE" : path, arena, &out);
     if (!terminal_print(is_stdout ? stderr : stdout, buf_str(&out)))
         terminal_end(EXIT_UNREACHABLE);
