@@ -36,7 +36,6 @@ typedef enum OptionCompletion {
     COMPLETE_CONTEXTS,
     COMPLETE_NODES,
     COMPLETE_PODS,
-    COMPLETE_DECIDED_PODS, /* those that a running berth remembers */
     COMPLETE_CHECKS,
 } OptionCompletion;
 

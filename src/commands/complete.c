@@ -16,8 +16,6 @@
 #include "base/ascii.h"
 #include "base/vec.h"
 #include "checkup/check.h"
-#include "cli/berth-client.h"
-#include "cli/server-source.h"
 #include "cli/terminal.h"
 #include "cluster/snapshot.h"
 #include "input/objects.h"
@@ -43,8 +41,7 @@ typedef struct Line {
     Str before; /* "--name=", if it precedes the word */
     const Command *command;
     const char *cluster, *kubeconfig, *context; /* options on the line; NULL: not given */
-    ServerSource source;                        /* a running berth, the same */
-    VEC(Str) names;                             /* found in the cluster or a running berth */
+    VEC(Str) names;                             /* found in the cluster */
     Arena *arena;
     Buf out;
     bool wants_files;
@@ -121,8 +118,6 @@ static void read_named(JsonReader *reader, Arena *arena, Line *line, bool is_pod
     static const JsonField fields[] = {
         {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
         {"metadata.name", JSON_FIELD_TEXT, offsetof(Named, name)},
-        {"pod.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
-        {"pod.name", JSON_FIELD_TEXT, offsetof(Named, name)},
     };
     Named named = {0};
 
@@ -143,29 +138,18 @@ static void read_pod(JsonReader *reader, Arena *arena, void *target) {
     read_named(reader, arena, target, /* is_pod= */ true);
 }
 
-/* Names in a list of the API server, or of the pods of berth's decisions. */
-static void add_named(Line *line, Str json, JsonRead *read) {
-    const JsonField fields[] = {
-        {"items", JSON_FIELD_ARRAY, .read = read},
-        {"decisions", JSON_FIELD_ARRAY, .read = read},
-    };
-    JsonReader reader;
-
-    json_reader_init(&reader, json);
-    JSON_READ_FIELDS(&reader, line->arena, fields, line);
-}
-
 static void add_from_server(Line *line, const char *path, JsonRead *read) {
     _cleanup_(access_freep) Access *access = NULL;
     BlockingRequest request = {.path = path, .total_sec = ASK_SEC};
     char error[ACCESS_ERROR_MAX > BLOCKING_CLIENT_ERROR_MAX ? ACCESS_ERROR_MAX
                                                             : BLOCKING_CLIENT_ERROR_MAX];
+    const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read}};
     BlockingReply reply;
 
     if (access_from_kubeconfig(line->kubeconfig, line->context, &access, error) == 0 &&
         blocking_client_request(access, &request, line->arena, &reply, error) == 0 &&
         reply.status == 200)
-        add_named(line, reply.body, read);
+        (void)!JSON_READ_DOCUMENT(reply.body, line->arena, fields, line);
 }
 
 static void add_nodes(Line *line) {
@@ -194,17 +178,6 @@ static void add_pods(Line *line) {
                    .ptr;
     if (!line->cluster)
         add_from_server(line, path, read_pod);
-}
-
-/* Pods that a running berth decided about lately. */
-static void add_decided_pods(Line *line) {
-    char error[BERTH_CLIENT_ERROR_MAX];
-    Str reply = STR_NULL;
-
-    server_source_open(&line->source, line->arena);
-    if (berth_client_get(
-            &line->source.access, STR("/api/v1/decisions?limit=1000"), line->arena, &reply, error))
-        add_named(line, reply, read_pod);
 }
 
 /* --- candidates --------------------------------------------------------------------- */
@@ -265,7 +238,7 @@ static void offer_checks(Line *line) {
         offer(line, str_from_c(checks[i].code), str_from_c(checks[i].title));
 }
 
-/* Names that are found in the cluster or a running berth. For these the time is limited; all else
+/* Names that are found in the cluster. For these the time is limited; all else
  * is in the program, and is offered on a busy machine, too. */
 static void offer_names(Line *line, OptionCompletion complete) {
     const struct itimerval limit = {
@@ -274,7 +247,6 @@ static void offer_names(Line *line, OptionCompletion complete) {
         [COMPLETE_CONTEXTS] = add_contexts,
         [COMPLETE_NODES] = add_nodes,
         [COMPLETE_PODS] = add_pods,
-        [COMPLETE_DECIDED_PODS] = add_decided_pods,
         [COMPLETE_CHECKS] = NULL,
     };
 
@@ -314,11 +286,6 @@ static void note_option(Line *line, const char *name, const char *value) {
         {"cluster", &line->cluster},
         {"kubeconfig", &line->kubeconfig},
         {"context", &line->context},
-        {"server", &line->source.access.server},
-        {"ca", &line->source.access.ca},
-        {"cert", &line->source.access.cert},
-        {"key", &line->source.access.key},
-        {"token-file", &line->source.access.token_file},
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(known); i++)

@@ -229,7 +229,7 @@ static const Option options[] = {
     OPTION_GROUP("Past decisions", "Without --policy the last decision of the running berth is "
                                    "shown. All replicas in a cluster are found and asked through "
                                    "its API server; or one, by --server."),
-    {"last", OPTION_TEXT, .argument = "NAMESPACE/NAME", AT(last.pod), .complete = COMPLETE_DECIDED_PODS,
+    {"last", OPTION_TEXT, .argument = "NAMESPACE/NAME", AT(last.pod), .complete = COMPLETE_PODS,
         .help = "the last decision of a running berth about this pod, and why"},
     SERVER_SOURCE_OPTIONS(Settings, last.source),
     SERVER_SOURCE_NAMESPACE_OPTION(Settings, last.source),

@@ -17,7 +17,7 @@ import time
 import pytest
 import yaml
 
-from client import PATIENCE, held_port, pages_of
+from client import PATIENCE, held_port
 
 pytestmark = pytest.mark.single_thread
 
@@ -277,7 +277,6 @@ def test_a_server_that_does_not_answer_is_given_up(complete, kubeconfig, api_ser
         ("explain", "--kubeconfig", "KUBECONFIG", ""),
         ("explain", "--kubeconfig", "/none", ""),
         ("explain", "--cluster", "/none", "--node", ""),
-        ("explain", "--server", "URL", "--last", ""),
         ("dump", "--kubeconfig", "/dev/null", "--context", ""),
     ],
     ids=" ".join,
@@ -285,7 +284,7 @@ def test_a_server_that_does_not_answer_is_given_up(complete, kubeconfig, api_ser
 def test_completes_nothing_without_server(complete, kubeconfig, words):
     with held_port() as port:
         url = f"http://127.0.0.1:{port}"
-        named = {"URL": url, "KUBECONFIG": kubeconfig(url, "c")}
+        named = {"KUBECONFIG": kubeconfig(url, "c")}
         assert complete(*(named.get(word, word) for word in words)) == ({}, False)
 
 
@@ -298,36 +297,6 @@ def test_nodes_of_a_file_are_offered_and_pods_are_not(complete, tmp_path):
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert set(complete("explain", "--cluster", path, "--node", "n")[0]) == {"n1", "n2"}
     assert complete("explain", "--cluster", path, "")[0] == {}  # such a pod is given as a file
-
-
-def ask_about_pods(berth):
-    for pod in ("web-1", "web-2", "$(id)", "web-\0"):
-        body = {
-            "Pod": {"metadata": {"name": pod, "namespace": "shop", "uid": pod}},
-            "NodeNames": ["n"],
-        }
-        subprocess.run(
-            ["curl", "-sf", "-o", "/dev/null", "-d", json.dumps(body), f"{berth.url}/filter"],
-            check=True,
-        )
-
-
-def test_completes_recorded_pods(complete, start_berth):
-    berth = start_berth()
-    ask_about_pods(berth)
-    words = complete("explain", "--server", berth.url, "--last", "shop/web")[0]
-    assert set(words) == {"shop/web-1", "shop/web-2"}
-
-
-def test_completes_recorded_pods_with_token(complete, start_berth, tmp_path):
-    token = tmp_path / "token"
-    token.write_text("a-long-token-for-pages-0123456789\n")
-    berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token)
-    pages = pages_of(berth).url
-    ask_about_pods(berth)
-    assert complete("explain", "--server", pages, "--last", "shop/web")[0] == {}
-    words = complete("explain", "--server", pages, "--token-file", token, "--last", "shop/web")[0]
-    assert set(words) == {"shop/web-1", "shop/web-2"}
 
 
 def processor_seconds(*command):
