@@ -6,7 +6,9 @@
  */
 #include <math.h>
 
+#include "base/visible.h"
 #include "commands/simulate-report.h"
+#include "dashboard/html.h"
 
 #define WIDTH 960
 #define LEFT 72
@@ -42,23 +44,6 @@ static const struct {
     {"#56b4e9", "6 2 2 2 2 2"},
     {"#000000", "1 4"},
 };
-
-/* Names of policies come from files: markup in them is escaped. Bytes other than printable ASCII
- * become '?'. */
-static void append_escaped(Buf *out, Str text) {
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-
-        if (c == '<')
-            buf_append(out, STR("&lt;"));
-        else if (c == '>')
-            buf_append(out, STR("&gt;"));
-        else if (c == '&')
-            buf_append(out, STR("&amp;"));
-        else
-            buf_append_char(out, c < 0x20 || c >= 0x7f ? '?' : (char)c);
-    }
-}
 
 typedef struct Scale {
     double x_max, y_max;
@@ -138,19 +123,20 @@ static void draw_line(
 }
 
 static void draw_legend(const SimulateReport *report, Buf *out) {
+    Html html = HTML(out);
     int x = LEFT;
 
     for (size_t i = 0; i < report->n; i++) {
-        Str name = report->runs[i].name;
+        Str name = visible_take(report->runs[i].name, 40);
 
         buf_printf(out,
             "<line x1=\"%d\" y1=\"22\" x2=\"%d\" y2=\"22\" stroke=\"%s\" stroke-width=\"2\" "
             "stroke-dasharray=\"%s\"/>\n<text x=\"%d\" y=\"26\">",
             x, x + 36, styles[i % ELEMENTS_OF(styles)].colour,
             styles[i % ELEMENTS_OF(styles)].dashes, x + 42);
-        append_escaped(out, str_take(name, 40));
+        html_text(&html, name); /* it comes from a file */
         buf_append(out, STR("</text>\n"));
-        x += 62 + 8 * (int)(name.len < 40 ? name.len : 40);
+        x += 62 + 8 * (int)visible_width(name);
     }
 }
 

@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "dashboard/html.h"
 #include "suite/coverage.h"
 #include "suite/suite-files.h"
 #include "suite/suite.h"
@@ -167,89 +168,68 @@ static void print_table(SuiteReport *report) {
 
 /* --- JUnit ----------------------------------------------------------------------------------- */
 
-/* Lines stay lines; characters that XML forbids are shown escaped. */
-static void write_xml(Buf *out, Str text) {
-    _cleanup_(buf_done) Buf shown = BUF_INIT(TEXT_MAX);
+/* Ends an element, and the line. */
+static void end_line(Html *html) {
+    html_close(html);
+    buf_append_char(html->out, '\n');
+}
+
+/* An element of a testcase: a failure, or an error. Lines stay lines. */
+static void write_problem(Html *html, const char *kind, size_t n, const char *what, Str text) {
+    char message[64];
     Str line;
 
-    for (bool is_first = true; str_split(&text, '\n', &line); is_first = false) {
-        if (!is_first)
-            buf_append_char(&shown, '\n');
-        (void)visible_append(&shown, line);
+    (void)snprintf(message, sizeof(message), "%zu %s%s", n, what, PLURAL(n));
+    html_open(html, kind);
+    html_attr(html, "message", str_from_c(message));
+    while (str_split(&text, '\n', &line)) {
+        html_text(html, line);
+        buf_append_char(html->out, '\n');
     }
-    for (size_t i = 0; i < shown.len; i++) {
-        char c = shown.data[i];
-
-        buf_append(out, c == '<'   ? STR("&lt;")
-                        : c == '>' ? STR("&gt;")
-                        : c == '&' ? STR("&amp;")
-                        : c == '"' ? STR("&quot;")
-                                   : str_of(&shown.data[i], 1));
-    }
+    html_close(html);
 }
 
-static void write_attribute(Buf *out, const char *name, Str value) {
-    buf_printf(out, " %s=\"", name);
-    write_xml(out, value);
-    buf_append_char(out, '"');
-}
-
-/* An element of a testcase: a failure, or an error. */
-static void write_problem(Buf *out, const char *kind, size_t n, const char *what, Str text) {
-    buf_printf(out, ">\n      <%s message=\"%zu %s%s\">", kind, n, what, PLURAL(n));
-    write_xml(out, text);
-    buf_printf(out, "</%s>\n    </testcase>\n", kind);
-}
-
-static void write_case(Buf *out, const Suite *suite, const SuiteCase *test) {
+static void write_case(Html *html, const Suite *suite, const SuiteCase *test) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
 
-    buf_append(out, STR("    <testcase"));
-    write_attribute(out, "name", test->name);
-    write_attribute(out, "classname", suite->file);
-    write_attribute(out, "file", suite->file);
-    buf_printf(out, " line=\"%zu\"", test->place.line);
+    html_write(html, "<testcase name='%.*s' classname='%.*s' file='%.*s' line='%zu'>",
+        STR_FMT(test->name), STR_FMT(suite->file), STR_FMT(suite->file), test->place.line);
     print_failures(suite, test, /* colour= */ false, &text);
-    if (test->failures.n == 0)
-        buf_append(out, STR("/>\n"));
-    else
-        write_problem(out, "failure", test->failures.n, "failed expectation", buf_str(&text));
+    if (test->failures.n > 0)
+        write_problem(html, "failure", test->failures.n, "failed expectation", buf_str(&text));
+    end_line(html);
 }
 
-static void write_counts(Buf *out, size_t n_tests, size_t n_failed, size_t n_errors) {
-    buf_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\">\n", n_tests + n_errors,
-        n_failed, n_errors);
-}
-
-static void write_suite(Buf *out, const SuiteResult *result) {
+static void write_suite(Html *html, const SuiteResult *result) {
     const Suite *suite = &result->suite;
     size_t n_errors = result->diags.n_errors > 0 ? 1 : 0;
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
 
-    buf_append(out, STR("  <testsuite"));
-    write_attribute(out, "name", suite->file);
-    write_counts(out, suite->n_cases, suite->n_failed, n_errors);
+    html_write(html, "<testsuite name='%.*s' tests='%zu' failures='%zu' errors='%zu'>",
+        STR_FMT(suite->file), suite->n_cases + n_errors, suite->n_failed, n_errors);
     for (size_t i = 0; i < suite->n_cases; i++)
-        write_case(out, suite, &suite->cases[i]);
+        write_case(html, suite, &suite->cases[i]);
     if (n_errors > 0) {
-        buf_append(out, STR("    <testcase name=\"the file can be read\""));
-        write_attribute(out, "classname", suite->file);
         diag_list_print(&result->diags, /* colour= */ false, &text);
-        write_problem(out, "error", result->diags.n_errors, "error", buf_str(&text));
+        html_write(
+            html, "<testcase name='the file can be read' classname='%.*s'>", STR_FMT(suite->file));
+        write_problem(html, "error", result->diags.n_errors, "error", buf_str(&text));
+        end_line(html);
     }
-    buf_append(out, STR("  </testsuite>\n"));
+    end_line(html);
 }
 
 /* JUnit's XML: a testsuite for each file, an error for one with mistakes. */
 static void print_junit(SuiteReport *report) {
     Totals totals = totals_of(report);
+    Html html = HTML(report->out);
 
-    buf_append(report->out,
-        STR("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"berth test\""));
-    write_counts(report->out, totals.n_cases, totals.n_failed, totals.n_errors);
+    buf_append(report->out, STR("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"));
+    html_write(&html, "<testsuites name='berth test' tests='%zu' failures='%zu' errors='%zu'>",
+        totals.n_cases + totals.n_errors, totals.n_failed, totals.n_errors);
     for (size_t i = 0; i < report->n; i++)
-        write_suite(report->out, &report->items[i]);
-    buf_append(report->out, STR("</testsuites>\n"));
+        write_suite(&html, &report->items[i]);
+    end_line(&html);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
