@@ -3,9 +3,11 @@
 #include "cli/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/message.h"
 #include "base/visible.h"
 #include "cli/progress.h"
@@ -66,11 +68,14 @@ void terminal_read_file(const char *path, Buf *ret) {
         terminal_fail("%s", error);
 }
 
-void terminal_write_file(const char *path, Str text) {
-    FILE *file = fopen(path, "we");
+void terminal_write_file(const char *path, mode_t mode, Str text) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    int r = fd < 0 ? -errno : fd_write(fd, text);
 
-    if (!file || !terminal_print(file, text) || fclose(file) != 0)
-        terminal_fail("cannot write %s: %s", path, strerror(errno));
+    if (fd >= 0 && close(fd) < 0 && r == 0)
+        r = -errno;
+    if (r < 0)
+        terminal_fail("cannot write %s: %s", path, strerror(-r));
 }
 
 __attribute__((format(printf, 1, 0))) static void complain(const char *format, va_list arguments) {

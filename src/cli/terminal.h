@@ -3,6 +3,7 @@
 /* Output of commands: colours, messages, diagnostics. */
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/diag.h"
 #include "cli/command.h"
@@ -78,8 +79,9 @@ void terminal_output(Str text);
 /* Reads the file @path, or standard input, "-" (input/file.h). Errors end the process. */
 void terminal_read_file(const char *path, Buf *ret);
 
-/* Writes @text to the file @path, which is replaced. Errors end the process. */
-void terminal_write_file(const char *path, Str text);
+/* Writes @text to the file @path, in place if it is there: links and its mode stay. Errors end the
+ * process. */
+void terminal_write_file(const char *path, mode_t mode, Str text);
 
 /* Prints @out on stdout, as the last step of a command. Errors, also of @out, end the process. */
 void terminal_finish(const Buf *out);

@@ -4,12 +4,9 @@
  * The running berth makes the file. It is read once here, so that the summary shows its content.
  */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/nsec.h"
 #include "base/shell.h"
 #include "cli/bundle-source.h"
@@ -86,18 +83,6 @@ static void report(const Bundle *bundle, const char *path, size_t size, Arena *a
         terminal_end(EXIT_UNREACHABLE);
 }
 
-/* Readable by its owner only: it holds a cluster. */
-static void save(const char *path, Str file) {
-    int fd = strcmp(path, "-") == 0 ? STDOUT_FILENO
-                                    : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int r = fd < 0 ? -errno : fd_write(fd, file);
-
-    if (fd >= 0 && fd != STDOUT_FILENO && close(fd) < 0 && r == 0)
-        r = -errno;
-    if (r < 0)
-        terminal_fail("%s: %s", path, strerror(-r));
-}
-
 /* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */
 static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
     _cleanup_(buf_done) Buf time = BUF_INIT(PATH_TEXT_MAX);
@@ -132,7 +117,10 @@ static void save_file(
         path = name;
     if (replicas->n > 1)
         path = name_for(path, replicas->names[i], arena).ptr;
-    save(path, file);
+    if (strcmp(path, "-") == 0)
+        terminal_output(file);
+    else
+        terminal_write_file(path, 0600, file); /* it holds a cluster */
     report(&bundle, path, file.len, arena);
 }
 

@@ -104,7 +104,7 @@ static void dump(const Settings *settings) {
     if (strcmp(settings->dump_path, "-") == 0)
         terminal_finish(&text);
     else
-        terminal_write_file(settings->dump_path, buf_str(&text));
+        terminal_write_file(settings->dump_path, 0666, buf_str(&text));
 }
 
 static void init(void *context) {

@@ -290,7 +290,7 @@ static void print(const Simulation *simulation) {
         simulate_chart(report, &out);
         if (buf_error(&out))
             terminal_text_failed("the chart", &out);
-        terminal_write_file(settings->chart, buf_str(&out));
+        terminal_write_file(settings->chart, 0666, buf_str(&out));
         buf_reset(&out);
     }
     if (settings->form == OUTPUT_TABLE)

@@ -1,11 +1,8 @@
 /* berth test: runs test files of policies. */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/visible.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -54,16 +51,6 @@ static void run_file(SuiteReport *report, const char *path, SuiteResult *ret) {
     ret->is_unreadable = terminal_check(r, path, report->arena) == SUITE_E_UNREADABLE;
 }
 
-/* In place, so that links and permissions stay. */
-static void write_file(const char *path, Str text) {
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    int r = fd < 0 ? -errno : fd_write(fd, text);
-
-    if (fd >= 0 && close(fd) < 0 && r == 0)
-        r = -errno;
-    (void)terminal_check(r, path, NULL);
-}
-
 /* Accepts what berth answers, and runs the file again. */
 static void update_file(SuiteReport *report, const char *path, SuiteResult *result) {
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
@@ -77,7 +64,7 @@ static void update_file(SuiteReport *report, const char *path, SuiteResult *resu
         terminal_failed(path, r < 0 ? r : -EINVAL, report->arena);
     if (n == 0)
         return;
-    write_file(path, buf_str(&text));
+    terminal_write_file(path, 0666, buf_str(&text));
     terminal_warn("updated %zu value%s of %s", n, PLURAL(n), path);
     run_file(report, path, result);
 }
