@@ -80,6 +80,7 @@ typedef struct BerthFact {
     bool is_forbidden; /* it answered 403: we are not on its list of client names */
     bool is_ready;
     Str readiness; /* the output of /readyz?verbose, when it is not */
+    Str status;    /* /api/v1/status as it came */
     Str version, identity;
     double uptime_sec;
     double clock_skew_sec; /* its clock less ours */
@@ -100,6 +101,7 @@ typedef struct BerthFact {
     int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
     Str policy_digest, policy_rejected; /* the latter: why the newest was rejected; empty: not */
+    Str policy_waiting;                 /* for what some are waiting; empty: none are */
     bool is_synced, is_connected;
     double staleness_sec;
     Str cluster_error;

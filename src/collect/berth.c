@@ -136,6 +136,7 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"policy.filters", JSON_FIELD_INT, offsetof(Status, n_filters)},
         {"policy.scores", JSON_FIELD_INT, offsetof(Status, n_scores)},
         {"policy.rejected", JSON_FIELD_TEXT, AT(policy_rejected)},
+        {"policy.waiting", JSON_FIELD_TEXT, AT(policy_waiting)},
         LIST("policy.list", policies, FACTS_POLICIES_MAX, read_policy),
         {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
         {"cluster.connected", JSON_FIELD_BOOL, AT(is_connected)},
@@ -249,30 +250,34 @@ static bool collect_readiness(Collector *collector, const BerthAccess *access, B
     return true;
 }
 
-static void collect_pages(Collector *collector, const BerthAccess *access, BerthFact *fact) {
-    static const JsonField sources[] = {
-        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
+void collect_berth(Collector *collector, const BerthAccess *access, BerthFact *fact) {
     BlockingReply reply;
 
+    *fact = (BerthFact){.url = str_from_c(access->server)};
     if (!collect_readiness(collector, access, fact) ||
         !fetch_page(collector, access, "/api/v1/status", &reply, fact))
         return;
+    fact->status = reply.body;
     if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact))
         not_a_berth(collector, fact, "/api/v1/status");
-    else if (fetch_page(collector, access, "/api/v1/sources", &reply, fact) &&
-             !JSON_READ_DOCUMENT(reply.body, collector->arena, sources, fact))
-        not_a_berth(collector, fact, "/api/v1/sources");
 }
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {
+    static const JsonField sources[] = {
+        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
     BerthAccess access = collector->options->access;
+    BlockingReply reply;
 
     access.server = server;
-    *fact = (BerthFact){.url = str_from_c(server)};
-    if (collect_is_late(collector))
-        fact->error = STR(COLLECT_LATE);
-    else
-        collect_pages(collector, &access, fact);
+    if (collect_is_late(collector)) {
+        *fact = (BerthFact){.url = str_from_c(server), .error = STR(COLLECT_LATE)};
+        return;
+    }
+    collect_berth(collector, &access, fact);
+    if (str_is_empty(fact->error) &&
+        fetch_page(collector, &access, "/api/v1/sources", &reply, fact) &&
+        !JSON_READ_DOCUMENT(reply.body, collector->arena, sources, fact))
+        not_a_berth(collector, fact, "/api/v1/sources");
 }
 
 /* The default address was not given by the user: if no berth is there, that is reported only when

@@ -289,19 +289,17 @@ static void recommend_bind(const Program *program, const BerthFact *berth) {
 
 /* The features of a running berth. */
 static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
-    _cleanup_(buf_done) Buf notes = BUF_INIT(NOTES_MAX);
-    CollectOptions options = {.access = *access, .servers = {access->server}, .n_servers = 1};
-    InstallationFacts facts = {0};
-    Collector collector = {.options = &options, .arena = arena, .facts = &facts, .notes = &notes};
+    Collector collector = {.arena = arena};
+    BerthFact berth;
 
     progress_begin("asking berth");
-    collect_berths(&collector);
+    collect_berth(&collector, access, &berth);
     progress_end();
-    if (!str_is_empty(facts.berths[0].error))
-        terminal_fail("%s", arena_copy(arena, facts.berths[0].error).ptr);
-    if (!facts.berths[0].answers_bind)
-        recommend_bind(NULL, &facts.berths[0]);
-    return facts.berths[0];
+    if (!str_is_empty(berth.error))
+        terminal_fail("%s", arena_copy(arena, berth.error).ptr);
+    if (!berth.answers_bind)
+        recommend_bind(NULL, &berth);
+    return berth;
 }
 
 /* The features of a berth with the policies of the options. */

@@ -1,14 +1,13 @@
 /* berth status: the state of the running berths, a line each. */
 
-#include <stdio.h>
+#include <math.h>
 
-#include "base/calendar.h"
 #include "base/visible.h"
 #include "cli/progress.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
+#include "collect/collect.h"
 #include "commands/commands.h"
-#include "json/fields.h"
 #include "json/write.h"
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
@@ -20,87 +19,12 @@ typedef struct Settings {
     bool json;
 } Settings;
 
-/* What one replica reports (docs/api.md). */
-typedef struct ReplicaStatus {
-    const char *name;
-    Str error; /* why there is no status; else empty */
-    Str raw;   /* /api/v1/status, as it came */
-    bool is_ready;
-    Str readiness; /* lines of the checks that failed */
-    Str version, time, policy_digest, rejected, waiting, cluster_digest, cluster_error, last;
-    double uptime_sec;
-    int64_t n_policies, n_nodes, n_pods, n_requests;
-    bool holds_lease;
-} ReplicaStatus;
-
-static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
-    typedef struct Scheduler {
-        int64_t n;
-        Str last;
-    } Scheduler;
-    static const JsonField fields[] = {
-        {"asked", JSON_FIELD_INT, offsetof(Scheduler, n)},
-        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(Scheduler, last)},
-    };
-    ReplicaStatus *status = target;
-    Scheduler scheduler = {0};
-
-    JSON_READ_FIELDS(reader, arena, fields, &scheduler);
-    status->n_requests += scheduler.n;
-    if (str_cmp(scheduler.last, status->last) > 0)
-        status->last = scheduler.last;
-}
-
-#define AT(member) offsetof(ReplicaStatus, member)
-
-static bool read_status(Arena *arena, ReplicaStatus *status) {
-    static const JsonField fields[] = {
-        {"version", JSON_FIELD_TEXT, AT(version)},
-        {"time", JSON_FIELD_TEXT, AT(time)},
-        {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
-        {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
-        {"policy.policies", JSON_FIELD_INT, AT(n_policies)},
-        {"policy.rejected", JSON_FIELD_TEXT, AT(rejected)},
-        {"policy.waiting", JSON_FIELD_TEXT, AT(waiting)},
-        {"cluster.nodes", JSON_FIELD_INT, AT(n_nodes)},
-        {"cluster.pods", JSON_FIELD_INT, AT(n_pods)},
-        {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
-        {"cluster.error", JSON_FIELD_TEXT, AT(cluster_error)},
-        {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
-        {"schedulers", JSON_FIELD_ARRAY, .read = read_scheduler},
-    };
-
-    return JSON_READ_DOCUMENT(status->raw, arena, fields, status) && !str_is_empty(status->version);
-}
-
-/* The checks that failed: lines of @page that start with [-]. */
-static Str failed_checks(Str page, Arena *arena) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    Str line;
-
-    while (str_split(&page, '\n', &line))
-        if (str_has_prefix(line, STR("[-]")))
-            buf_printf(&text, "%s%.*s", text.len > 0 ? "; " : "", STR_FMT(str_skip(line, 3)));
-    return arena_copy(arena, buf_str(&text));
-}
-
-static void fetch(const BerthAccess *access, Arena *arena, ReplicaStatus *ret) {
-    char error[BERTH_CLIENT_ERROR_MAX];
-    BlockingReply health;
-
-    if (!berth_client_request(access, STR("/readyz?verbose"), STR_NULL, arena, &health, error) ||
-        !berth_client_get(access, STR("/api/v1/status"), arena, &ret->raw, error)) {
-        ret->error = arena_copy(arena, str_from_c(error));
-        return;
-    }
-    if (!read_status(arena, ret)) {
-        ret->error = arena_printf(arena, "%s does not reply like a berth", access->server);
-        return;
-    }
-    ret->is_ready = health.status == 200;
-    if (!ret->is_ready)
-        ret->readiness = failed_checks(health.body, arena);
-}
+/* What the replicas report. */
+typedef struct Status {
+    Replicas replicas;
+    BerthFact facts[REPLICAS_MAX]; /* one for each */
+    Arena *arena;
+} Status;
 
 /* "3d4h", "5h12m", "7m3s", "12s". */
 static Str age(double sec, const char *after, Arena *arena) {
@@ -119,42 +43,47 @@ typedef struct Row {
     Str cells[COLUMNS];
 } Row;
 
-static Str number(int64_t n, Arena *arena) {
-    return arena_copy(arena, str_from_c(GROUPED(n > 0 ? (uint64_t)n : 0)));
+static Str number(uint64_t n, Arena *arena) {
+    return arena_copy(arena, str_from_c(GROUPED(n)));
 }
 
-static Row row_of(const ReplicaStatus *status, Arena *arena) {
-    int64_t last, now; /* by the clock of the replica */
-    uint32_t nanos;
-    bool is_known =
-        calendar_parse(status->last, &last, &nanos) && calendar_parse(status->time, &now, &nanos);
+static Row row_of(const Status *status, size_t i) {
+    const BerthFact *fact = &status->facts[i];
+    Str name = str_from_c(status->replicas.names[i]);
+    double ago = INFINITY; /* by the clock of the replica */
+    uint64_t n_requests = 0;
 
-    if (!str_is_empty(status->error))
-        return (Row){{str_from_c(status->name), STR("no reply"), STR("-"), STR("-"), STR("-"),
-            STR("-"), STR("-"), STR("-"), STR("-")}};
+    if (!str_is_empty(fact->error))
+        return (Row){{name, STR("no reply"), STR("-"), STR("-"), STR("-"), STR("-"), STR("-"),
+            STR("-"), STR("-")}};
+    for (size_t k = 0; k < fact->n_schedulers; k++) {
+        n_requests += fact->schedulers[k].n_requests;
+        if (!str_is_empty(fact->schedulers[k].last_request_time))
+            ago = fmin(ago, fact->schedulers[k].last_request_sec + fact->clock_skew_sec);
+    }
     return (Row){{
-        str_from_c(status->name),
-        status->is_ready ? STR("yes") : STR("no"),
-        status->version,
-        age(status->uptime_sec, "", arena),
-        number(status->n_nodes, arena),
-        number(status->n_pods, arena),
-        arena_printf(arena, "%lld (%.*s)", (long long)status->n_policies,
-            STR_FMT(str_take(status->policy_digest, DIGEST_SHOWN))),
-        number(status->n_requests, arena),
-        is_known ? age((double)(now - last), " ago", arena) : STR("never"),
+        name,
+        fact->is_ready ? STR("yes") : STR("no"),
+        fact->version,
+        age(fact->uptime_sec, "", status->arena),
+        number(fact->n_nodes, status->arena),
+        number(fact->n_pods, status->arena),
+        arena_printf(status->arena, "%zu (%.*s)", fact->n_policies,
+            STR_FMT(str_take(fact->policy_digest, DIGEST_SHOWN))),
+        number(n_requests, status->arena),
+        isfinite(ago) ? age(ago, " ago", status->arena) : STR("never"),
     }};
 }
 
-static void print_table(const ReplicaStatus *list, size_t n, Arena *arena, Buf *out) {
+static void print_table(const Status *status, Buf *out) {
     static const Row head = {{STR("REPLICA"), STR("READY"), STR("VERSION"), STR("UP"), STR("NODES"),
         STR("PODS"), STR("POLICIES"), STR("FILTERS"), STR("LAST")}};
     Row rows[REPLICAS_MAX + 1];
-    size_t widths[COLUMNS] = {0};
+    size_t widths[COLUMNS] = {0}, n = status->replicas.n;
 
     rows[0] = head;
     for (size_t i = 0; i < n; i++)
-        rows[i + 1] = row_of(&list[i], arena);
+        rows[i + 1] = row_of(status, i);
     for (size_t i = 0; i <= n; i++)
         for (size_t k = 0; k < COLUMNS; k++)
             if (rows[i].cells[k].len > widths[k])
@@ -169,25 +98,36 @@ static void print_table(const ReplicaStatus *list, size_t n, Arena *arena, Buf *
     }
 }
 
-static void print_note(Buf *out, const ReplicaStatus *status, const char *what, Str text) {
+static void print_note(Buf *out, const char *name, const char *what, Str text) {
     if (!str_is_empty(text))
-        visible_print(out, "{}: {}{}\n", str_from_c(status->name), str_from_c(what), text);
+        visible_print(out, "{}: {}{}\n", str_from_c(name), str_from_c(what), text);
 }
 
-static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
-    for (size_t i = 0; i < n; i++) {
-        const ReplicaStatus *status = &list[i];
+/* The checks that failed, which begin with [-]. */
+static void print_readiness(Buf *out, const char *name, Str readiness) {
+    Str line;
 
-        print_note(out, status, "", status->error);
-        print_note(out, status, "not ready: ", status->readiness);
-        print_note(out, status, "the newest policies were rejected: ", status->rejected);
-        print_note(out, status, "", status->waiting);
-        print_note(out, status, "the API server: ", status->cluster_error);
-        if (status->holds_lease)
-            buf_printf(out, "%s: holds the Lease, and binds\n", status->name);
+    while (!str_is_empty(readiness) && str_split(&readiness, '\n', &line))
+        print_note(
+            out, name, "not ready: ", str_has_prefix(line, STR("[-]")) ? str_skip(line, 3) : line);
+}
+
+static void print_notes(const Status *status, Buf *out) {
+    const BerthFact *facts = status->facts;
+
+    for (size_t i = 0; i < status->replicas.n; i++) {
+        const char *name = status->replicas.names[i];
+
+        print_note(out, name, "", facts[i].error);
+        print_readiness(out, name, facts[i].readiness);
+        print_note(out, name, "the newest policies were rejected: ", facts[i].policy_rejected);
+        print_note(out, name, "", facts[i].policy_waiting);
+        print_note(out, name, "the API server: ", facts[i].cluster_error);
+        if (facts[i].holds_lease)
+            buf_printf(out, "%s: holds the Lease, and binds\n", name);
     }
-    for (size_t i = 1; i < n; i++) {
-        Str first = list[0].policy_digest, other = list[i].policy_digest;
+    for (size_t i = 1; i < status->replicas.n; i++) {
+        Str first = facts[0].policy_digest, other = facts[i].policy_digest;
 
         if (str_is_empty(first) || str_is_empty(other) || str_eq(first, other))
             continue;
@@ -196,25 +136,31 @@ static void print_notes(const ReplicaStatus *list, size_t n, Buf *out) {
     }
 }
 
-static void print_json(const ReplicaStatus *list, size_t n, Buf *out) {
+static void print_json(const Status *status, Buf *out) {
     JsonWriter writer = {.out = out, .indent = 2};
 
     json_write(&writer, "{replicas: [");
-    for (size_t i = 0; i < n; i++) {
-        json_write(&writer, "{name: %s, ready: %i, error: %.*s, status: ", list[i].name,
-            list[i].is_ready, STR_FMT(list[i].error));
-        json_write_raw(&writer, str_is_empty(list[i].error) ? str_trim(list[i].raw) : STR("null"));
+    for (size_t i = 0; i < status->replicas.n; i++) {
+        const BerthFact *fact = &status->facts[i];
+        bool replies = str_is_empty(fact->error);
+
+        json_write(&writer,
+            "{name: %s, ready: %i, error: %.*s, status: ", status->replicas.names[i],
+            fact->is_ready && replies, STR_FMT(fact->error));
+        json_write_raw(&writer, replies ? str_trim(fact->status) : STR("null"));
         json_write_end_object(&writer);
     }
     json_write(&writer, "]}\n");
 }
 
-static int judge(const ReplicaStatus *list, size_t n) {
-    size_t n_ready = 0, n_silent = 0;
+static int judge(const Status *status) {
+    size_t n_ready = 0, n_silent = 0, n = status->replicas.n;
 
     for (size_t i = 0; i < n; i++) {
-        n_ready += list[i].is_ready;
-        n_silent += !str_is_empty(list[i].error);
+        bool is_silent = !str_is_empty(status->facts[i].error);
+
+        n_ready += status->facts[i].is_ready && !is_silent;
+        n_silent += is_silent;
     }
     if (n_silent == n)
         return EXIT_UNREACHABLE;
@@ -222,28 +168,30 @@ static int judge(const ReplicaStatus *list, size_t n) {
 }
 
 static int run(void *context, const Arguments *arguments) {
-    _cleanup_(replicas_done) Replicas replicas = {0};
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    ReplicaStatus list[REPLICAS_MAX];
+    Collector collector = {.arena = arguments->arena};
+    Status status = {.arena = arguments->arena};
     Settings *settings = context;
+    int r;
 
-    replicas_open(&settings->source, &replicas);
+    replicas_open(&settings->source, &status.replicas);
     progress_begin("asking the replicas");
-    for (size_t i = 0; i < replicas.n; i++) {
-        progress_count(i, replicas.n);
-        list[i] = (ReplicaStatus){.name = replicas.names[i]};
-        fetch(&replicas.items[i], arguments->arena, &list[i]);
+    for (size_t i = 0; i < status.replicas.n; i++) {
+        progress_count(i, status.replicas.n);
+        collect_berth(&collector, &status.replicas.items[i], &status.facts[i]);
     }
     if (settings->json)
-        print_json(list, replicas.n, &out);
+        print_json(&status, &out);
     else {
-        if (replicas.is_cluster)
-            buf_printf(&out, "%s\n\n", replicas_describe(&replicas));
-        print_table(list, replicas.n, arguments->arena, &out);
-        print_notes(list, replicas.n, &out);
+        if (status.replicas.is_cluster)
+            buf_printf(&out, "%s\n\n", replicas_describe(&status.replicas));
+        print_table(&status, &out);
+        print_notes(&status, &out);
     }
     terminal_finish(&out);
-    return judge(list, replicas.n);
+    r = judge(&status);
+    replicas_done(&status.replicas);
+    return r;
 }
 
 /* clang-format off */
