@@ -75,6 +75,10 @@ bool cluster_source_is_live(const ClusterSource *source) {
     return source->kubeconfig || source->context || source->is_in_cluster;
 }
 
+bool cluster_source_is_given(const ClusterSource *source) {
+    return source->file || cluster_source_is_live(source);
+}
+
 const char *cluster_source_check(const ClusterSource *source) {
     if (source->file && cluster_source_is_live(source))
         return "--cluster is instead of --kubeconfig, --context and --in-cluster";

@@ -33,8 +33,9 @@ typedef struct ClusterSource {
         .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},                       \
         CLUSTER_SOURCE_LIVE_OPTIONS(type, member)
 
-/* Whether the user named an API server. */
+/* Whether the user named an API server; or a file. */
 bool cluster_source_is_live(const ClusterSource *source);
+bool cluster_source_is_given(const ClusterSource *source);
 
 /* NULL when it is one cluster; else the error. Without any option it is that of kubectl. */
 const char *cluster_source_check(const ClusterSource *source);

@@ -162,7 +162,7 @@ static void print_error(const Prediction *p, Buf *out) {
 }
 
 int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program) {
-    bool is_given = cluster->file || cluster_source_is_live(cluster);
+    bool is_given = cluster_source_is_given(cluster);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     _cleanup_(snapshot_unrefp) Snapshot *snapshot =
         is_given ? cluster_source_load(cluster, program->related) : make_nodes(check->n_nodes);

@@ -77,16 +77,12 @@ static void print_program(
         counting_rules_print_all(program, NULL, BIND_UNKNOWN, out);
 }
 
-static bool has_cluster(const ClusterSource *cluster) {
-    return cluster->file || cluster_source_is_live(cluster);
-}
-
 /* After policy files that are valid. */
 static int check_live(Settings *settings, Program *program) {
     _cleanup_(buf_done) Buf counts = BUF_INIT(CHECK_BUDGET);
     int r = EXIT_FINE, r_installation = EXIT_FINE;
 
-    if (has_cluster(&settings->cluster) || !checks_installation(settings))
+    if (cluster_source_is_given(&settings->cluster) || !checks_installation(settings))
         r = metrics_check_run(&settings->metrics, &settings->cluster, program);
     if (checks_installation(settings)) {
         (void)terminal_print(stdout, STR("\n"));
@@ -293,7 +289,7 @@ static const char *check_metrics(const Settings *settings) {
                "metrics as JSON at /api/v1/sources";
     if (is_checkup)
         wrong = installation_check_validate(&settings->installation, cluster);
-    if (!wrong && (!is_checkup || has_cluster(cluster)))
+    if (!wrong && (!is_checkup || cluster_source_is_given(cluster)))
         wrong = cluster_source_check(cluster);
     return wrong ? wrong : metrics_source_check(&settings->metrics, cluster);
 }
@@ -320,7 +316,8 @@ static const char *check_load(const Settings *settings, size_t n_files) {
         return "a file is needed";
     if (has_metrics(&settings->metrics))
         return "--prometheus and --sources need --live";
-    return has_cluster(&settings->cluster) ? cluster_source_check(&settings->cluster) : NULL;
+    return cluster_source_is_given(&settings->cluster) ? cluster_source_check(&settings->cluster)
+                                                       : NULL;
 }
 
 static const char *check_settings(void *context, const Arguments *arguments) {

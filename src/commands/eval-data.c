@@ -18,10 +18,6 @@ CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot) {
     return &values->items[slot];
 }
 
-static bool has_cluster(const EvalData *data) {
-    return data->cluster.file || cluster_source_is_live(&data->cluster);
-}
-
 /* A name has one slash and is no file. */
 static bool is_pod_name(const char *pod) {
     const char *slash = strchr(pod, '/');
@@ -30,13 +26,13 @@ static bool is_pod_name(const char *pod) {
 }
 
 const char *eval_data_check(const EvalData *data) {
-    if (data->node && !has_cluster(data))
+    if (data->node && !cluster_source_is_given(&data->cluster))
         return "--node names a node of --cluster FILE, --kubeconfig or --in-cluster";
-    if (data->pod && is_pod_name(data->pod) && !has_cluster(data))
+    if (data->pod && is_pod_name(data->pod) && !cluster_source_is_given(&data->cluster))
         return "--pod NAMESPACE/NAME is a pod of --cluster FILE, --kubeconfig or --in-cluster; a "
                "pod in a file needs none";
-    return has_cluster(data) ? cluster_source_check(&data->cluster)
-                             : cluster_source_check_live(&data->cluster);
+    return cluster_source_is_given(&data->cluster) ? cluster_source_check(&data->cluster)
+                                                   : cluster_source_check_live(&data->cluster);
 }
 
 static void bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValue value) {
@@ -112,7 +108,7 @@ void eval_data_load(EvalData *data, EvalContext *context, EvalValues *values) {
     int64_t now_nsec = data->now_nsec ? data->now_nsec : clock_wall_nsec();
 
     bind(context, values, context->schema->now_slot, schema_now(now_nsec));
-    if (has_cluster(data)) {
+    if (cluster_source_is_given(&data->cluster)) {
         data->snapshot = cluster_source_load(&data->cluster, RELATED_ALL);
         bind(context, values, context->schema->cluster_slot,
             schema_cluster(snapshot_table(data->snapshot), context->arena));
@@ -129,13 +125,14 @@ static Str find_missing(const EvalData *data, const EvalContext *context, uint32
 
     if ((slot == schema->pod_slot || slot == schema->namespace_slot) && !data->pod)
         return STR("--pod FILE gives it, or --cluster FILE --pod NAMESPACE/NAME");
-    if (slot == schema->cluster_slot && !has_cluster(data))
+    if (slot == schema->cluster_slot && !cluster_source_is_given(&data->cluster))
         return STR("--cluster FILE gives it: the output of `kubectl get nodes,pods -A -o json`");
     if (slot != schema->node_slot || data->node)
         return STR_NULL;
-    return has_cluster(data) ? arena_printf(context->arena, "--node NAME chooses one: %.*s",
-                                   STR_FMT(list_nodes(data, context->arena)))
-                             : STR("--cluster FILE --node NAME gives one");
+    return cluster_source_is_given(&data->cluster)
+               ? arena_printf(context->arena, "--node NAME chooses one: %.*s",
+                     STR_FMT(list_nodes(data, context->arena)))
+               : STR("--cluster FILE --node NAME gives one");
 }
 
 int eval_data_report(const EvalData *data, const EvalContext *context, Str file, Str source,
