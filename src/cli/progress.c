@@ -2,14 +2,13 @@
 
 #include "cli/progress.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/nsec.h"
+#include "base/thread.h"
 #include "base/visible.h"
 #include "cli/terminal.h"
 
@@ -68,18 +67,6 @@ static void *run(void *context) {
     return NULL;
 }
 
-/* Signals go to the command's own thread, which may handle them. */
-static bool start_thread(void) {
-    sigset_t all, before;
-    int r;
-
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&progress.thread, NULL, run, NULL);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return r == 0; /* without a thread there is no progress to see */
-}
-
 void progress_begin(const char *what) {
     if (!isatty(STDERR_FILENO))
         return;
@@ -89,16 +76,17 @@ void progress_begin(const char *what) {
     if (!progress.is_running) {
         progress.is_over = progress.is_shown = false;
         progress.since_nsec = clock_monotonic_nsec();
-        progress.is_running = start_thread();
+        /* without a thread there is no progress to see */
+        progress.is_running = thread_start(&progress.thread, "progress", run, NULL) == 0;
     }
     (void)pthread_mutex_unlock(&progress.lock);
 }
 
 void progress_count(size_t done, size_t of) {
-    (void)pthread_mutex_lock(&progress.lock);
+    _unlock_ pthread_mutex_t *held = mutex_hold(&progress.lock);
+
     progress.done = done;
     progress.of = of;
-    (void)pthread_mutex_unlock(&progress.lock);
 }
 
 void progress_end(void) {
@@ -111,5 +99,5 @@ void progress_end(void) {
     (void)pthread_cond_signal(&progress.changed);
     (void)pthread_mutex_unlock(&progress.lock);
     if (was_running)
-        (void)pthread_join(progress.thread, NULL);
+        thread_join(progress.thread);
 }
