@@ -28,8 +28,7 @@ static CoveredRule *find(
             return known;
     }
     if (!VEC_ADD(&coverage->rules, coverage->arena,
-            (CoveredRule){.file = arena_copy(coverage->arena, policy->place.file),
-                .real = real,
+            (CoveredRule){.real = real,
                 .policy = arena_copy(coverage->arena, policy->name),
                 .rule = arena_copy(coverage->arena, rule),
                 .is_score = is_score}))

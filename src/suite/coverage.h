@@ -12,8 +12,7 @@
 #include "suite/suite.h"
 
 typedef struct CoveredRule {
-    Str file; /* of its policy, as the first test names it */
-    Str real; /* the same without links and "..": rules of two paths to one file are the same */
+    Str real; /* the file of its policy, without links and "..": two paths may name one file */
     Str policy, rule;
     bool is_score;
     bool is_applied;        /* its policy is for the pod of a case */
