@@ -70,7 +70,6 @@ static void *work(void *context) {
     PageWorkers *workers = context;
     Job job;
 
-    (void)pthread_setname_np(pthread_self(), "page-worker");
     if (setpriority(PRIO_PROCESS, (id_t)gettid(), PAGE_WORKER_NICE) < 0)
         log_debug("cannot lower the priority of page workers", LOG_CSTR("error", strerror(errno)));
     while (next_job(workers, &job)) {
@@ -90,9 +89,9 @@ int page_workers_new(void *context, PageWorkers **ret) {
     (void)pthread_mutex_init(&workers->lock, NULL);
     (void)pthread_cond_init(&workers->more, NULL);
     for (; workers->n_threads < PAGE_WORKERS; workers->n_threads++) {
-        r = pthread_create(&workers->threads[workers->n_threads], NULL, work, workers);
-        if (r != 0)
-            return -r;
+        r = thread_start(&workers->threads[workers->n_threads], "page-worker", work, workers);
+        if (r < 0)
+            return r;
     }
     *ret = TAKE_PTR(workers);
     return 0;

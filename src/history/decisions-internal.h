@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Decisions, for decisions.c, remove-secrets.c and main-reasons.c only.
+ * Decisions, for decisions.c and main-reasons.c only.
  *
  * A ring of decisions by id. Ids are handed out under the lock, so the kept ones are the last n
  * without a gap, and the decision with id i is at i % max.
@@ -55,23 +55,9 @@ static inline uint64_t decisions_oldest(const Decisions *decisions) {
     return decisions->next - decisions->n;
 }
 
-/* Bytes of pods, saved views and their programs. */
-static inline size_t decisions_inputs_bytes(const Decisions *decisions) {
-    return decisions->pods_bytes + saved_views_bytes(&decisions->saved_views);
-}
-
 static inline void decisions_raise(uint64_t *id, uint64_t least) {
     *id = *id < least ? least : *id;
 }
 
 /* References to everything of a decision. */
 FoundDecision decisions_take(const Kept *kept);
-
-/* Adds a decision that uses the text; or removes one and drops its reference. */
-void decisions_use_pod(Decisions *decisions, PodText *pod);
-void decisions_release_pod(Decisions *decisions, PodText *pod);
-
-bool decisions_forget_inputs(Decisions *decisions, Kept *kept); /* false: it has none */
-
-/* Drops decisions over the limit of bytes. */
-void decisions_make_room(Decisions *decisions);

@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "history/decisions-internal.h"
 
 /* malloc's overhead per block, about. */
@@ -28,6 +30,11 @@
 #define INPUTS_SHARE 2u
 #define PROGRAMS_SHARE 8u
 #define POD_SHARE 8u
+
+/* Bytes of pods, saved views and their programs. */
+static size_t inputs_bytes(const Decisions *decisions) {
+    return decisions->pods_bytes + saved_views_bytes(&decisions->saved_views);
+}
 
 Decisions *decisions_new(size_t max, size_t bytes_max) {
     Decisions *decisions = calloc(1, sizeof(*decisions));
@@ -86,7 +93,7 @@ static void drop_rule_names(Decisions *decisions) {
 static RuleNames *find_rule_names(Decisions *decisions, Program *program) {
     if (decisions->program == program)
         return decisions->rule_names;
-    if (decisions->rule_names && rule_names_is_of(decisions->rule_names, program)) {
+    if (decisions->rule_names && digest_equal(decisions->rule_names->digest, program->digest)) {
         program_unref(decisions->program);
         decisions->program = program_ref(program);
         return decisions->rule_names;
@@ -115,12 +122,12 @@ static bool forget_outcomes(Decisions *decisions, Kept *kept) {
     return true;
 }
 
-void decisions_use_pod(Decisions *decisions, PodText *pod) {
+static void use_pod(Decisions *decisions, PodText *pod) {
     if (pod->n_users++ == 0)
         decisions->pods_bytes += pod_text_bytes(pod) + PIECE_COST;
 }
 
-void decisions_release_pod(Decisions *decisions, PodText *pod) {
+static void release_pod(Decisions *decisions, PodText *pod) {
     if (--pod->n_users == 0) {
         decisions->pods_bytes -= pod_text_bytes(pod) + PIECE_COST;
         pod_texts_forget(&decisions->pods, pod);
@@ -128,14 +135,14 @@ void decisions_release_pod(Decisions *decisions, PodText *pod) {
     pod_text_unref(pod);
 }
 
-bool decisions_forget_inputs(Decisions *decisions, Kept *kept) {
+static bool forget_inputs(Decisions *decisions, Kept *kept) {
     PodText *pod = TAKE_PTR(kept->pod_text);
 
     if (!pod)
         return false;
     saved_views_leave(&decisions->saved_views, TAKE_PTR(kept->saved_view));
     decisions->figures.n_replayable--;
-    decisions_release_pod(decisions, pod);
+    release_pod(decisions, pod);
     return true;
 }
 
@@ -143,7 +150,7 @@ static void forget_oldest(Decisions *decisions) {
     Kept *kept = decisions_at(decisions, decisions_oldest(decisions));
     RuleNames *rule_names = kept->past->rule_names;
 
-    (void)decisions_forget_inputs(decisions, kept);
+    (void)forget_inputs(decisions, kept);
     (void)forget_outcomes(decisions, kept);
     decisions->figures.bytes -= kept->past->bytes + PIECE_COST;
     rule_names->n_users--;
@@ -165,15 +172,15 @@ static bool forget_next(Decisions *decisions, uint64_t *next, uint64_t spare,
 }
 
 static bool forget_oldest_inputs(Decisions *decisions, uint64_t spare) {
-    return forget_next(decisions, &decisions->next_inputs, spare, decisions_forget_inputs);
+    return forget_next(decisions, &decisions->next_inputs, spare, forget_inputs);
 }
 
 static bool is_over(const Decisions *decisions) {
-    return decisions->figures.bytes + decisions_inputs_bytes(decisions) > decisions->bytes_max;
+    return decisions->figures.bytes + inputs_bytes(decisions) > decisions->bytes_max;
 }
 
 static bool forget_details(Decisions *decisions, uint64_t spare) {
-    bool inputs_first = decisions_inputs_bytes(decisions) > decisions->bytes_max / INPUTS_SHARE;
+    bool inputs_first = inputs_bytes(decisions) > decisions->bytes_max / INPUTS_SHARE;
 
     if (inputs_first && forget_oldest_inputs(decisions, spare))
         return true;
@@ -185,7 +192,7 @@ static bool forget_details(Decisions *decisions, uint64_t spare) {
 
 /* Back below the ceiling, in the order of the header; the newest goes last, and its headline
  * stays. */
-void decisions_make_room(Decisions *decisions) {
+static void make_room(Decisions *decisions) {
     uint64_t newest = decisions->next - 1;
 
     while (is_over(decisions) && forget_details(decisions, newest))
@@ -263,7 +270,7 @@ static void keep_inputs(
         saved_views_leave(&decisions->saved_views, TAKE_PTR(kept->saved_view));
         return;
     }
-    decisions_use_pod(decisions, kept->pod_text);
+    use_pod(decisions, kept->pod_text);
     decisions->figures.n_replayable++;
 }
 
@@ -307,7 +314,7 @@ static void note_locked(
         keep_outcomes(decisions, make_outcomes(decisions, view, decision, &places), kept);
         keep_inputs(decisions, view, str_trim(decision->pod_text), past->pod_digest, kept);
     }
-    decisions_make_room(decisions);
+    make_room(decisions);
 }
 
 void decisions_note(
@@ -337,7 +344,7 @@ void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outco
     if (outcomes)
         count_numbers(decisions, outcomes_numbers(outcomes));
     keep_outcomes(decisions, outcomes, kept);
-    decisions_make_room(decisions);
+    make_room(decisions);
 }
 
 /* --- reading: references are taken under the lock, a few at a time ---------------------------- */
@@ -457,10 +464,114 @@ void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
     *ret = decisions->figures;
-    ret->inputs_bytes = decisions_inputs_bytes(decisions);
+    ret->inputs_bytes = inputs_bytes(decisions);
     ret->bytes += ret->inputs_bytes;
     ret->n_saved_views = decisions->saved_views.n;
     ret->n = decisions->n;
     ret->newest = decisions->n > 0 ? decisions->next - 1 : 0;
     ret->oldest = decisions->n > 0 ? decisions_oldest(decisions) : 0;
+}
+
+/* --- secrets: pods as they were sent are replaced by what policies can read of them ------------
+ */
+
+/* So many are taken, or exchanged, under one hold of the lock; they are written without it. */
+#define RAW_AT_ONCE 64u
+
+#define REDUCE_BUDGET ((size_t)256 * 1024 * 1024)
+
+/* A pod as it was sent, and the decision that has it. */
+typedef struct RawPod {
+    uint64_t id;
+    PodText *text;    /* a reference */
+    PodText *reduced; /* a reference; NULL: it cannot be reduced, and the decision not replayed */
+} RawPod;
+
+static bool is_raw(const Kept *kept) {
+    return kept->pod_text && kept->pod_text->is_raw;
+}
+
+/* Up to @n of the oldest decisions whose pod is still as it was sent; how many. */
+static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+    size_t n_found = 0;
+
+    decisions_raise(&decisions->next_raw, decisions_oldest(decisions));
+    while (decisions->next_raw < decisions->next &&
+           !is_raw(decisions_at(decisions, decisions->next_raw)))
+        decisions->next_raw++;
+    for (uint64_t id = decisions->next_raw; n_found < n && id < decisions->next; id++) {
+        Kept *kept = decisions_at(decisions, id);
+
+        if (is_raw(kept))
+            ret[n_found++] = (RawPod){.id = id, .text = pod_text_ref(kept->pod_text)};
+    }
+    return n_found;
+}
+
+/* Filter and prioritize sent the same text: mostly the one before, or near it. */
+static PodText *reduce(const RawPod *pods, size_t i, Arena *arena) {
+    Pod pod;
+
+    for (size_t k = i; k-- > 0;)
+        if (pods[k].text == pods[i].text)
+            return pods[k].reduced ? pod_text_ref(pods[k].reduced) : NULL;
+    arena_reset(arena);
+    return pod_text_decode(pods[i].text, arena, &pod) ? pod_text_new(&pod) : NULL;
+}
+
+/* A decision that has another text by now, or none, stays as it is. */
+static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
+    _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
+
+    for (size_t i = 0; i < n; i++) {
+        Kept *kept = decisions_at(decisions, pods[i].id);
+
+        if (pods[i].id < decisions_oldest(decisions) || kept->pod_text != pods[i].text)
+            continue;
+        if (pods[i].reduced) {
+            kept->pod_text = pod_texts_put(&decisions->pods, pods[i].reduced);
+            use_pod(decisions, kept->pod_text);
+            release_pod(decisions, pods[i].text);
+        } else {
+            (void)forget_inputs(decisions, kept);
+        }
+    }
+    make_room(decisions); /* a nearly empty pod may be written longer than it was sent */
+}
+
+/* Adds to @n_lost. Returns how many there were. */
+static size_t reduce_some(Decisions *decisions, Arena *arena, size_t *n_lost) {
+    RawPod pods[RAW_AT_ONCE];
+    size_t n = take_raw(decisions, pods, RAW_AT_ONCE);
+
+    for (size_t i = 0; i < n; i++) {
+        pods[i].reduced = reduce(pods, i, arena);
+        *n_lost += pods[i].reduced == NULL;
+    }
+    if (n > 0)
+        exchange(decisions, pods, n);
+    for (size_t i = 0; i < n; i++) {
+        pod_text_unref(pods[i].text);
+        pod_text_unref(pods[i].reduced);
+    }
+    return n;
+}
+
+bool decisions_remove_secrets(Decisions *decisions) {
+    _cleanup_(arena_freep) Arena *arena = decisions ? arena_new(REDUCE_BUDGET) : NULL;
+    int64_t end = clock_monotonic_nsec() + REMOVE_SECRETS_NSEC;
+    size_t n = 0, n_some = RAW_AT_ONCE, n_lost = 0;
+
+    if (!decisions)
+        return true;
+    while (
+        arena && n_some == RAW_AT_ONCE && n < REMOVE_SECRETS_MAX && clock_monotonic_nsec() < end) {
+        n_some = reduce_some(decisions, arena, &n_lost);
+        n += n_some;
+    }
+    if (n_lost > 0)
+        log_warn("pods could not be kept: decisions about them cannot be replayed",
+            LOG_INT("decisions", n_lost));
+    return n_some < RAW_AT_ONCE;
 }

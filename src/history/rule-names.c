@@ -57,20 +57,3 @@ RuleNames *rule_names_unref(RuleNames *rule_names) {
         free(rule_names);
     return NULL;
 }
-
-static bool is_same_rule(const RuleName *rule, const Filter *filter) {
-    return str_eq(rule->policy, filter->policy->name) && str_eq(rule->name, filter->name) &&
-           str_eq(rule->reason, filter->reason) &&
-           rule->is_unresolvable == filter->is_unresolvable &&
-           rule->is_permanent == filter->is_permanent;
-}
-
-bool rule_names_is_of(const RuleNames *rule_names, const Program *program) {
-    if (!digest_equal(rule_names->digest, program->digest) ||
-        rule_names->n_rules != program->n_filters)
-        return false;
-    for (size_t i = 0; i < rule_names->n_rules; i++)
-        if (!is_same_rule(&rule_names->rules[i], program->filters[i]))
-            return false;
-    return true;
-}

@@ -35,6 +35,3 @@ RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest);
 
 DEFINE_REF(RuleNames, rule_names)
 RuleNames *rule_names_unref(RuleNames *rule_names); /* takes NULL, returns NULL */
-
-/* Whether it is what rule_names_new(@program) would give. */
-bool rule_names_is_of(const RuleNames *rule_names, const Program *program);

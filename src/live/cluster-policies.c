@@ -37,18 +37,6 @@ typedef struct Totals {
     size_t n_filters, n_scores;
 } Totals;
 
-/* A policy of a file: its name is taken. */
-typedef struct FilePolicy {
-    Str name, file;
-    size_t line;
-} FilePolicy;
-
-typedef struct FilePolicies {
-    FilePolicy *items;
-    size_t n;
-    Totals totals;
-} FilePolicies;
-
 struct ClusterPolicies {
     PolicyObjects *objects;
     /* policy_objects_version() of the last choice; and of the last one that was rejected: those
@@ -58,7 +46,7 @@ struct ClusterPolicies {
     Arena *arena;         /* of what follows; NULL: there is nothing yet */
     Entry *entries;       /* by name */
     size_t n;
-    FilePolicies files; /* of the last choice */
+    Program *files; /* of files alone, of the last choice: a reference; NULL: none yet */
 };
 
 typedef struct Choice {
@@ -66,7 +54,7 @@ typedef struct Choice {
     Arena *arena; /* of what follows */
     Entry *entries;
     size_t n;
-    FilePolicies files;
+    Program *files; /* borrowed */
     Totals totals;
     uint64_t version; /* of the objects */
     bool has_failed;  /* out of memory, like the arena's own failure */
@@ -151,6 +139,7 @@ ClusterPolicies *cluster_policies_free(ClusterPolicies *policies) {
         return NULL;
     entries_done(policies->entries, policies->n);
     arena_free(policies->arena);
+    program_unref(policies->files);
     (void)pthread_mutex_destroy(&policies->lock);
     free(policies);
     return NULL;
@@ -166,15 +155,18 @@ static bool is_newest(const Entry *entry, const KeptVersion *version) {
     return is_version(version, entry->newest.generation, entry->newest.spec);
 }
 
-/* Whether no file has a policy of that name. */
-static bool has_own_name(const FilePolicies *files, Str name, Buf *mistakes) {
-    for (size_t i = 0; i < files->n; i++)
-        if (str_eq(files->items[i].name, name)) {
-            buf_printf(mistakes,
-                "a policy file has a policy of this name, %.*s:%zu; rename one of them",
-                STR_FMT(files->items[i].file), files->items[i].line);
-            return false;
-        }
+/* Whether no file has a policy of that name. @files may be NULL. */
+static bool has_own_name(const Program *files, Str name, Buf *mistakes) {
+    for (size_t i = 0; files && i < files->n_policies; i++) {
+        const Policy *policy = &files->policies[i];
+
+        if (!str_eq(policy->name, name))
+            continue;
+        buf_printf(mistakes,
+            "a policy file has a policy of this name, %.*s:%zu; rename one of them",
+            STR_FMT(policy->place.file), policy->place.line);
+        return false;
+    }
     return true;
 }
 
@@ -187,6 +179,10 @@ static bool is_within(Totals with, Buf *mistakes) {
         "each",
         with.n_filters, with.n_scores, PROGRAM_FILTERS_MAX);
     return false;
+}
+
+static Totals totals_of(const Program *files) {
+    return files ? (Totals){files->n_filters, files->n_scores} : (Totals){0};
 }
 
 /* @totals and those of @version (NULL: none). */
@@ -277,7 +273,7 @@ static bool take_known(Choice *choice, Entry *entry, const Entry *known) {
 static void choose_version(Choice *choice, Entry *entry, const Entry *known) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
 
-    if (!has_own_name(&choice->files, entry->newest.name, &mistakes)) {
+    if (!has_own_name(choice->files, entry->newest.name, &mistakes)) {
         set_chosen(choice, entry, NULL);
         entry->error = arena_copy(choice->arena, buf_str(&mistakes));
     } else if (!known || !take_known(choice, entry, known)) {
@@ -353,24 +349,6 @@ static int choose_all(Choice *choice) {
     return choice->has_failed || arena_has_failed(choice->arena) ? -ENOMEM : 0;
 }
 
-/* Names and totals of the policies in files. Their program is not kept. */
-static void take_files(Choice *choice, const Program *program) {
-    FilePolicies *files = &choice->files;
-
-    files->totals = choice->totals = (Totals){program->n_filters, program->n_scores};
-    files->items = ARENA_ARRAY(choice->arena, FilePolicy, program->n_policies);
-    files->n = files->items ? program->n_policies : 0;
-    for (size_t i = 0; i < files->n; i++) {
-        const Policy *policy = &program->policies[i];
-
-        files->items[i] = (FilePolicy){
-            .name = arena_copy(choice->arena, policy->name),
-            .file = arena_copy(choice->arena, policy->place.file),
-            .line = policy->place.line,
-        };
-    }
-}
-
 /* Takes all of @choice, its arena too. */
 static void exchange(ClusterPolicies *policies, const Choice *choice) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
@@ -380,7 +358,8 @@ static void exchange(ClusterPolicies *policies, const Choice *choice) {
     policies->arena = choice->arena;
     policies->entries = choice->entries;
     policies->n = choice->n;
-    policies->files = choice->files;
+    program_unref(policies->files);
+    policies->files = program_ref(choice->files);
     policies->chosen_version = choice->version;
 }
 
@@ -403,16 +382,19 @@ static bool add_sources(
     return is_new;
 }
 
-int cluster_policies_choose(ClusterPolicies *policies, const Program *of_files,
-    const PolicySource *files, size_t n_files, Arena *arena, const PolicySource **ret,
-    size_t *ret_n, bool *ret_is_new) {
+int cluster_policies_choose(ClusterPolicies *policies, Program *of_files, const PolicySource *files,
+    size_t n_files, Arena *arena, const PolicySource **ret, size_t *ret_n, bool *ret_is_new) {
     _cleanup_(arena_freep) Arena *kept = arena_new(POLICIES_BUDGET);
-    Choice choice = {.policies = policies, .arena = kept};
+    Choice choice = {
+        .policies = policies,
+        .arena = kept,
+        .files = of_files,
+        .totals = totals_of(of_files),
+    };
     PolicySource *sources = NULL;
 
     if (!kept)
         return -ENOMEM;
-    take_files(&choice, of_files);
     if (choose_all(&choice) == 0)
         sources = ARENA_ARRAY(arena, PolicySource, n_files + choice.n);
     if (!sources) {
@@ -494,7 +476,7 @@ void cluster_policies_reject(ClusterPolicies *policies, Str error) {
 static bool fits_beside_others(
     ClusterPolicies *policies, Str name, const KeptVersion *version, Buf *mistakes) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
-    Totals totals = add(policies->files.totals, version);
+    Totals totals = add(totals_of(policies->files), version);
 
     for (size_t i = 0; i < policies->n; i++)
         if (!str_eq(policies->entries[i].newest.name, name))
@@ -509,7 +491,7 @@ int cluster_policies_review(
     int r;
 
     (void)pthread_mutex_lock(&policies->lock);
-    is_good = has_own_name(&policies->files, object->name, mistakes);
+    is_good = has_own_name(policies->files, object->name, mistakes);
     (void)pthread_mutex_unlock(&policies->lock);
     if (!is_good)
         return POLICIES_E_INVALID;

@@ -36,12 +36,12 @@ typedef struct ClusterPolicy {
 ClusterPolicies *cluster_policies_new(PolicyObjects *objects);
 ClusterPolicies *cluster_policies_free(ClusterPolicies *policies); /* takes NULL */
 
-/* The texts of a program: those of @files, whose program is @of_files, then one for each object
- * that has a usable version, by name. In @arena. *ret_is_new: there are versions that were not in
- * force before. 0, or -ENOMEM. */
-int cluster_policies_choose(ClusterPolicies *policies, const Program *of_files,
-    const PolicySource *files, size_t n_files, Arena *arena, const PolicySource **ret,
-    size_t *ret_n, bool *ret_is_new) MUST_CHECK;
+/* The texts of a program: those of @files, whose program is @of_files (a reference is kept), then
+ * one for each object that has a usable version, by name. In @arena. *ret_is_new: there are
+ * versions that were not in force before. 0, or -ENOMEM. */
+int cluster_policies_choose(ClusterPolicies *policies, Program *of_files, const PolicySource *files,
+    size_t n_files, Arena *arena, const PolicySource **ret, size_t *ret_n, bool *ret_is_new)
+    MUST_CHECK;
 
 /* The texts last chosen are in force. */
 void cluster_policies_commit(ClusterPolicies *policies, int64_t wall_nsec);

@@ -319,7 +319,6 @@ static bool begin_round(Round *round) {
         nominations_decide(nominator->nominations, &writes, now) == NOMINATOR_NOMINATES)
         round->n = nominations_list(
             nominator->nominations, now, NOMINATOR_ROUND_MAX, round->arena, round->pods);
-    nominator->figures.n_rounds += round->n > 0;
     pthread_mutex_unlock(&nominator->lock);
     if (round->n == 0)
         return false;

@@ -53,8 +53,8 @@ void nominator_wait(Nominator *nominator);
 
 typedef struct NominatorFigures {
     NominationFigures pods;
-    uint64_t n_rounds, n_unmodelled; /* pods that were left alone for what the model lacks */
-    int64_t round_nsec;              /* processor time of all rounds */
+    uint64_t n_unmodelled; /* pods that were left alone for what the model lacks */
+    int64_t round_nsec;    /* processor time of all rounds */
 } NominatorFigures;
 
 NominatorFigures nominator_figures(Nominator *nominator);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "base/nsec.h"
 #include "cluster/loads.h"
 #include "live/gauge-state.h"
 #include "policy/program.h"
@@ -69,27 +69,13 @@ static GaugePresence look_at(const View *view, size_t gauge, GaugePresence was) 
     return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
 }
 
-void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context) {
-    if (!follow(expiry, view->program))
-        return;
-    for (size_t i = 0; i < view->program->n_gauges; i++) {
-        GaugePresence was = expiry->items[i], is = look_at(view, i, was);
-
-        expiry->items[i] = is;
-        if (was == PRESENCE_GONE && is == PRESENCE_HAS)
-            report(context, view, i, EXPIRY_BACK);
-        else if (was == PRESENCE_HAS && is == PRESENCE_GONE)
-            report(context, view, i, EXPIRY_GONE);
-    }
-}
-
-void expiry_note(
-    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec) {
+/* A line in the log, and among @changes; and an Event. */
+static void report(Changes *changes, Live *live, const View *view, size_t gauge, bool is_gone) {
     const Gauge *about = &view->program->gauges[gauge];
     Str policy = gauge_policy(view->program, gauge);
     char what[CHANGES_TEXT_MAX], text[CHANGES_TEXT_MAX];
 
-    if (change == EXPIRY_GONE)
+    if (is_gone)
         log_warn("metric expired: no value on any node", LOG_STR("policy", policy),
             LOG_STR("metric", about->name), LOG_STR("source", gauge_source_name(about)),
             LOG_INT("max_age_ms", about->max_age_nsec / NSEC_PER_MSEC));
@@ -99,9 +85,24 @@ void expiry_note(
     (void)snprintf(
         what, sizeof(what), "metric %.*s of policy %.*s", STR_FMT(about->name), STR_FMT(policy));
     (void)snprintf(text, sizeof(text),
-        change == EXPIRY_GONE ? "older than %.0f s on every node: expired"
-                              : "has values younger than %.0f s again",
+        is_gone ? "older than %.0f s on every node: expired"
+                : "has values younger than %.0f s again",
         (double)about->max_age_nsec / (double)NSEC_PER_SEC);
-    changes_note(changes, change == EXPIRY_GONE ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK, wall_nsec,
+    changes_note(changes, is_gone ? CHANGE_METRIC_OLD : CHANGE_METRIC_BACK, clock_wall_nsec(),
         str_from_c(what), str_from_c(text));
+    if (live && is_gone)
+        live_note_stale(live, policy, about->name, gauge_source_name(about));
+}
+
+void expiry_look(Expiry *expiry, const View *view, Changes *changes, Live *live) {
+    if (!follow(expiry, view->program))
+        return;
+    for (size_t i = 0; i < view->program->n_gauges; i++) {
+        GaugePresence was = expiry->items[i], is = look_at(view, i, was);
+
+        expiry->items[i] = is;
+        if ((was == PRESENCE_GONE && is == PRESENCE_HAS) ||
+            (was == PRESENCE_HAS && is == PRESENCE_GONE))
+            report(changes, live, view, i, is == PRESENCE_GONE);
+    }
 }

@@ -13,6 +13,7 @@
 
 #include "extender/view.h"
 #include "history/changes.h"
+#include "live/live.h"
 
 typedef enum GaugePresence {
     PRESENCE_NONE, /* no value yet, or none any more for a reason that is reported elsewhere */
@@ -28,17 +29,7 @@ typedef struct Expiry {
 
 void expiry_done(Expiry *expiry);
 
-/* The change of one gauge since the last call. */
-typedef enum ExpiryChange {
-    EXPIRY_GONE, /* the last value has expired, or its annotation was removed */
-    EXPIRY_BACK,
-} ExpiryChange;
-
-typedef void (*ExpiryReport)(void *context, const View *view, size_t gauge, ExpiryChange change);
-
-/* Compares with @view, the one in force. Gauges that a reload does not change stay known. */
-void expiry_look(Expiry *expiry, const View *view, ExpiryReport report, void *context);
-
-/* For the report: a line in the log, and among @changes (history/changes.h). */
-void expiry_note(
-    Changes *changes, const View *view, size_t gauge, ExpiryChange change, int64_t wall_nsec);
+/* Compares with @view, the one in force, and reports each change of a gauge since the last call: in
+ * the log, among @changes, and as an Event of @live (NULL: none). Gauges that a reload does not
+ * change stay known. */
+void expiry_look(Expiry *expiry, const View *view, Changes *changes, Live *live);

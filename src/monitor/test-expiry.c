@@ -1,5 +1,7 @@
 #include "monitor/expiry.h"
 
+#include <stdio.h>
+
 #include "base/nsec.h"
 #include "base/test-assert.h"
 #include "live/gauge-state.h"
@@ -22,15 +24,9 @@ static const char text_of_others[] = "policies:\n"
 
 typedef struct Told {
     size_t n;
-    size_t gauge;
-    ExpiryChange change;
+    char metric[64];
+    ChangeKind kind;
 } Told;
-
-static void tell(void *context, const View *view, size_t gauge, ExpiryChange change) {
-    Told *told = context;
-
-    *told = (Told){.n = told->n + 1, .gauge = gauge, .change = change};
-}
 
 /* Checks expiry so many seconds after the measurement. */
 static Told look(
@@ -43,17 +39,27 @@ static Told look(
         .uptime_nsec = SCENE_UPTIME + after * NSEC_PER_SEC,
     };
     _cleanup_(view_unrefp) View *view = NULL;
+    _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
+    Changes *changes = changes_new();
+    Change list[4];
     Told told = {0};
 
+    assert_non_null(changes);
     assert_int_equal(view_new(&parts, /* before= */ NULL, &view), 0);
-    expiry_look(expiry, view, tell, &told);
+    expiry_look(expiry, view, changes, /* live= */ NULL);
+    told.n = changes_read(changes, arena, list, ELEMENTS_OF(list));
+    if (told.n > 0) {
+        told.kind = list[0].kind;
+        (void)snprintf(told.metric, sizeof(told.metric), "%.*s", STR_FMT(list[0].what));
+    }
+    changes_free(changes);
     return told;
 }
 
-static void assert_told(Told told, size_t gauge, ExpiryChange change) {
+static void assert_told(Told told, const char *metric, ChangeKind kind) {
     assert_int_equal(told.n, 1);
-    assert_int_equal(told.gauge, gauge);
-    assert_int_equal(told.change, change);
+    assert_string_equal(told.metric, metric);
+    assert_int_equal(told.kind, kind);
 }
 
 static void test_reports_each_gauge_once(void **state) {
@@ -64,11 +70,14 @@ static void test_reports_each_gauge_once(void **state) {
     assert_int_equal(look(&expiry, &scene, /* measurements= */ NULL, 0).n, 0); /* none yet */
     assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
     assert_int_equal(look(&expiry, &scene, scene.measurements, 59).n, 0);
-    assert_told(look(&expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_told(look(&expiry, &scene, scene.measurements, 61), "metric load of policy warm",
+        CHANGE_METRIC_OLD);
     assert_int_equal(look(&expiry, &scene, scene.measurements, 62).n, 0);
-    assert_told(look(&expiry, &scene, scene.measurements, 1), 0, EXPIRY_BACK);
+    assert_told(look(&expiry, &scene, scene.measurements, 1), "metric load of policy warm",
+        CHANGE_METRIC_BACK);
     assert_int_equal(look(&expiry, &scene, scene.measurements, 2).n, 0);
-    assert_told(look(&expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_told(look(&expiry, &scene, scene.measurements, 61), "metric load of policy warm",
+        CHANGE_METRIC_OLD);
     scene_done(&scene);
 }
 
@@ -104,9 +113,11 @@ static void test_empty_answer(void **state) {
     assert_int_equal(look(&expiry, &scene, empty, 100).n, 0); /* without values nothing expires */
     assert_int_equal(
         look(&expiry, &scene, scene.measurements, 0).n, 0); /* so nothing is reported */
-    assert_told(look(&expiry, &scene, scene.measurements, 61), 0, EXPIRY_GONE);
+    assert_told(look(&expiry, &scene, scene.measurements, 61), "metric load of policy warm",
+        CHANGE_METRIC_OLD);
     assert_int_equal(look(&expiry, &scene, empty, 62).n, 0);
-    assert_told(look(&expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    assert_told(look(&expiry, &scene, scene.measurements, 0), "metric load of policy warm",
+        CHANGE_METRIC_BACK);
     scene_done(&scene);
 }
 
@@ -143,7 +154,8 @@ static void test_annotation(void **state) {
 
     scene_init_text(&scene, text_of_annotation);
     assert_int_equal(look(&expiry, &scene, /* measurements= */ NULL, 0).n, 0);
-    assert_told(look(&expiry, &scene, /* measurements= */ NULL, 61), 0, EXPIRY_GONE);
+    assert_told(look(&expiry, &scene, /* measurements= */ NULL, 61), "metric load of policy noted",
+        CHANGE_METRIC_OLD);
     scene_done(&scene);
 }
 
@@ -182,8 +194,9 @@ static void test_reload(void **state) {
     assert_non_null(taken);
     taken->items[1] = measurement_ref(scene.measurements->items[0]);
     assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
-    assert_told(look(&expiry, &next, taken, 61), 1, EXPIRY_GONE);
-    assert_told(look(&expiry, &scene, scene.measurements, 0), 0, EXPIRY_BACK);
+    assert_told(look(&expiry, &next, taken, 61), "metric heat of policy other", CHANGE_METRIC_OLD);
+    assert_told(look(&expiry, &scene, scene.measurements, 0), "metric load of policy warm",
+        CHANGE_METRIC_BACK);
     scene_done(&scene);
     scene_done(&next);
 }

@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "input/dump-file.h"
-#include "live/gauge-state.h"
 #include "serve/daemon-internal.h"
 
 #define TICK_MSEC 250
@@ -54,16 +53,6 @@ void daemon_refresh(void *context, unsigned wanted) {
         return;
     atomic_store(&daemon->refresh_at, now + RELOAD_NSEC);
     log_error("out of memory for a new view: expired values stay in force");
-}
-
-static void report_expired(void *context, const View *view, size_t gauge, ExpiryChange change) {
-    Daemon *daemon = context;
-    const Gauge *about = &view->program->gauges[gauge];
-
-    expiry_note(daemon->api.changes, view, gauge, change, clock_wall_nsec());
-    if (daemon->live && change == EXPIRY_GONE)
-        live_note_stale(daemon->live, gauge_policy(view->program, gauge), about->name,
-            gauge_source_name(about));
 }
 
 void daemon_stop(Daemon *daemon) {
@@ -219,7 +208,7 @@ static void tick_slowly(Daemon *daemon, int64_t now) {
     files_reload(&daemon->files, /* force= */ false);
     tick_live(daemon, now);
     view = daemon_view(daemon);
-    expiry_look(&daemon->expiry, view, report_expired, daemon);
+    expiry_look(&daemon->expiry, view, daemon->api.changes, daemon->live);
     recent_pods_pending(daemon->api.recent_pods, &pending);
     latency_note_pending(daemon->api.latency, pending.n, now);
 }
