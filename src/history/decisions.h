@@ -18,7 +18,7 @@
  * many 10 KB; a pod its text, once for adjacent decisions about it; a saved view 5 to 12 KB for
  * each 64 nodes of which one changed until the next view. The newest view shares its memory with
  * the view in force. Names of nodes are kept once (history/node-numbers.h), names of rules once a
- * program (history/rule-names.h); both are counted. So are the programs of saved views, at most
+ * program (history/past.h); both are counted. So are the programs of saved views, at most
  * SAVED_VIEWS_PROGRAMS_MAX (history/saved-views.h).
  *
  * Threads: any. One lock, held while an answer is added (some microseconds; a walk over all saved

@@ -18,12 +18,41 @@
 #include "extender/explain.h"
 #include "extender/verbs.h"
 #include "history/outcomes.h"
-#include "history/rule-names.h"
+#include "policy/program.h"
 
 /* Longer texts are cut: the API server stores no longer names and UIDs. */
 #define PAST_NAME_MAX 253u
 #define PAST_UID_MAX 128u
 #define PAST_ERROR_MAX 1024u
+
+/*
+ * RuleNames: the names of a program's filters, without the program.
+ *
+ * Decisions are kept for longer than policies are in force. A program is large: keeping old ones
+ * for their names would grow memory with every reload.
+ */
+typedef struct RuleName {
+    Str policy, name, reason;
+    bool is_unresolvable;
+    bool is_permanent; /* nodes that it rejects never take the pod */
+} RuleName;
+
+typedef struct RuleNames {
+    Ref ref;
+    Digest digest; /* of the program */
+    size_t bytes;
+    size_t n_users; /* for its owner: number of users */
+    size_t n_rules;
+    RuleName rules[]; /* by number of the filter; their texts follow */
+} RuleNames;
+
+RuleNames *rule_names_new(const Program *program); /* NULL when out of memory */
+
+/* Copies of @rules, of a program with @digest that is gone. NULL when out of memory. */
+RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest);
+
+DEFINE_REF(RuleNames, rule_names)
+RuleNames *rule_names_unref(RuleNames *rule_names); /* takes NULL, returns NULL */
 
 /* How often a rule had an effect. */
 typedef struct RuleCount {

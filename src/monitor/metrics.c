@@ -303,23 +303,17 @@ static void print_nodes(const Metrics *metrics, Buf *out) {
         load(&metrics->late_rejected));
 }
 
-/* Policies in force have their series from the start; others while they keep pods pending. */
-static bool is_in_force(const Program *program, Str policy) {
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (str_eq(program->policies[i].name, policy))
-            return true;
-    return false;
-}
-
 static void print_pending_policy(Buf *out, Str policy, size_t n) {
     buf_append(out, STR("berth_pending_pods{policy=\""));
     exposition_value(out, policy);
     buf_printf(out, "\"} %zu\n", n);
 }
 
+/* Policies in force have their series from the start; others while they keep pods pending. */
 static void print_pending(const MetricsState *state, Buf *out) {
     const PendingFigures *pending = state->pending;
     const Program *program = state->view->program;
+    bool is_printed[RECENT_POLICIES_MAX + 1] = {false};
     int64_t age_nsec = pending->n > 0 ? state->now_nsec - pending->oldest_nsec : 0;
 
     exposition_head(out, "berth_pending_pods", "gauge",
@@ -332,9 +326,11 @@ static void print_pending(const MetricsState *state, Buf *out) {
             k++;
         print_pending_policy(
             out, program->policies[i].name, k < pending->n_policies ? pending->policies[k].n : 0);
+        if (k < pending->n_policies)
+            is_printed[k] = true;
     }
     for (size_t k = 0; k < pending->n_policies; k++)
-        if (pending->policies[k].n > 0 && !is_in_force(program, pending->policies[k].policy))
+        if (pending->policies[k].n > 0 && !is_printed[k])
             print_pending_policy(out, pending->policies[k].policy, pending->policies[k].n);
     exposition_gauge(out, "berth_pending_pod_age_seconds",
         "How long the pod that is pending longest has been pending; 0: none is.",

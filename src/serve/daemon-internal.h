@@ -53,9 +53,6 @@ int daemon_open_signals(bool only_end);
 void daemon_refresh(void *daemon, unsigned wanted);
 void daemon_write_journal(void *daemon, unsigned wanted);
 
-/* Writes the status of policies of the cluster (policy-report.c); about once a second. */
-void daemon_report_policies(Daemon *daemon, int64_t now_nsec);
-
 /* For requests, and a load of policies, to end after a signal; the rest of the promised 5 s is for
  * threads to stop. */
 #define DRAIN_NSEC (4 * NSEC_PER_SEC)
