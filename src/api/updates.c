@@ -89,12 +89,35 @@ static void write_sentence(JsonWriter *writer, const HealthSummary *health) {
         facts->n_bypassed);
 }
 
-/* Counts of the rules in force since the start. */
+typedef struct RejectingRule {
+    const Filter *filter;
+    uint64_t n_nodes;
+} RejectingRule;
+
+static int compare_rejecting(const void *a, const void *b) {
+    const RejectingRule *x = a, *y = b;
+
+    if (x->n_nodes != y->n_nodes)
+        return x->n_nodes < y->n_nodes ? 1 : -1;
+    return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
+}
+
+/* Counts of the rules in force since the start, those that reject most first. */
 static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
-    size_t n;
-    const RejectingRule *rules = metrics_rejecting(api->metrics, view->program, arena, &n);
+    const Program *program = view->program;
+    RejectingRule *rules = ARENA_ARRAY(arena, RejectingRule, program->n_filters);
+    size_t n = 0;
 
+    for (size_t i = 0; rules && i < program->n_filters; i++) {
+        const Filter *filter = program->filters[i];
+        RuleFigure figure = metrics_of_rule(api->metrics, filter->policy->name, filter->name);
+
+        if (figure.n_rejected > 0)
+            rules[n++] = (RejectingRule){filter, figure.n_rejected};
+    }
+    if (n > 1)
+        qsort(rules, n, sizeof(*rules), compare_rejecting);
     json_member_array(writer, "rules");
     for (size_t i = 0; i < n && i < RULES_IN_UPDATE; i++)
         json_write(writer, "{policy: %.*s, rule: %.*s, rejected: %zu}",

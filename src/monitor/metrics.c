@@ -115,31 +115,6 @@ RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule) {
     return rule_figures_of_rule(metrics->rules, policy, rule);
 }
 
-static int compare_rejecting(const void *a, const void *b) {
-    const RejectingRule *x = a, *y = b;
-
-    if (x->n_nodes != y->n_nodes)
-        return x->n_nodes < y->n_nodes ? 1 : -1;
-    return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
-}
-
-const RejectingRule *metrics_rejecting(
-    Metrics *metrics, const Program *program, Arena *arena, size_t *ret_n) {
-    RejectingRule *rules = ARENA_ARRAY(arena, RejectingRule, program->n_filters + 1);
-
-    *ret_n = 0;
-    for (size_t i = 0; rules && i < program->n_filters; i++) {
-        const Filter *filter = program->filters[i];
-        uint64_t n = metrics_of_rule(metrics, filter->policy->name, filter->name).n_rejected;
-
-        if (n > 0)
-            rules[(*ret_n)++] = (RejectingRule){filter, n};
-    }
-    if (*ret_n > 1)
-        qsort(rules, *ret_n, sizeof(*rules), compare_rejecting);
-    return rules;
-}
-
 /* --- Prometheus' text format ------------------------------------------------------------------ */
 
 void exposition_head(Buf *out, const char *name, const char *type, const char *help) {

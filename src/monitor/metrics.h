@@ -65,16 +65,6 @@ void metrics_note_decision(
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
 RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
 
-typedef struct RejectingRule {
-    const Filter *filter;
-    uint64_t n_nodes; /* that it rejected, since the start */
-} RejectingRule;
-
-/* The filters of @program that rejected a node, in @arena, those with the most first. NULL when out
- * of memory. */
-const RejectingRule *metrics_rejecting(
-    Metrics *metrics, const Program *program, Arena *arena, size_t *ret_n);
-
 /* Values on the page other than counters. */
 typedef struct MetricsState {
     const View *view;
