@@ -86,7 +86,7 @@ static void load_cluster(Bench *bench) {
 
     if (cluster_load(bench->options.cluster, &bench->snapshot, error) < 0)
         fail("--cluster", error);
-    if (workloads_load(bench->options.pod, bench->arena, &pods, error) < 0)
+    if (workloads_load(bench->options.pod, NULL, bench->arena, &pods, error) < 0)
         fail("--pod", error);
     bench->pod = pods.items[0].pod;
     bench->table = snapshot_table(bench->snapshot);
