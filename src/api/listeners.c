@@ -151,7 +151,8 @@ int pages_listen(Pages *pages, TlsStore *tls, Server **ret) {
         ret);
 }
 
-/* --- AdmissionReviews -------------------------------------------------------------------------- */
+/* --- AdmissionReviews --------------------------------------------------------------------------
+ */
 
 #define ADMISSION_HEADER_MAX ((size_t)16 * 1024)
 
@@ -199,6 +200,9 @@ int admission_listen(
     server.memory_max = ADMISSION_MEMORY_MAX;
     server.connections_max = server.connections_per_address_max = ADMISSION_CONNECTIONS_MAX;
     return server_new(&server,
-        &(ServerCallbacks){.context = api, .admit = admit_review, .handle = handle_review, .finished = review_finished},
+        &(ServerCallbacks){.context = api,
+            .admit = admit_review,
+            .handle = handle_review,
+            .finished = review_finished},
         ret);
 }
