@@ -49,62 +49,44 @@ static void read_mode(JsonReader *reader, Arena *arena, void *target) {
     ((PolicyFact *)target)->is_observing = str_is(mode, "Observe");
 }
 
-static void read_counting(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
-        {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
-    };
+static const JsonField counting_fields[] = {
+    {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
+    {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField policy_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
+    {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
+    {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
+    {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
+    JSON_LIST_OF("counting", PolicyFact, counting, n_counting, FACTS_COUNTING_MAX, counting_fields),
+};
 
-static void read_policy(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
-        {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
-        {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
-        {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
-        JSON_LIST("counting", PolicyFact, counting, n_counting, FACTS_COUNTING_MAX, read_counting),
-    };
+static const JsonField admission_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
+    {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_admission(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
-        {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_slot(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
-        {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField slot_fields[] = {
+    {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
+    {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
+};
 
 static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
     ((Status *)target)->fact.answers_reviews = true;
     json_skip(reader, NULL);
 }
 
-static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
-        {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
-        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField scheduler_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
+    {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
+    {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
+};
 
 #define AT(field) offsetof(Status, fact.field)
 #define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
+#define LIST_OF(path, field, max, fields)                                                          \
+    JSON_LIST_OF(path, Status, fact.field, fact.n_##field, max, fields)
 #define LEASE(path, use)                                                                           \
     {path ".namespace", JSON_FIELD_TEXT, AT(leases[use].namespace)}, {                             \
         path ".name", JSON_FIELD_TEXT, AT(leases[use].name)                                        \
@@ -125,7 +107,6 @@ static void read_watch(JsonReader *reader, Arena *arena, void *target) {
 static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         {"version", JSON_FIELD_TEXT, AT(version)},
-        {"identity", JSON_FIELD_TEXT, AT(identity)},
         {"time", JSON_FIELD_TEXT, offsetof(Status, time)},
         {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
         {"verbs", JSON_FIELD_ARRAY, .read = read_verb},
@@ -137,7 +118,7 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"policy.scores", JSON_FIELD_INT, offsetof(Status, n_scores)},
         {"policy.rejected", JSON_FIELD_TEXT, AT(policy_rejected)},
         {"policy.waiting", JSON_FIELD_TEXT, AT(policy_waiting)},
-        LIST("policy.list", policies, FACTS_POLICIES_MAX, read_policy),
+        LIST_OF("policy.list", policies, FACTS_POLICIES_MAX, policy_fields),
         {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
         {"cluster.connected", JSON_FIELD_BOOL, AT(is_connected)},
         {"cluster.stalenessSeconds", JSON_FIELD_DOUBLE, AT(staleness_sec)},
@@ -163,8 +144,8 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
         {"publish.filters", JSON_FIELD_COUNT, AT(n_published)},
         {"publish.labels", JSON_FIELD_COUNT, AT(n_published_labels)},
-        LIST("publish.admission", admission, FACTS_POLICIES_MAX, read_admission),
-        LIST("publish.slots", slots, FACTS_POLICIES_MAX, read_slot),
+        LIST_OF("publish.admission", admission, FACTS_POLICIES_MAX, admission_fields),
+        LIST_OF("publish.slots", slots, FACTS_POLICIES_MAX, slot_fields),
         LIST("managedResources", managed, TEXTS_MAX, json_read_text),
         LIST("exempt", exempt, TEXTS_MAX, json_read_text),
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
@@ -173,7 +154,7 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
         {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
-        LIST("schedulers", schedulers, SCHEDULERS_MAX, read_scheduler),
+        LIST_OF("schedulers", schedulers, SCHEDULERS_MAX, scheduler_fields),
     };
     Status status = {.fact = *ret};
     bool is_read = JSON_READ_DOCUMENT(body, arena, fields, &status);
@@ -191,19 +172,15 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
     return is_read && !str_is_empty(ret->version);
 }
 
-static void read_source(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
-        {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
-        {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
-        {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
-        {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
-        {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
-        {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField source_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
+    {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
+    {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
+    {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
+    {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
+    {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
+    {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
+};
 
 #define READINESS_PATH "/readyz?verbose"
 #define READINESS_MAX 1024u
@@ -264,7 +241,7 @@ void collect_berth(Collector *collector, const BerthAccess *access, BerthFact *f
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {
     static const JsonField sources[] = {
-        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
+        JSON_LIST_OF("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, source_fields)};
     BerthAccess access = collector->options->access;
     BlockingReply reply;
 

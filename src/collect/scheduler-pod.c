@@ -227,61 +227,41 @@ static bool serves(const Container *container) {
            str_is_one_of(STR("serve"), container->arguments, container->n_arguments);
 }
 
-static void read_mount(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
-        {"mountPath", JSON_FIELD_TEXT, offsetof(Mount, path)},
-        {"subPath", JSON_FIELD_TEXT, offsetof(Mount, sub_path)},
-    };
+static const JsonField mount_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
+    {"mountPath", JSON_FIELD_TEXT, offsetof(Mount, path)},
+    {"subPath", JSON_FIELD_TEXT, offsetof(Mount, sub_path)},
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField container_fields[] = {
+    JSON_LIST("command", Container, command, n_command, WORDS_MAX, json_read_text),
+    JSON_LIST("args", Container, arguments, n_arguments, WORDS_MAX, json_read_text),
+    JSON_LIST_OF("volumeMounts", Container, mounts, n_mounts, MOUNTS_MAX, mount_fields),
+};
 
-static void read_container(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_LIST("command", Container, command, n_command, WORDS_MAX, json_read_text),
-        JSON_LIST("args", Container, arguments, n_arguments, WORDS_MAX, json_read_text),
-        JSON_LIST("volumeMounts", Container, mounts, n_mounts, MOUNTS_MAX, read_mount),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_item(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
-        {"path", JSON_FIELD_TEXT, offsetof(MapKey, path)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField item_fields[] = {
+    {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
+    {"path", JSON_FIELD_TEXT, offsetof(MapKey, path)},
+};
 
 static void read_map(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(MapSource, name)},
-        JSON_LIST("items", MapSource, items, n_items, ITEMS_MAX, read_item),
+        JSON_LIST_OF("items", MapSource, items, n_items, ITEMS_MAX, item_fields),
     };
 
     ((MapSource *)target)->is_given = true;
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_projection(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {{"configMap", JSON_FIELD_CUSTOM, .read = read_map}};
+static const JsonField projection_fields[] = {{"configMap", JSON_FIELD_CUSTOM, .read = read_map}};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_volume(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
-        {"configMap", JSON_FIELD_CUSTOM, offsetof(Volume, map), read_map},
-        {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
-        JSON_LIST("projected.sources", Volume, projected, n_projected, ITEMS_MAX, read_projection),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField volume_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
+    {"configMap", JSON_FIELD_CUSTOM, offsetof(Volume, map), read_map},
+    {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
+    JSON_LIST_OF("projected.sources", Volume, projected, n_projected, ITEMS_MAX, projection_fields),
+};
 
 static void read_presence(JsonReader *reader, Arena *arena, void *target) {
     *(bool *)target = true;
@@ -312,11 +292,11 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
         {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM, AT(pod.is_static),
             read_presence},
         {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), read_presence},
-        JSON_LIST(
-            "spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX, read_container),
-        JSON_LIST(
-            "spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX, read_container),
-        JSON_LIST("spec.volumes", PodReader, volumes, n_volumes, VOLUMES_MAX, read_volume),
+        JSON_LIST_OF("spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX,
+            container_fields),
+        JSON_LIST_OF("spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX,
+            container_fields),
+        JSON_LIST_OF("spec.volumes", PodReader, volumes, n_volumes, VOLUMES_MAX, volume_fields),
         {"spec.nodeName", JSON_FIELD_TEXT, AT(pod.node)},
         {"spec.schedulerName", JSON_FIELD_TEXT, AT(pod.scheduler_name)},
         {"spec.serviceAccountName", JSON_FIELD_TEXT, AT(service_account)},
