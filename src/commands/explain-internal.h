@@ -2,7 +2,6 @@
 
 /* Shared by the files of `berth explain`. */
 
-#include "base/map.h"
 #include "base/vec.h"
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
@@ -143,7 +142,7 @@ typedef struct ApiRule {
 typedef struct ApiNode {
     Str name, outcome;
     ApiRule rule;
-    int64_t score; /* -1: none */
+    int64_t score; /* of prioritize; -1: none */
     int64_t rank;  /* 0: none */
     Str raw;       /* as JSON */
 } ApiNode;
@@ -199,7 +198,6 @@ typedef struct PodDecisions {
     ApiDecision filter;                    /* id 0: there is only a nomination */
     ApiNomination nomination;              /* the newest */
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
-    Map scores;                            /* name of a node to its place in prioritize.nodes */
     BundleCase found;        /* the filter, replayed here from its inputs; no view: not so, ... */
     ExplainPrinter *printer; /* ... and then NULL, ... */
     char obstacle[BERTH_CLIENT_ERROR_MAX]; /* ... for this reason; empty: no reason is known */

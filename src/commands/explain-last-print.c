@@ -14,13 +14,6 @@
 /* A count of the API, which is never negative. */
 #define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
 
-/* The score that prioritize gave, or that filter ranked by; -1: none. */
-static int64_t score_of(const PodDecisions *decisions, const ApiNode *node) {
-    uint32_t at = map_find(&decisions->scores, node->name);
-
-    return at == MAP_NONE ? node->score : decisions->prioritize.nodes.items[at].score;
-}
-
 static void print_rule(Buf *out, const ApiRule *rule) {
     visible_print(out, "{}/{}: {}", rule->policy, rule->name, rule->reason);
     if (rule->is_unresolvable)
@@ -143,41 +136,33 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     }
 }
 
-typedef struct Shown {
-    const ApiNode *node;
-    int64_t score;
-} Shown;
-
 /* Passed before narrowed before the others; by score, then in their order. */
 static int class_of(const ApiNode *node) {
     return str_is(node->outcome, "passed") ? 0 : str_is(node->outcome, "narrowed") ? 1 : 2;
 }
 
-static int compare_shown(const void *a, const void *b) {
-    const Shown *x = a, *y = b;
-    int order = class_of(x->node) - class_of(y->node);
+static int compare_nodes(const void *a, const void *b) {
+    const ApiNode *x = *(const ApiNode *const *)a, *y = *(const ApiNode *const *)b;
+    int order = class_of(x) - class_of(y);
 
     if (order != 0)
         return order;
     if (x->score != y->score)
         return x->score > y->score ? -1 : 1;
-    if (x->node->rank != y->node->rank)
-        return x->node->rank < y->node->rank ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x > y) - (x < y);
 }
 
-static Shown *sorted_nodes(const PodDecisions *decisions) {
+static const ApiNode **sorted_nodes(const PodDecisions *decisions) {
     size_t n = decisions->filter.nodes.n;
-    Shown *shown = ARENA_RAW(decisions->arena, Shown, n);
+    const ApiNode **nodes = ARENA_RAW(decisions->arena, const ApiNode *, n);
 
-    for (size_t i = 0; i < n; i++) {
-        const ApiNode *node = &decisions->filter.nodes.items[i];
-
-        shown[i] = (Shown){node, class_of(node) < 2 ? score_of(decisions, node) : -1};
-    }
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = &decisions->filter.nodes.items[i];
     if (n > 0)
-        qsort(shown, n, sizeof(*shown), compare_shown);
-    return shown;
+        qsort(nodes, n, sizeof(*nodes), compare_nodes);
+    return nodes;
 }
 
 static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *out) {
@@ -200,19 +185,20 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     }
 }
 
-static size_t name_width(const Shown *shown, size_t n) {
+static size_t name_width(const ApiNode *const *nodes, size_t n) {
     size_t widest = strlen("NODE");
 
     for (size_t i = 0; i < n; i++) {
-        size_t width = visible_width(shown[i].node->name);
+        size_t width = visible_width(nodes[i]->name);
 
         widest = width > widest ? width : widest;
     }
     return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
 }
 
-static void print_table(const PodDecisions *decisions, const Shown *shown, size_t n, Buf *out) {
-    size_t width = name_width(shown, n);
+static void print_table(
+    const PodDecisions *decisions, const ApiNode *const *nodes, size_t n, Buf *out) {
+    size_t width = name_width(nodes, n);
 
     buf_append_char(out, '\n');
     visible_append_padded(out, STR("NODE"), width);
@@ -220,13 +206,13 @@ static void print_table(const PodDecisions *decisions, const Shown *shown, size_
     for (size_t i = 0; i < n; i++) {
         char score[24] = "-";
 
-        if (shown[i].score >= 0)
-            (void)snprintf(score, sizeof(score), "%" PRId64, shown[i].score);
-        visible_append_padded(out, shown[i].node->name, width);
+        if (nodes[i]->score >= 0)
+            (void)snprintf(score, sizeof(score), "%" PRId64, nodes[i]->score);
+        visible_append_padded(out, nodes[i]->name, width);
         buf_append(out, STR("  "));
-        visible_append_padded(out, shown[i].node->outcome, 8);
+        visible_append_padded(out, nodes[i]->outcome, 8);
         buf_printf(out, "  %5s  ", score);
-        print_why(decisions, shown[i].node, out);
+        print_why(decisions, nodes[i], out);
         while (out->len > 0 && out->data[out->len - 1] == ' ')
             out->len--;
         buf_append_char(out, '\n');
@@ -236,19 +222,18 @@ static void print_table(const PodDecisions *decisions, const Shown *shown, size_
 /* The best passing nodes, or with --all every node. */
 static void print_some_nodes(const PodDecisions *decisions, Buf *out) {
     size_t n = 0, n_shown;
-    Shown *shown;
+    const ApiNode **nodes;
 
     if (!decisions->filter.has_nodes) {
         buf_append(out, STR("\nWhat became of each node is not remembered any more.\n"));
         return;
     }
-    shown = sorted_nodes(decisions);
-    while (
-        n < decisions->filter.nodes.n && (decisions->options->all || class_of(shown[n].node) == 0))
+    nodes = sorted_nodes(decisions);
+    while (n < decisions->filter.nodes.n && (decisions->options->all || class_of(nodes[n]) == 0))
         n++;
     n_shown = decisions->options->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
     if (n_shown > 0)
-        print_table(decisions, shown, n_shown, out);
+        print_table(decisions, nodes, n_shown, out);
     if (n_shown < n)
         buf_printf(out, "… %zu more passed; --all shows them\n", n - n_shown);
 }
@@ -326,7 +311,6 @@ static void print_node_in_full(
 /* --node: why it, or why not. */
 static void print_node(const PodDecisions *decisions, Buf *out) {
     const ApiNode *node = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
-    int64_t score;
 
     (void)visible_append(out, str_from_c(decisions->options->node));
     if (!decisions->filter.has_nodes) {
@@ -337,17 +321,15 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
         buf_printf(out, ": %s\n", not_evaluated_text(&decisions->filter));
         return;
     }
-    score = class_of(node) < 2 ? score_of(decisions, node) : -1;
-    buf_append(out, STR(": "));
-    if (class_of(node) < 2) {
-        buf_append(out, STR("passed"));
-        if (score >= 0)
-            buf_printf(out, ", score %" PRId64, score);
+    if (class_of(node) == 2) {
+        buf_append(
+            out, str_is(node->outcome, "rejected") ? STR(": rejected by ") : STR(": rejected: "));
+    } else {
+        buf_append(out, STR(": passed"));
+        if (node->score >= 0)
+            buf_printf(out, ", score %" PRId64, node->score);
         if (node->rank > 0 || class_of(node) == 1)
             buf_append(out, STR(", "));
-    } else {
-        buf_append(
-            out, str_is(node->outcome, "rejected") ? STR("rejected by ") : STR("rejected: "));
     }
     print_why(decisions, node, out);
     buf_append_char(out, '\n');
