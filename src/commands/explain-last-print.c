@@ -77,8 +77,8 @@ static void print_line(Buf *out, int64_t n, const char *text) {
 }
 
 static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
-    for (size_t i = 0; i < filter->rules.n; i++) {
-        const ApiRule *rule = &filter->rules.items[i];
+    for (size_t i = 0; i < filter->n_rules; i++) {
+        const ApiRule *rule = &filter->rules[i];
         int64_t n = observed ? rule->observed : rule->rejected;
 
         if (n == 0)
@@ -128,8 +128,8 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
-    for (size_t i = 0; i < filter->rules.n; i++) {
-        const ApiRule *rule = &filter->rules.items[i];
+    for (size_t i = 0; i < filter->n_rules; i++) {
+        const ApiRule *rule = &filter->rules[i];
 
         print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
         print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);

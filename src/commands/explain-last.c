@@ -69,18 +69,18 @@ static bool check_reader(PodDecisions *lookup, size_t replica, JsonReader *reade
 
 /* The newest in @path, of one replica. */
 static bool find_in_replica(PodDecisions *lookup, size_t replica, Str path, ApiDecision *ret) {
-    ApiNomination nomination = {0};
-    Str page = STR_NULL;
+    ApiPage page = {.decision.replica = replica};
+    Str text = STR_NULL;
     JsonReader reader;
 
-    *ret = (ApiDecision){.replica = replica};
-    if (!fetch(lookup, replica, path, &page))
+    if (!fetch(lookup, replica, path, &text))
         return false;
-    json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, lookup->arena, ret, &nomination);
+    json_reader_init(&reader, text);
+    api_page_decode(&reader, lookup->arena, &page);
+    *ret = page.decision;
     /* of several replicas' nominations the newest: times compare as texts */
-    if (!str_is_empty(nomination.raw) && str_cmp(nomination.time, lookup->nomination.time) > 0)
-        lookup->nomination = nomination;
+    if (str_cmp(page.nomination.time, lookup->nomination.time) > 0)
+        lookup->nomination = page.nomination;
     return check_reader(lookup, replica, &reader);
 }
 

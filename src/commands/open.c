@@ -385,8 +385,6 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     client_wake(proxy->access->proxy.client);
 }
 
-/* --- the command ----------------------------------------------------------------------------- */
-
 static volatile sig_atomic_t is_over;
 
 static void stop(int number) {
@@ -396,15 +394,15 @@ static void stop(int number) {
 /* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
 static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     char error[BERTH_CLIENT_ERROR_MAX];
-    ApiDecision newest = {0};
-    Str page = STR_NULL;
+    ApiPage page = {0};
+    Str text = STR_NULL;
     JsonReader reader;
 
-    if (!berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error))
+    if (!berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &text, error))
         return 0;
-    json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, arena, &newest, &(ApiNomination){0});
-    return json_error(&reader) == JSON_OK ? api_decision_time(&newest) : 0;
+    json_reader_init(&reader, text);
+    api_page_decode(&reader, arena, &page);
+    return json_error(&reader) == JSON_OK ? api_decision_time(&page.decision) : 0;
 }
 
 static size_t find_busiest(const Replicas *replicas, Arena *arena) {

@@ -140,7 +140,7 @@ typedef struct TopReplica {
     BerthStream *stream;
     TopState state;
     int64_t again_at_nsec;                /* not connected: when to try again */
-    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not; the stream that knew is gone */
+    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not */
     size_t n_updates;
 } TopReplica;
 
@@ -175,8 +175,8 @@ static void connect_again(Top *top, int64_t now) {
         TopReplica *replica = &top->items[i];
 
         if (!replica->stream && now >= replica->again_at_nsec)
-            replica->stream =
-                berth_stream_new(&top->replicas.items[i], EVENTS_PATH, take_line, replica);
+            replica->stream = berth_stream_new(
+                &top->replicas.items[i], EVENTS_PATH, take_line, replica, replica->problem);
     }
 }
 
@@ -191,8 +191,6 @@ static void step(Top *top, int fd) {
         if (!replica->stream)
             continue;
         if (!berth_stream_step(replica->stream, fd, timeout_msec)) {
-            (void)snprintf(replica->problem, sizeof(replica->problem), "%s",
-                berth_stream_error(replica->stream));
             replica->stream = berth_stream_free(replica->stream);
             replica->again_at_nsec = clock_monotonic_nsec() + AGAIN_NSEC;
             top->is_stale = true;
