@@ -218,8 +218,6 @@ void authority_issue(Str authority, Str authority_key, const char *folder,
         "a new pair");
 }
 
-/* --- reading ---------------------------------------------------------------------- */
-
 typedef VEC(Str) NameList;
 
 /* An address as text; other @bytes unchanged. */

@@ -112,8 +112,6 @@ static size_t find_berth(Collector *collector, const SchedulerConfigFact *fact, 
     return SIZE_MAX;
 }
 
-/* --- its client certificate ------------------------------------------------------------------ */
-
 static void read_client(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
     const ExtenderTls *tls = &fact->config.extenders[fact->berth_index].tls;
     _cleanup_(buf_done) Buf pem = BUF_INIT(COLLECT_CONFIG_MAX);

@@ -173,8 +173,6 @@ static void add_pods(Line *line) {
         add_from_server(line, path);
 }
 
-/* --- candidates --------------------------------------------------------------------- */
-
 /* As much of @about as fits, up to the end of a word or a sentence. */
 static Str shorten(Str about) {
     size_t semicolon = str_find(about, ';');
@@ -207,8 +205,6 @@ static void offer_choices(Line *line, const char *choices) {
     while (str_split(&rest, '|', &word))
         offer(line, word, STR_NULL);
 }
-
-/* --- values ------------------------------------------------------------------------- */
 
 /* The process ends before there are candidates. */
 static void give_up(void) {
@@ -268,8 +264,6 @@ static void offer_values(Line *line, const Option *option) {
     else
         offer_names(line, option->kind == OPTION_FILE ? COMPLETE_FILES : option->complete);
 }
-
-/* --- the line ----------------------------------------------------------------------- */
 
 static void note_option(Line *line, const char *name, const char *value) {
     const struct {

@@ -64,8 +64,6 @@ typedef struct ConfigSettings {
 #define WEIGHT_MAX 1000000000
 #define TIMEOUT_MAX (600 * NSEC_PER_SEC)
 
-/* --- options -------------------------------------------------------------------------------- */
-
 static const char *add_managed(void *context, const char *value) {
     ConfigSettings *settings = context;
     Str name = str_from_c(value), ignored = STR(":ignored");
@@ -442,8 +440,6 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
     if (!settings->lease_name)
         config->lease_name = *name;
 }
-
-/* --- printing --------------------------------------------------------------------------------- */
 
 /* Validates the output by kube-scheduler's rules. @is_old: the user chose an old version, so the
  * warnings about it are left out. */

@@ -94,8 +94,6 @@ static bool are_managed(const InstallFacts *facts) {
     return facts->was_read && facts->are_schedulers_known && facts->n_schedulers == 0;
 }
 
-/* --- the plan -------------------------------------------------------------------------------- */
-
 #define WORDS_MAX ((size_t)16 * 1024)
 #define VALUES_MAX 19u
 #define FIRST_WITH_V1 25    /* kube-scheduler 1.x reads kubescheduler.config.k8s.io/v1 */
@@ -123,8 +121,6 @@ typedef struct Plan {
     PlanValue values[VALUES_MAX];
     unsigned n_steps;
 } Plan;
-
-/* --- values --------------------------------------------------------------------------------- */
 
 static Str word_of(Str text, Arena *arena) {
     _cleanup_(buf_done) Buf word = BUF_INIT(WORDS_MAX);
@@ -171,8 +167,6 @@ static Str helm_value(Str file, Str name, Arena *arena) {
     buf_printf(&value, "=%.*s", STR_FMT(file));
     return word_of(buf_str(&value), arena);
 }
-
-/* --- lines ---------------------------------------------------------------------------------- */
 
 static bool holds(const Plan *plan, Str name) {
     bool is_negated = str_has_prefix(name, STR("!"));
@@ -259,8 +253,6 @@ static void put_all(Plan *plan, Str notes) {
             put(plan, line);
     }
 }
-
-/* --- conditions ----------------------------------------------------------------------------- */
 
 static bool has_config(const InstallFacts *facts) {
     for (size_t i = 0; i < facts->n_schedulers; i++)
@@ -390,8 +382,6 @@ static const char *check(void *context, const Arguments *arguments) {
         return "deploy/kustomize is for the namespace " NAMESPACE "; with helm it can be another";
     return NULL;
 }
-
-/* --- the command ------------------------------------------------------------------------- */
 
 static int run(void *context, const Arguments *arguments) {
     const InstallSettings *settings = context;

@@ -105,8 +105,6 @@ static const char *print_seconds(double sec, char ret[static GROUPED_MAX]) {
     return ret;
 }
 
-/* --- the head ------------------------------------------------------------------------------- */
-
 static void draw_title(Canvas *canvas, const TopState *state) {
     const TopScreen *screen = canvas->screen;
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
@@ -160,8 +158,6 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
     draw_line(canvas, "", buf_str(&line));
 }
 
-/* --- rules ---------------------------------------------------------------------------------- */
-
 static void draw_rules(Canvas *canvas, const TopState *state) {
     size_t n = state->n_rules < RULES_SHOWN_MAX ? state->n_rules : RULES_SHOWN_MAX;
     /* the rule's column has the rest, within limits */
@@ -184,8 +180,6 @@ static void draw_rules(Canvas *canvas, const TopState *state) {
         draw_line(canvas, "", buf_str(&line));
     }
 }
-
-/* --- decisions ------------------------------------------------------------------------------ */
 
 static bool is_rejected(const TopDecision *decision) {
     return strcmp(decision->verb, "filter") == 0 && decision->asked > 0 && decision->passed == 0;
@@ -323,8 +317,6 @@ static void draw_decisions(Canvas *canvas, const TopState *state) {
     }
 }
 
-/* --- an explanation ------------------------------------------------------------------------- */
-
 static void draw_text(Canvas *canvas) {
     const TopScreen *screen = canvas->screen;
     Str rest = screen->text, line;
@@ -339,8 +331,6 @@ static void draw_text(Canvas *canvas) {
             draw_wrapped(canvas, "", line, indent + 2);
         }
 }
-
-/* --- the foot ------------------------------------------------------------------------------- */
 
 static void draw_foot(Canvas *canvas) {
     const TopScreen *screen = canvas->screen;
