@@ -117,7 +117,8 @@ bool server_source_is_cluster(const ServerSource *source) {
         return true;
     if (variable(SERVER_SOURCE_VARIABLE))
         return false;
-    return program_is_plugin() || (source->prefers_cluster && !has_config_file());
+    return strcmp(program_name, PROGRAM_PLUGIN) == 0 ||
+           (source->prefers_cluster && !has_config_file());
 }
 
 void server_source_check_token(const ServerSource *source) {

@@ -53,7 +53,7 @@ typedef struct PageProxy PageProxy;
 /* A request on its way: in the list of the proxy from the server's worker until it is answered. */
 typedef struct Passed {
     PageProxy *proxy;
-    struct Passed *next, **at; /* @at: the pointer to it */
+    struct Passed *next;
     Arena *arena;              /* of all of it */
     const char *method, *path; /* with the query */
     const char *content_type;  /* of the body; NULL: none */
@@ -84,12 +84,12 @@ static void passed_free(Passed *passed) {
     PageProxy *proxy = passed->proxy;
 
     (void)pthread_mutex_lock(&proxy->lock);
-    if (passed->at) {
-        *passed->at = passed->next;
-        if (passed->next)
-            passed->next->at = passed->at;
-        proxy->n--;
-    }
+    for (Passed **at = &proxy->first; *at; at = &(*at)->next)
+        if (*at == passed) {
+            *at = passed->next;
+            proxy->n--;
+            break;
+        }
     (void)pthread_mutex_unlock(&proxy->lock);
     buf_done(&passed->answer);
     (void)arena_free(passed->arena);
@@ -376,9 +376,6 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     }
     (void)pthread_mutex_lock(&proxy->lock);
     passed->next = proxy->first;
-    passed->at = &proxy->first;
-    if (passed->next)
-        passed->next->at = &passed->next;
     proxy->first = passed;
     proxy->n++;
     (void)pthread_mutex_unlock(&proxy->lock);
