@@ -72,11 +72,6 @@ static const JsonField slot_fields[] = {
     {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
 };
 
-static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
-    ((Status *)target)->fact.answers_reviews = true;
-    json_skip(reader, NULL);
-}
-
 static const JsonField scheduler_fields[] = {
     {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
     {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
@@ -136,7 +131,8 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"nominate.enabled", JSON_FIELD_BOOL, AT(has_nominator)},
         {"policiesFromCluster.enabled", JSON_FIELD_BOOL, AT(has_cluster_policies)},
         {"policiesFromCluster.definition", JSON_FIELD_TEXT, AT(definition)},
-        {"policiesFromCluster.admission.certificate", JSON_FIELD_CUSTOM, .read = read_webhook},
+        {"policiesFromCluster.admission.certificate", JSON_FIELD_CUSTOM, AT(answers_reviews),
+            json_read_presence},
         LEASE("policiesFromCluster.lease", LEASE_OF_POLICIES),
         LEASE("publish.lease", LEASE_OF_PUBLISHING),
         LEASE("nominate.lease", LEASE_OF_NOMINATIONS),

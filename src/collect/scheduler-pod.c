@@ -263,11 +263,6 @@ static const JsonField volume_fields[] = {
     JSON_LIST_OF("projected.sources", Volume, projected, n_projected, ITEMS_MAX, projection_fields),
 };
 
-static void read_presence(JsonReader *reader, Arena *arena, void *target) {
-    *(bool *)target = true;
-    json_skip(reader, NULL);
-}
-
 static void read_condition(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Condition {
         Str type, status;
@@ -290,8 +285,8 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
         {"metadata.name", JSON_FIELD_TEXT, AT(pod.name)},
         {"metadata.namespace", JSON_FIELD_TEXT, AT(pod.namespace)},
         {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM, AT(pod.is_static),
-            read_presence},
-        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), read_presence},
+            json_read_presence},
+        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), json_read_presence},
         JSON_LIST_OF("spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX,
             container_fields),
         JSON_LIST_OF("spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX,

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -43,8 +44,6 @@ typedef struct Settings {
 #define REPLY_SEC 130 /* a bundle may take long */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
 #define PASSED_MAX (BODY_MAX + (size_t)1024 * 1024) /* of one request, without its answer */
-#define KEY_BYTES 16u
-#define KEY_SIZE (2 * KEY_BYTES + 1)
 #define COOKIE "berth-open"
 #define EVENTS STR("/api/v1/events")
 
@@ -71,9 +70,9 @@ typedef struct Passed {
 struct PageProxy {
     const BerthAccess *access;
     Server *server;
-    char key[KEY_SIZE];
-    char cookie[KEY_SIZE + 128]; /* the header that sets it */
-    pthread_mutex_t lock;        /* guards the next two */
+    char key[DIGEST_TEXT_MAX];
+    char cookie[DIGEST_TEXT_MAX + 128]; /* the header that sets it */
+    pthread_mutex_t lock;               /* guards the next two */
     Passed *first;
     size_t n;
 };
@@ -278,7 +277,9 @@ static int page_proxy_step(PageProxy *proxy) {
 /* --- who may ---------------------------------------------------------------------------------- */
 
 static bool is_key(const PageProxy *proxy, Str text) {
-    return text.len == KEY_SIZE - 1 && gnutls_memcmp(text.ptr, proxy->key, KEY_SIZE - 1) == 0;
+    size_t len = sizeof(proxy->key) - 1;
+
+    return text.len == len && gnutls_memcmp(text.ptr, proxy->key, len) == 0;
 }
 
 static bool has_cookie(const PageProxy *proxy, Str cookies) {
@@ -444,12 +445,11 @@ static void print_address(const Replicas *replicas, size_t chosen, const PagePro
 }
 
 static void make_key(PageProxy *proxy) {
-    unsigned char bytes[KEY_BYTES];
+    Digest random;
 
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
         terminal_fail("the system gives no random bytes: %s", strerror(errno));
-    for (size_t i = 0; i < KEY_BYTES; i++)
-        (void)snprintf(proxy->key + 2 * i, 3, "%02x", bytes[i]);
+    (void)digest_print(random, proxy->key);
     (void)snprintf(proxy->cookie, sizeof(proxy->cookie),
         COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict", proxy->key);
 }

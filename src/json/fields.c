@@ -72,6 +72,11 @@ void json_read_text(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, target);
 }
 
+void json_read_presence(JsonReader *reader, Arena *arena, void *target) {
+    *(bool *)target = true;
+    json_skip(reader, NULL);
+}
+
 void json_read_name_of(JsonReader *reader, Arena *arena, void *target) {
     json_string_member(reader, arena, STR("name"), target);
 }
