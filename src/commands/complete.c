@@ -219,7 +219,6 @@ static void take_alarm(int signal) {
     give_up();
 }
 
-/* Groups and codes of checks, and what each is. */
 static void offer_checks(Line *line) {
     for (int i = 0; i < _CHECK_GROUPS; i++)
         offer(line, str_from_c(check_group_name((CheckGroup)i)), STR("all of this group"));

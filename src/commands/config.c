@@ -285,7 +285,6 @@ static void recommend_bind(const Program *program, const BerthFact *berth) {
             "note: counts of %.*s are %s", STR_FMT(buf_str(&names)), exactness_text(EXACT_NOT));
 }
 
-/* The features of a running berth. */
 static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
     Collector collector = {.arena = arena};
     BerthFact berth;
@@ -300,7 +299,6 @@ static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
     return berth;
 }
 
-/* The features of a berth with the policies of the options. */
 static BerthFact load_features(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(program_unrefp) Program *program = NULL;
 

@@ -41,7 +41,6 @@ static void bind(EvalContext *context, EvalValues *values, uint32_t slot, CelVal
     *eval_slot(context, values, slot) = value;
 }
 
-/* The names of some nodes, for a message. */
 static Str list_nodes(const EvalData *data, Arena *arena) {
     const NodeNames *names = snapshot_table(data->snapshot)->names;
     Str list = STR("");

@@ -94,8 +94,7 @@ static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *
     if (n == 0)
         return;
     buf_printf(out, "  %7s", COUNT(n));
-    visible_print(out, "  {}/{}", rule->policy, rule->name);
-    buf_printf(out, " %s\n", how);
+    visible_print(out, "  {}/{} {}\n", rule->policy, rule->name, str_from_c(how));
 }
 
 static const char *not_evaluated_text(const ApiDecision *filter) {
@@ -301,9 +300,8 @@ static void print_node_in_full(
     const ApiNode *asked = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
 
     if (!asked || str_is(asked->outcome, "not-asked")) {
-        (void)visible_append(out, node->node);
-        buf_printf(
-            out, ": %s\n\nThe policies' verdict on it:\n", not_evaluated_text(&decisions->filter));
+        visible_print(out, "{}: {}\n\nThe policies' verdict on it:\n", node->node,
+            str_from_c(not_evaluated_text(&decisions->filter)));
     }
     explain_print_one(decisions->printer, node);
 }

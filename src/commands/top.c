@@ -62,7 +62,6 @@ static void say(const char *text) {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
 
-/* Gives it back. */
 static void keyboard_close(void) {
     say(LEAVE);
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
@@ -169,7 +168,6 @@ static void take_line(void *context, Str line) {
     top->is_stale = true;
 }
 
-/* Connects when it is time to. */
 static void connect_again(Top *top, int64_t now) {
     for (size_t i = 0; i < top->replicas.n; i++) {
         TopReplica *replica = &top->items[i];
@@ -201,7 +199,6 @@ static void step(Top *top, int fd) {
         (void)usleep(STEP_MSEC * 1000 / 10);
 }
 
-/* All replicas as one. */
 static void merge(Top *top) {
     const TopState *states[TOP_REPLICAS_MAX];
 
