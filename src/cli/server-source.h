@@ -7,7 +7,6 @@
  * configuration file, the default.
  */
 
-#include "bundle/bundle.h"
 #include "cli/berth-client.h"
 #include "cli/cluster-source.h"
 #include "cli/option.h"

@@ -9,8 +9,6 @@
 
 #include "collect/scheduler-pod.h"
 
-#include "collect/collect.h"
-
 #define CONTAINERS_MAX 32u
 #define WORDS_MAX 256u /* of a container's command; of its arguments */
 #define MOUNTS_MAX 64u

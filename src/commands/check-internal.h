@@ -13,7 +13,6 @@
 #include "collect/collect.h"
 #include "policy/exactness.h"
 #include "policy/program.h"
-#include "json/write.h"
 
 typedef struct InstallationCheck {
     CollectOptions collect;

@@ -2,7 +2,6 @@
 
 /* Shared by the files of `berth explain`. */
 
-#include "base/vec.h"
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
 #include "cli/replicas.h"
