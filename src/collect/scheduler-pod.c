@@ -308,7 +308,7 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
 
 typedef struct PodsReader {
     SchedulerPod *items;
-    size_t n, max;
+    size_t n;
     bool is_list;
 } PodsReader;
 
@@ -316,12 +316,12 @@ static void read_pods(JsonReader *reader, Arena *arena, void *target) {
     PodsReader *list = target;
 
     list->is_list = true;
-    JSON_READ_ITEMS(reader, arena, list->max, scheduler_pod_decode, list->items, &list->n);
+    JSON_READ_ITEMS(reader, arena, FACTS_PODS_MAX, scheduler_pod_decode, list->items, &list->n);
 }
 
-bool scheduler_pods_read(Str text, size_t max, Arena *arena, SchedulerPod **ret, size_t *ret_n) {
+bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod **ret, size_t *ret_n) {
     static const JsonField fields[] = {{"items", JSON_FIELD_CUSTOM, .read = read_pods}};
-    PodsReader list = {.max = max};
+    PodsReader list = {0};
     bool is_read = JSON_READ_DOCUMENT(text, arena, fields, &list);
 
     *ret = list.items;

@@ -32,8 +32,6 @@ typedef struct InstallSettings {
 /* --- facts about the cluster ----------------------------------------------------------------- */
 
 /* Read with GET requests only. Facts that it may not read are noted as unknown. */
-#define INSTALL_SCHEDULERS_MAX 32u
-
 typedef struct InstallFacts {
     bool was_read; /* no: nothing below is known */
     Str server, origin;
@@ -51,9 +49,9 @@ static void find_schedulers(Collector *collector, InstallFacts *facts) {
     char error[BLOCKING_CLIENT_ERROR_MAX] = "the answer is no list of pods";
     BlockingReply reply;
 
-    facts->are_schedulers_known = collect_get(collector, path, &reply, error) &&
-                                  scheduler_pods_read(reply.body, INSTALL_SCHEDULERS_MAX,
-                                      collector->arena, &facts->schedulers, &facts->n_schedulers);
+    facts->are_schedulers_known =
+        collect_get(collector, path, &reply, error) &&
+        scheduler_pods_read(reply.body, collector->arena, &facts->schedulers, &facts->n_schedulers);
     if (!facts->are_schedulers_known)
         collect_note(collector, "cannot read kube-scheduler's pods: %s\n", error);
     for (size_t i = 0; facts->are_schedulers_known && i < facts->n_schedulers; i++)
