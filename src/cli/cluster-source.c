@@ -19,9 +19,7 @@ const char *metrics_source_check(const MetricsSource *source, const ClusterSourc
 
     if (source->file && is_asking)
         return "--metrics is instead of --prometheus and --sources";
-    if (is_asking && cluster_source_check(cluster))
-        return cluster_source_check(cluster);
-    return NULL;
+    return is_asking ? cluster_source_check(cluster) : NULL;
 }
 
 /* Queries each source once. Failures are in @ret_statuses. */
@@ -81,10 +79,6 @@ bool cluster_source_is_given(const ClusterSource *source) {
 const char *cluster_source_check(const ClusterSource *source) {
     if (source->file && cluster_source_is_live(source))
         return "--cluster is instead of --kubeconfig, --context and --in-cluster";
-    return cluster_source_check_live(source);
-}
-
-const char *cluster_source_check_live(const ClusterSource *source) {
     if ((source->kubeconfig || source->context) && source->is_in_cluster)
         return "--kubeconfig and --context are instead of --in-cluster";
     return NULL;

@@ -22,7 +22,7 @@ const char *server_source_check(const ServerSource *source) {
                "and --berth-namespace";
     if (!source->access.cert != !source->access.key)
         return "--cert and --key go together";
-    return cluster_source_check_live(&source->cluster);
+    return cluster_source_check(&source->cluster);
 }
 
 static const char *variable(const char *name) {

@@ -316,8 +316,7 @@ static const char *check_load(const Settings *settings, size_t n_files) {
         return "a file is needed";
     if (has_metrics(&settings->metrics))
         return "--prometheus and --sources need --live";
-    return cluster_source_is_given(&settings->cluster) ? cluster_source_check(&settings->cluster)
-                                                       : NULL;
+    return cluster_source_check(&settings->cluster);
 }
 
 static const char *check_settings(void *context, const Arguments *arguments) {

@@ -370,7 +370,7 @@ static const Option options[] = {
 
 static const char *check(void *context, const Arguments *arguments) {
     const InstallSettings *settings = context;
-    const char *wrong = cluster_source_check_live(&settings->source);
+    const char *wrong = cluster_source_check(&settings->source);
 
     if (arguments->n != 1 || strcmp(arguments->items[0], "plan") != 0)
         return "expected the argument plan: it prints a plan, and you install";
