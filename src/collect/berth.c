@@ -187,58 +187,59 @@ static const JsonField source_fields[] = {
 #define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
 
 /* A page. False with fact->error: none came; of health, any status is a page. */
-static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
+static bool fetch_page(const BerthAccess *access, const char *path, Arena *arena,
     BlockingReply *ret, BerthFact *fact) {
     char error[BERTH_CLIENT_ERROR_MAX];
 
-    if (berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error)) {
+    if (berth_client_request(access, str_from_c(path), STR_NULL, arena, ret, error)) {
         if (ret->status == 200 || strcmp(path, READINESS_PATH) == 0)
             return true;
         fact->is_forbidden = ret->status == 401 || ret->status == 403;
-        berth_client_explain(access, ret, collector->arena, error);
+        berth_client_explain(access, ret, arena, error);
     }
-    fact->error = arena_copy(collector->arena, str_from_c(error));
+    fact->error = arena_copy(arena, str_from_c(error));
     return false;
 }
 
-static void not_a_berth(Collector *collector, BerthFact *fact, const char *path) {
-    fact->error = arena_printf(collector->arena,
+static void not_a_berth(BerthFact *fact, const char *path, Arena *arena) {
+    fact->error = arena_printf(arena,
         "%.*s: the page at %s is not berth's, or is of another version", STR_FMT(fact->url), path);
 }
 
 /* Health needs no authorization; failures are lines that start with [-], or an error as JSON. */
-static bool collect_readiness(Collector *collector, const BerthAccess *access, BerthFact *fact) {
+static bool collect_readiness(const BerthAccess *access, Arena *arena, BerthFact *fact) {
     _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
     BlockingReply reply;
     Str rest, line;
 
-    if (!fetch_page(collector, access, READINESS_PATH, &reply, fact))
+    if (!fetch_page(access, READINESS_PATH, arena, &reply, fact))
         return false;
     fact->is_ready = reply.status == 200;
     rest = reply.body;
     while (!fact->is_ready && str_split(&rest, '\n', &line))
         if (str_has_prefix(line, STR("[-]")) || str_has_prefix(line, STR("{")))
             buf_printf(&text, "%s%.*s", text.len > 0 ? "\n" : "", STR_FMT(line));
-    fact->readiness = arena_copy(collector->arena, buf_str(&text));
+    fact->readiness = arena_copy(arena, buf_str(&text));
     return true;
 }
 
-void collect_berth(Collector *collector, const BerthAccess *access, BerthFact *fact) {
+void collect_berth(const BerthAccess *access, Arena *arena, BerthFact *fact) {
     BlockingReply reply;
 
     *fact = (BerthFact){.url = str_from_c(access->server)};
-    if (!collect_readiness(collector, access, fact) ||
-        !fetch_page(collector, access, "/api/v1/status", &reply, fact))
+    if (!collect_readiness(access, arena, fact) ||
+        !fetch_page(access, "/api/v1/status", arena, &reply, fact))
         return;
     fact->status = reply.body;
-    if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact))
-        not_a_berth(collector, fact, "/api/v1/status");
+    if (!berth_status_read(reply.body, clock_wall_nsec(), arena, fact))
+        not_a_berth(fact, "/api/v1/status", arena);
 }
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {
     static const JsonField sources[] = {
         JSON_LIST_OF("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, source_fields)};
     BerthAccess access = collector->options->access;
+    Arena *arena = collector->arena;
     BlockingReply reply;
 
     access.server = server;
@@ -246,11 +247,10 @@ static void collect_one(Collector *collector, const char *server, BerthFact *fac
         *fact = (BerthFact){.url = str_from_c(server), .error = STR(COLLECT_LATE)};
         return;
     }
-    collect_berth(collector, &access, fact);
-    if (str_is_empty(fact->error) &&
-        fetch_page(collector, &access, "/api/v1/sources", &reply, fact) &&
-        !JSON_READ_DOCUMENT(reply.body, collector->arena, sources, fact))
-        not_a_berth(collector, fact, "/api/v1/sources");
+    collect_berth(&access, arena, fact);
+    if (str_is_empty(fact->error) && fetch_page(&access, "/api/v1/sources", arena, &reply, fact) &&
+        !JSON_READ_DOCUMENT(reply.body, arena, sources, fact))
+        not_a_berth(fact, "/api/v1/sources", arena);
 }
 
 /* The default address was not given by the user: if no berth is there, that is reported only when

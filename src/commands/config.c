@@ -286,11 +286,10 @@ static void recommend_bind(const Program *program, const BerthFact *berth) {
 }
 
 static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
-    Collector collector = {.arena = arena};
     BerthFact berth;
 
     progress_begin("asking berth");
-    collect_berth(&collector, access, &berth);
+    collect_berth(access, arena, &berth);
     progress_end();
     if (!str_is_empty(berth.error))
         terminal_fail("%s", arena_copy(arena, berth.error).ptr);

@@ -11,9 +11,6 @@
 #define BEST_SHOWN 10u
 #define NAME_COLUMNS_MAX 60u
 
-/* A count of the API, which is never negative. */
-#define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
-
 static void print_rule(Buf *out, const ApiRule *rule) {
     visible_print(out, "{}/{}: {}", rule->policy, rule->name, rule->reason);
     if (rule->is_unresolvable)
@@ -30,7 +27,8 @@ static void print_nomination(const PodDecisions *decisions, Buf *out) {
         (filter->id == 0 || str_eq(filter->uid, nomination->uid))) {
         visible_print(
             out, "\nnominated {} by berth at {}, best of ", nomination->node, nomination->time);
-        buf_printf(out, "%s node%s", COUNT(nomination->feasible), PLURAL(nomination->feasible));
+        buf_printf(
+            out, "%s node%s", GROUPED_COUNT(nomination->feasible), PLURAL(nomination->feasible));
         if (nomination->best > 1)
             buf_printf(out, " (%" PRId64 " are equal)", nomination->best);
         buf_append(out, STR(" that can take the pod, by the model of kube-scheduler and the scores "
@@ -65,7 +63,7 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
         visible_print(out, " of {}", str_from_c(decisions->replicas->names[filter->replica]));
     visible_print(out, "\npolicy    {}\n", filter->policy_digest);
     buf_printf(out, "cluster   generation %" PRId64 ", %s node%s\n", filter->generation,
-        COUNT(filter->known), PLURAL(filter->known));
+        GROUPED_COUNT(filter->known), PLURAL(filter->known));
     if (decisions->printer)
         explain_print_policies(decisions->printer);
     buf_append_char(out, '\n');
@@ -73,7 +71,7 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
 
 static void print_line(Buf *out, int64_t n, const char *text) {
     if (n > 0)
-        buf_printf(out, "  %7s  %s\n", COUNT(n), text);
+        buf_printf(out, "  %7s  %s\n", GROUPED_COUNT(n), text);
 }
 
 static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
@@ -83,7 +81,7 @@ static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
 
         if (n == 0)
             continue;
-        buf_printf(out, "  %7s  ", COUNT(n));
+        buf_printf(out, "  %7s  ", GROUPED_COUNT(n));
         print_rule(out, rule);
         buf_append(out, observed ? STR(" (Observe: not acted upon)\n") : STR("\n"));
     }
@@ -93,7 +91,7 @@ static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
 static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *out) {
     if (n == 0)
         return;
-    buf_printf(out, "  %7s", COUNT(n));
+    buf_printf(out, "  %7s", GROUPED_COUNT(n));
     visible_print(out, "  {}/{} {}\n", rule->policy, rule->name, str_from_c(how));
 }
 
@@ -108,8 +106,8 @@ static const char *not_evaluated_text(const ApiDecision *filter) {
 static void print_counts(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
-    buf_printf(out, "%s of %s node%s passed\n", COUNT(filter->passed + filter->narrowed),
-        COUNT(filter->asked), PLURAL(filter->asked));
+    buf_printf(out, "%s of %s node%s passed\n", GROUPED_COUNT(filter->passed + filter->narrowed),
+        GROUPED_COUNT(filter->asked), PLURAL(filter->asked));
     if (!str_is_empty(filter->main_reason))
         visible_print(out, "  main reason: {}\n", filter->main_reason);
     if (filter->is_exempt)
@@ -175,8 +173,8 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     } else if (str_is(node->outcome, "late")) {
         buf_append(out, STR("it was not evaluated in time"));
     } else if (node->rank > 0) {
-        buf_printf(out, "rank %s of %s", COUNT(node->rank),
-            COUNT(decisions->filter.passed + decisions->filter.narrowed));
+        buf_printf(out, "rank %s of %s", GROUPED_COUNT(node->rank),
+            GROUPED_COUNT(decisions->filter.passed + decisions->filter.narrowed));
         if (str_is(node->outcome, "narrowed"))
             buf_append(out, STR(", not returned"));
     } else if (str_is(node->outcome, "narrowed")) {
@@ -258,7 +256,7 @@ static void print_scored(const PodDecisions *decisions, Buf *out) {
         return;
     buf_printf(out,
         "\nprioritize was called for %s node%s: scores that are normalised were so among these.\n",
-        COUNT(prioritize->asked), PLURAL(prioritize->asked));
+        GROUPED_COUNT(prioritize->asked), PLURAL(prioritize->asked));
 }
 
 static void print_rank(const PodDecisions *decisions, Str name, Buf *out) {
@@ -279,8 +277,8 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
         buf_append(out, STR("\nNo scores: prioritize has not been called.\n"));
     if (decisions->preempt.id != 0) {
         visible_print(out, "\npreempt   {}: eviction on ", decisions->preempt.time);
-        buf_printf(out, "%s of %s node%s would help\n", COUNT(decisions->preempt.passed),
-            COUNT(decisions->preempt.asked), PLURAL(decisions->preempt.asked));
+        buf_printf(out, "%s of %s node%s would help\n", GROUPED_COUNT(decisions->preempt.passed),
+            GROUPED_COUNT(decisions->preempt.asked), PLURAL(decisions->preempt.asked));
     }
     if (decisions->bind.id == 0)
         return;

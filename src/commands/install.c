@@ -64,9 +64,7 @@ static void collect_facts(
     const ClusterSource *source, Arena *arena, Buf *notes, InstallFacts *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    CollectOptions options = {0};
-    Collector collector = {
-        .options = &options, .arena = arena, .facts = &ret->found, .notes = notes};
+    Collector collector = {.arena = arena, .facts = &ret->found, .notes = notes};
 
     *ret = (InstallFacts){.was_read = cluster_source_is_live(source)};
     if (!ret->was_read)

@@ -82,7 +82,6 @@ static void draw_wrapped(Canvas *canvas, const char *colour, Str text, size_t in
 /* C strings that live until the end of the block. */
 #define RATE(counter) print_rate((counter), (char[GROUPED_MAX]){"-"})
 #define SECONDS(sec) print_seconds((sec), (char[GROUPED_MAX]){"-"})
-#define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
 
 static const char *print_rate(const TopCounter *counter, char ret[static GROUPED_MAX]) {
     double rate = top_counter_rate(counter);
@@ -144,9 +143,9 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
 
     (void)snprintf(all, sizeof(all),
         "%s filters/s|%s nodes rejected/s|%s pending pod%s|p99 %s|errors %.1f %%|%s nodes",
-        RATE(&state->filters), RATE(&state->rejected), COUNT(state->n_pending),
+        RATE(&state->filters), RATE(&state->rejected), GROUPED_COUNT(state->n_pending),
         PLURAL(state->n_pending), SECONDS(state->p99_sec),
-        isnan(state->error_rate) ? 0 : state->error_rate * 100, COUNT(state->n_nodes));
+        isnan(state->error_rate) ? 0 : state->error_rate * 100, GROUPED_COUNT(state->n_nodes));
     rest = str_from_c(all);
     while (str_split(&rest, '|', &figure)) {
         if (line.len > 0 && line.len + 3 + figure.len > canvas->screen->width) {
@@ -176,7 +175,7 @@ static void draw_rules(Canvas *canvas, const TopState *state) {
 
         buf_reset(&line);
         visible_append_padded(&line, visible_take(str_from_c(rule->name), width), width);
-        buf_printf(&line, " %10s %16s", RATE(&rule->rejected), COUNT(rule->rejected.last));
+        buf_printf(&line, " %10s %16s", RATE(&rule->rejected), GROUPED_COUNT(rule->rejected.last));
         draw_line(canvas, "", buf_str(&line));
     }
 }
