@@ -59,15 +59,11 @@ static void read_verb(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
 }
 
-static void read_rule(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"policy", JSON_FIELD_TEXT, offsetof(RecordedRule, policy)},
-        {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
-        {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField rule_fields[] = {
+    {"policy", JSON_FIELD_TEXT, offsetof(RecordedRule, policy)},
+    {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
+    {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
+};
 
 static void read_run(JsonReader *reader, Arena *arena, void *target) {
     Run *run = target;
@@ -147,7 +143,7 @@ static const JsonField line_fields[] = {
     LINE("names", BOOL, decision.had_names),
     LINE("late", BOOL, decision.is_late),
     LINE("exempt", BOOL, decision.is_exempt),
-    JSON_LIST("rules", DecisionLine, rules, n_rules, RECORDED_NO_RULE, read_rule),
+    JSON_LIST_OF("rules", DecisionLine, rules, n_rules, RECORDED_NO_RULE, rule_fields),
     CUSTOM("asked", read_asked),
     LINE("became", TEXT, became),
     CUSTOM("by", read_by),

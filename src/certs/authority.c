@@ -218,8 +218,6 @@ void authority_issue(Str authority, Str authority_key, const char *folder,
         "a new pair");
 }
 
-/* --- reading ---------------------------------------------------------------------- */
-
 typedef VEC(Str) NameList;
 
 /* An address as text; other @bytes unchanged. */
@@ -234,13 +232,6 @@ static Str name_text(int kind, Str bytes, Arena *arena) {
     return arena_copy(arena, str_from_c(text));
 }
 
-static void add_name(NameList *names, int kind, Str bytes, Arena *arena) {
-    Str *name = VEC_PUSH(names, arena);
-
-    if (name)
-        *name = name_text(kind, bytes, arena);
-}
-
 static void read_names(
     gnutls_x509_crt_t certificate, Arena *arena, NameList *names, NameList *identities) {
     for (unsigned i = 0; i < CERTIFICATE_NAMES_MAX; i++) {
@@ -253,9 +244,9 @@ static void read_names(
         if (kind < 0 && kind != GNUTLS_E_SHORT_MEMORY_BUFFER)
             break;
         if (is_dns || is_address)
-            add_name(names, kind, str_of(bytes, size), arena);
+            (void)VEC_ADD(names, arena, name_text(kind, str_of(bytes, size), arena));
         if (is_dns || is_other)
-            add_name(identities, kind, str_of(bytes, size), arena);
+            (void)VEC_ADD(identities, arena, arena_copy(arena, str_of(bytes, size)));
     }
 }
 
@@ -271,7 +262,7 @@ static void read_common_name(
     *ret = arena_copy(arena, str_of(name, size));
     if (gnutls_x509_crt_get_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 1, 0, NULL,
             &none) == GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE)
-        add_name(identities, GNUTLS_SAN_DNSNAME, str_of(name, size), arena);
+        (void)VEC_ADD(identities, arena, *ret);
 }
 
 int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) {
@@ -288,8 +279,6 @@ int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error) 
         (CertificateFacts){.until_sec = (int64_t)gnutls_x509_crt_get_expiration_time(certificate)};
     read_common_name(certificate, arena, &ret->common_name, &identities);
     read_names(certificate, arena, &names, &identities);
-    if (arena_has_failed(arena))
-        return message_no_memory(error, MESSAGE_MAX, "the names of the certificate", arena);
     ret->names = names.items;
     ret->n_names = names.n;
     ret->identities = identities.items;

@@ -49,6 +49,6 @@ typedef struct CertificateFacts {
     int64_t until_sec; /* since 1970 */
 } CertificateFacts;
 
-/* The first certificate of @pem; all of *ret lives in @arena. 0, or a negative errno with a
- * message for users in @error (ACCESS_ERROR_MAX). */
+/* The first certificate of @pem; all of *ret lives in @arena, which ends the process where it
+ * refuses an allocation. 0, or -EINVAL with a message for users in @error (ACCESS_ERROR_MAX). */
 int certificate_read(Str pem, Arena *arena, CertificateFacts *ret, char *error);

@@ -9,7 +9,6 @@
  */
 
 #include "base/buf.h"
-#include "kube/access.h"
 
 typedef enum PemFile {
     PEM_CA_KEY,

@@ -81,7 +81,7 @@ typedef struct BerthFact {
     bool is_ready;
     Str readiness; /* the output of /readyz?verbose, when it is not */
     Str status;    /* /api/v1/status as it came */
-    Str version, identity;
+    Str version;
     double uptime_sec;
     double clock_skew_sec; /* its clock less ours */
     bool answers_bind;

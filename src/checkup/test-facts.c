@@ -93,7 +93,6 @@ static void init_berth(Scene *scene, size_t i) {
 
     *berth = a_berth;
     berth->url = i == 0 ? STR("https://10.0.0.1:8443") : STR("https://10.0.0.2:8443");
-    berth->identity = i == 0 ? STR("berth-0") : STR("berth-1");
     berth->holds_lease = i == 0;
     berth->has_publish = berth->is_publish_writer = i == 0;
     berth->n_published = i == 0;

@@ -179,12 +179,11 @@ struct BerthStream {
     void *context;
     Access *server;
     Client *client; /* NULL: the server's name is no URL; a proxy's is borrowed */
-    Call *call;     /* until it ends */
+    Call *call;     /* NULL: it has ended */
     unsigned status;
     Buf rest;    /* of a line that has not ended */
     Buf refusal; /* the body where the status is no success */
-    bool has_ended;
-    char error[BERTH_CLIENT_ERROR_MAX];
+    char *error; /* of the caller */
 };
 
 static void take_head(void *context, const CallHead *head) {
@@ -217,19 +216,18 @@ static void take_end(void *context, const CallResult *result) {
     BlockingReply reply = {.status = result->status, .body = buf_str(&stream->refusal)};
     _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, STREAM_BUDGET);
 
-    stream->has_ended = true;
     stream->call = NULL;
     if (result->outcome != CALL_DONE)
         print_failure(stream->access, result->error, stream->error);
     else if (result->status != 200)
         berth_client_explain(stream->access, &reply, arena, stream->error);
     else
-        (void)snprintf(stream->error, sizeof(stream->error), "%s has ended the stream",
+        (void)snprintf(stream->error, BERTH_CLIENT_ERROR_MAX, "%s has ended the stream",
             stream->access->server);
 }
 
 BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
-    void (*line)(void *context, Str line), void *context) {
+    void (*line)(void *context, Str line), void *context, char *error) {
     _cleanup_(arena_freep) Arena *arena = terminal_arena(MEMORY_FOR, STREAM_BUDGET);
     BerthStream *stream = terminal_need(calloc(1, sizeof(*stream)), MEMORY_FOR);
     Header header;
@@ -251,10 +249,10 @@ BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
         .client = access->proxy.client,
         .rest = BUF_INIT(BERTH_CLIENT_LINE_MAX),
         .refusal = BUF_INIT(REFUSAL_MAX),
+        .error = error,
     };
-    if (!stream->client && !(stream->server = open_access(access, arena, stream->error))) {
-        print_failure(access, stream->error, stream->error);
-        stream->has_ended = true;
+    if (!stream->client && !(stream->server = open_access(access, arena, error))) {
+        print_failure(access, error, error);
         return stream;
     }
     if (stream->server)
@@ -278,11 +276,7 @@ BerthStream *berth_stream_free(BerthStream *stream) {
 }
 
 bool berth_stream_step(BerthStream *stream, int fd, int timeout_msec) {
-    if (!stream->has_ended)
+    if (stream->call)
         (void)client_wait_fd(stream->client, fd, timeout_msec);
-    return !stream->has_ended;
-}
-
-const char *berth_stream_error(const BerthStream *stream) {
-    return stream->error;
+    return stream->call != NULL;
 }

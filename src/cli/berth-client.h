@@ -64,15 +64,12 @@ Str berth_client_escape(Str text, Arena *arena);
 typedef struct BerthStream BerthStream;
 
 /* Starts the request for @path. berth_stream_step() calls @line for each whole line, without its
- * end. Everything is borrowed. */
+ * end. When the stream ends, the reason is in @error (BERTH_CLIENT_ERROR_MAX). Everything is
+ * borrowed. */
 BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
-    void (*line)(void *context, Str line), void *context);
+    void (*line)(void *context, Str line), void *context, char *error);
 BerthStream *berth_stream_free(BerthStream *stream); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(BerthStream *, berth_stream_free)
 
-/* Waits up to @timeout_msec for lines, or until @fd (-1: none) can be read. False: the stream has
- * ended, see berth_stream_error(). */
+/* Waits up to @timeout_msec for lines, or until @fd (-1: none) can be read. False: it has ended. */
 bool berth_stream_step(BerthStream *stream, int fd, int timeout_msec);
-
-/* Why it ended, for users. Lives as long as the stream. */
-const char *berth_stream_error(const BerthStream *stream);

@@ -10,7 +10,6 @@
 #include "input/objects.h"
 #include "input/sources.h"
 #include "kube/fetch.h"
-#include "json/read.h"
 
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
 #define ASK_NSEC (INT64_C(15) * NSEC_PER_SEC) /* longer than any request may take */
@@ -20,9 +19,7 @@ const char *metrics_source_check(const MetricsSource *source, const ClusterSourc
 
     if (source->file && is_asking)
         return "--metrics is instead of --prometheus and --sources";
-    if (is_asking && cluster_source_check(cluster))
-        return cluster_source_check(cluster);
-    return NULL;
+    return is_asking ? cluster_source_check(cluster) : NULL;
 }
 
 /* Queries each source once. Failures are in @ret_statuses. */
@@ -82,10 +79,6 @@ bool cluster_source_is_given(const ClusterSource *source) {
 const char *cluster_source_check(const ClusterSource *source) {
     if (source->file && cluster_source_is_live(source))
         return "--cluster is instead of --kubeconfig, --context and --in-cluster";
-    return cluster_source_check_live(source);
-}
-
-const char *cluster_source_check_live(const ClusterSource *source) {
     if ((source->kubeconfig || source->context) && source->is_in_cluster)
         return "--kubeconfig and --context are instead of --in-cluster";
     return NULL;
@@ -131,21 +124,18 @@ typedef struct PodSearch {
 
 static int look_at(void *context, const Object *object) {
     PodSearch *search = context;
-    JsonReader reader;
     Pod pod;
-    Str json;
+    int r;
 
     if (!str_is(object->kind, "Pod") || search->is_found)
         return 0;
-    json = arena_copy(search->arena, object->json); /* strings of the pod point into it */
-    json_reader_init(&reader, json);
-    pod_decode(&reader, search->arena, &pod);
-    if (json_error(&reader) != JSON_OK || !str_eq(pod.name, search->name) ||
-        !str_eq(pod.namespace, search->namespace))
-        return 0;
-    search->is_found = true;
-    *search->pod = pod;
-    return 0;
+    /* strings of the pod point into the copy */
+    r = object_pod(object, arena_copy(search->arena, object->json), search->arena, &pod);
+    if (r == 0 && str_eq(pod.name, search->name) && str_eq(pod.namespace, search->namespace)) {
+        search->is_found = true;
+        *search->pod = pod;
+    }
+    return r;
 }
 
 static void pod_of_file(const char *path, PodSearch *search) {

@@ -37,11 +37,9 @@ typedef struct ClusterSource {
 bool cluster_source_is_live(const ClusterSource *source);
 bool cluster_source_is_given(const ClusterSource *source);
 
-/* NULL when it is one cluster; else the error. Without any option it is that of kubectl. */
+/* NULL when it is one cluster; else the error. Without any option it is that of kubectl, or none
+ * for commands that do not need one. */
 const char *cluster_source_check(const ClusterSource *source);
-
-/* The same for commands that do not need an API server; a file is not opened. */
-const char *cluster_source_check_live(const ClusterSource *source);
 
 /* The next three, and metrics_source_load(), end the process if that fails (cli/terminal.h). */
 

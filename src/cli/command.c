@@ -14,19 +14,11 @@
 /* Every command has it. */
 static const Option help_option = {"help", OPTION_FLAG, 'h', .help = "print this help"};
 
-bool program_is_plugin(void) {
-    return strcmp(program_name, PROGRAM_PLUGIN) == 0;
-}
-
 const Command *command_find(const char *name) {
     for (size_t i = 0; i < n_commands; i++)
         if (strcmp(name, commands[i]->name) == 0)
             return commands[i];
     return NULL;
-}
-
-static bool is_option(const Option *option) {
-    return option->kind != OPTION_HEADING;
 }
 
 const Option *option_find(const Option *options, Str word) {
@@ -35,7 +27,7 @@ const Option *option_find(const Option *options, Str word) {
     if (str_is(word, "--help") || str_is(word, "-h"))
         return &help_option;
     for (const Option *option = options; option && option->name; option++)
-        if (is_option(option) &&
+        if (option->kind != OPTION_HEADING &&
             (is_long ? str_is(str_skip(word, 2), option->name)
                      : word.len == 2 && word.ptr[0] == '-' && option->letter == word.ptr[1]))
             return option;
@@ -48,7 +40,7 @@ static Str find_nearest(const Option *options, Str word) {
     size_t n = 1;
 
     for (const Option *option = options; option && option->name && n < NAMES_MAX; option++)
-        if (is_option(option))
+        if (option->kind != OPTION_HEADING)
             known[n++] = str_from_c(option->name);
     for (size_t i = 0; i < n && name.len > 1; i++)
         if (str_has_prefix(known[i], name))

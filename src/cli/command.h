@@ -16,12 +16,9 @@ enum {
     EXIT_UNREACHABLE = 3, /* something needed could not be reached */
 };
 
-/* How the user started the program, for messages: a path, or "kubectl berth". */
+/* How the user started the program, for messages: a path, or PROGRAM_PLUGIN. */
 extern const char *program_name;
 #define PROGRAM_PLUGIN "kubectl berth"
-
-/* Whether kubectl started it. */
-bool program_is_plugin(void);
 
 /* The words that are no options, and the memory of the run. */
 typedef struct Arguments {

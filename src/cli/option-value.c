@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/ascii.h"
 #include "base/double.h"
 #include "base/label.h"
 #include "base/nsec.h"

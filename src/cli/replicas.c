@@ -188,7 +188,7 @@ static void open_cluster(const ServerSource *source, Replicas *ret) {
 
 void replicas_open(ServerSource *source, Replicas *ret) {
     *ret = (Replicas){.arena = terminal_arena("the replies of the API server", REPLICAS_BUDGET)};
-    if (server_source_is_cluster(source)) {
+    if (server_source_is_cluster(source, ret->arena)) {
         open_cluster(source, ret);
         return;
     }

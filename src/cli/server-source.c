@@ -22,7 +22,7 @@ const char *server_source_check(const ServerSource *source) {
                "and --berth-namespace";
     if (!source->access.cert != !source->access.key)
         return "--cert and --key go together";
-    return cluster_source_check_live(&source->cluster);
+    return cluster_source_check(&source->cluster);
 }
 
 static const char *variable(const char *name) {
@@ -32,15 +32,15 @@ static const char *variable(const char *name) {
 }
 
 #define CONFIG_MAX ((size_t)64 * 1024)
-#define CONFIG_BUDGET ((size_t)4 * 1024 * 1024)
 
-/* "$XDG_CONFIG_HOME/berth/config.yaml"; ptr NULL: there is no such folder. */
-static Str config_path(Arena *arena) {
+/* "$XDG_CONFIG_HOME/berth/config.yaml"; ptr NULL: there is no such file. */
+static Str find_config(Arena *arena) {
     const char *folder = variable("XDG_CONFIG_HOME"), *home = variable("HOME");
+    Str path = folder ? arena_printf(arena, "%s/berth/config.yaml", folder)
+               : home ? arena_printf(arena, "%s/.config/berth/config.yaml", home)
+                      : STR_NULL;
 
-    if (folder)
-        return arena_printf(arena, "%s/berth/config.yaml", folder);
-    return home ? arena_printf(arena, "%s/.config/berth/config.yaml", home) : STR_NULL;
+    return path.ptr && access(path.ptr, F_OK) == 0 ? path : STR_NULL;
 }
 
 static _Noreturn void refuse(Place place, const char *why, Str what) {
@@ -79,16 +79,15 @@ static void read_member(const YamlPair *pair, Str file, Arena *arena, BerthAcces
         pair->key->text);
 }
 
-/* Nothing where there is no file. */
 static void load_config(Arena *arena, BerthAccess *ret) {
     _cleanup_(buf_done) Buf file = BUF_INIT(CONFIG_MAX);
-    Str path = config_path(arena);
+    Str path = find_config(arena);
     DiagList diags = DIAG_LIST_IN(arena);
     YamlStream stream = {0};
     const YamlNode *root;
     int r;
 
-    if (!path.ptr || access(path.ptr, F_OK) < 0)
+    if (!path.ptr)
         return;
     terminal_read_file(path.ptr, &file);
     r = yaml_parse(path, arena_copy(arena, buf_str(&file)), arena, &diags, &stream);
@@ -103,21 +102,15 @@ static void load_config(Arena *arena, BerthAccess *ret) {
         read_member(&root->pairs[i], path, arena, ret);
 }
 
-static bool has_config_file(void) {
-    _cleanup_(arena_freep) Arena *arena = terminal_arena("the configuration file", CONFIG_BUDGET);
-    Str path = config_path(arena);
-
-    return path.ptr && access(path.ptr, F_OK) == 0;
-}
-
-bool server_source_is_cluster(const ServerSource *source) {
+bool server_source_is_cluster(const ServerSource *source, Arena *arena) {
     if (server_source_is_given(source))
         return false;
     if (cluster_source_is_live(&source->cluster) || source->namespace)
         return true;
     if (variable(SERVER_SOURCE_VARIABLE))
         return false;
-    return program_is_plugin() || (source->prefers_cluster && !has_config_file());
+    return strcmp(program_name, PROGRAM_PLUGIN) == 0 ||
+           (source->prefers_cluster && !find_config(arena).ptr);
 }
 
 void server_source_check_token(const ServerSource *source) {

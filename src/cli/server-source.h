@@ -7,7 +7,6 @@
  * configuration file, the default.
  */
 
-#include "bundle/bundle.h"
 #include "cli/berth-client.h"
 #include "cli/cluster-source.h"
 #include "cli/option.h"
@@ -62,8 +61,9 @@ bool server_source_is_given(const ServerSource *source);
 /* NULL when its options are consistent; else the error. */
 const char *server_source_check(const ServerSource *source);
 
-/* Whether the replicas of a cluster are meant; reads the environment and the configuration file. */
-bool server_source_is_cluster(const ServerSource *source);
+/* Whether the replicas of a cluster are meant: also by the environment, and by whether there is a
+ * configuration file. @arena is for temporary data. */
+bool server_source_is_cluster(const ServerSource *source, Arena *arena);
 
 /* For one server: fills in its address and, if it is from there, the credentials of the
  * configuration file, which are in @arena, and checks that the token can be read. If not, the

@@ -58,6 +58,7 @@ Arena *terminal_arena(const char *what, size_t budget) __attribute__((returns_no
 
 /* 4,203, as a C string that lives until the end of the block. */
 #define GROUPED(n) terminal_grouped((n), (char[GROUPED_MAX]){0})
+#define GROUPED_COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0) /* of the API: never negative */
 #define GROUPED_MAX 32u
 const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]);
 

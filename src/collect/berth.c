@@ -49,62 +49,39 @@ static void read_mode(JsonReader *reader, Arena *arena, void *target) {
     ((PolicyFact *)target)->is_observing = str_is(mode, "Observe");
 }
 
-static void read_counting(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
-        {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
-    };
+static const JsonField counting_fields[] = {
+    {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
+    {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField policy_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
+    {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
+    {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
+    {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
+    JSON_LIST_OF("counting", PolicyFact, counting, n_counting, FACTS_COUNTING_MAX, counting_fields),
+};
 
-static void read_policy(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
-        {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
-        {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
-        {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
-        JSON_LIST("counting", PolicyFact, counting, n_counting, FACTS_COUNTING_MAX, read_counting),
-    };
+static const JsonField admission_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
+    {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField slot_fields[] = {
+    {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
+    {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
+};
 
-static void read_admission(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
-        {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_slot(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
-        {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_webhook(JsonReader *reader, Arena *arena, void *target) {
-    ((Status *)target)->fact.answers_reviews = true;
-    json_skip(reader, NULL);
-}
-
-static void read_scheduler(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
-        {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
-        {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField scheduler_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
+    {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
+    {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
+};
 
 #define AT(field) offsetof(Status, fact.field)
 #define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
+#define LIST_OF(path, field, max, fields)                                                          \
+    JSON_LIST_OF(path, Status, fact.field, fact.n_##field, max, fields)
 #define LEASE(path, use)                                                                           \
     {path ".namespace", JSON_FIELD_TEXT, AT(leases[use].namespace)}, {                             \
         path ".name", JSON_FIELD_TEXT, AT(leases[use].name)                                        \
@@ -125,7 +102,6 @@ static void read_watch(JsonReader *reader, Arena *arena, void *target) {
 static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         {"version", JSON_FIELD_TEXT, AT(version)},
-        {"identity", JSON_FIELD_TEXT, AT(identity)},
         {"time", JSON_FIELD_TEXT, offsetof(Status, time)},
         {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
         {"verbs", JSON_FIELD_ARRAY, .read = read_verb},
@@ -137,7 +113,7 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"policy.scores", JSON_FIELD_INT, offsetof(Status, n_scores)},
         {"policy.rejected", JSON_FIELD_TEXT, AT(policy_rejected)},
         {"policy.waiting", JSON_FIELD_TEXT, AT(policy_waiting)},
-        LIST("policy.list", policies, FACTS_POLICIES_MAX, read_policy),
+        LIST_OF("policy.list", policies, FACTS_POLICIES_MAX, policy_fields),
         {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
         {"cluster.connected", JSON_FIELD_BOOL, AT(is_connected)},
         {"cluster.stalenessSeconds", JSON_FIELD_DOUBLE, AT(staleness_sec)},
@@ -155,7 +131,8 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"nominate.enabled", JSON_FIELD_BOOL, AT(has_nominator)},
         {"policiesFromCluster.enabled", JSON_FIELD_BOOL, AT(has_cluster_policies)},
         {"policiesFromCluster.definition", JSON_FIELD_TEXT, AT(definition)},
-        {"policiesFromCluster.admission.certificate", JSON_FIELD_CUSTOM, .read = read_webhook},
+        {"policiesFromCluster.admission.certificate", JSON_FIELD_CUSTOM, AT(answers_reviews),
+            json_read_presence},
         LEASE("policiesFromCluster.lease", LEASE_OF_POLICIES),
         LEASE("publish.lease", LEASE_OF_PUBLISHING),
         LEASE("nominate.lease", LEASE_OF_NOMINATIONS),
@@ -163,8 +140,8 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
         {"publish.filters", JSON_FIELD_COUNT, AT(n_published)},
         {"publish.labels", JSON_FIELD_COUNT, AT(n_published_labels)},
-        LIST("publish.admission", admission, FACTS_POLICIES_MAX, read_admission),
-        LIST("publish.slots", slots, FACTS_POLICIES_MAX, read_slot),
+        LIST_OF("publish.admission", admission, FACTS_POLICIES_MAX, admission_fields),
+        LIST_OF("publish.slots", slots, FACTS_POLICIES_MAX, slot_fields),
         LIST("managedResources", managed, TEXTS_MAX, json_read_text),
         LIST("exempt", exempt, TEXTS_MAX, json_read_text),
         {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
@@ -173,7 +150,7 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
         {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
         {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
         {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
-        LIST("schedulers", schedulers, SCHEDULERS_MAX, read_scheduler),
+        LIST_OF("schedulers", schedulers, SCHEDULERS_MAX, scheduler_fields),
     };
     Status status = {.fact = *ret};
     bool is_read = JSON_READ_DOCUMENT(body, arena, fields, &status);
@@ -191,19 +168,15 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
     return is_read && !str_is_empty(ret->version);
 }
 
-static void read_source(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
-        {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
-        {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
-        {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
-        {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
-        {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
-        {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField source_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
+    {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
+    {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
+    {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
+    {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
+    {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
+    {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
+};
 
 #define READINESS_PATH "/readyz?verbose"
 #define READINESS_MAX 1024u
@@ -214,58 +187,59 @@ static void read_source(JsonReader *reader, Arena *arena, void *target) {
 #define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
 
 /* A page. False with fact->error: none came; of health, any status is a page. */
-static bool fetch_page(Collector *collector, const BerthAccess *access, const char *path,
+static bool fetch_page(const BerthAccess *access, const char *path, Arena *arena,
     BlockingReply *ret, BerthFact *fact) {
     char error[BERTH_CLIENT_ERROR_MAX];
 
-    if (berth_client_request(access, str_from_c(path), STR_NULL, collector->arena, ret, error)) {
+    if (berth_client_request(access, str_from_c(path), STR_NULL, arena, ret, error)) {
         if (ret->status == 200 || strcmp(path, READINESS_PATH) == 0)
             return true;
         fact->is_forbidden = ret->status == 401 || ret->status == 403;
-        berth_client_explain(access, ret, collector->arena, error);
+        berth_client_explain(access, ret, arena, error);
     }
-    fact->error = arena_copy(collector->arena, str_from_c(error));
+    fact->error = arena_copy(arena, str_from_c(error));
     return false;
 }
 
-static void not_a_berth(Collector *collector, BerthFact *fact, const char *path) {
-    fact->error = arena_printf(collector->arena,
+static void not_a_berth(BerthFact *fact, const char *path, Arena *arena) {
+    fact->error = arena_printf(arena,
         "%.*s: the page at %s is not berth's, or is of another version", STR_FMT(fact->url), path);
 }
 
 /* Health needs no authorization; failures are lines that start with [-], or an error as JSON. */
-static bool collect_readiness(Collector *collector, const BerthAccess *access, BerthFact *fact) {
+static bool collect_readiness(const BerthAccess *access, Arena *arena, BerthFact *fact) {
     _cleanup_(buf_done) Buf text = BUF_INIT(READINESS_MAX);
     BlockingReply reply;
     Str rest, line;
 
-    if (!fetch_page(collector, access, READINESS_PATH, &reply, fact))
+    if (!fetch_page(access, READINESS_PATH, arena, &reply, fact))
         return false;
     fact->is_ready = reply.status == 200;
     rest = reply.body;
     while (!fact->is_ready && str_split(&rest, '\n', &line))
         if (str_has_prefix(line, STR("[-]")) || str_has_prefix(line, STR("{")))
             buf_printf(&text, "%s%.*s", text.len > 0 ? "\n" : "", STR_FMT(line));
-    fact->readiness = arena_copy(collector->arena, buf_str(&text));
+    fact->readiness = arena_copy(arena, buf_str(&text));
     return true;
 }
 
-void collect_berth(Collector *collector, const BerthAccess *access, BerthFact *fact) {
+void collect_berth(const BerthAccess *access, Arena *arena, BerthFact *fact) {
     BlockingReply reply;
 
     *fact = (BerthFact){.url = str_from_c(access->server)};
-    if (!collect_readiness(collector, access, fact) ||
-        !fetch_page(collector, access, "/api/v1/status", &reply, fact))
+    if (!collect_readiness(access, arena, fact) ||
+        !fetch_page(access, "/api/v1/status", arena, &reply, fact))
         return;
     fact->status = reply.body;
-    if (!berth_status_read(reply.body, clock_wall_nsec(), collector->arena, fact))
-        not_a_berth(collector, fact, "/api/v1/status");
+    if (!berth_status_read(reply.body, clock_wall_nsec(), arena, fact))
+        not_a_berth(fact, "/api/v1/status", arena);
 }
 
 static void collect_one(Collector *collector, const char *server, BerthFact *fact) {
     static const JsonField sources[] = {
-        JSON_LIST("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, read_source)};
+        JSON_LIST_OF("metrics", BerthFact, sources, n_sources, SOURCE_FACTS_MAX, source_fields)};
     BerthAccess access = collector->options->access;
+    Arena *arena = collector->arena;
     BlockingReply reply;
 
     access.server = server;
@@ -273,11 +247,10 @@ static void collect_one(Collector *collector, const char *server, BerthFact *fac
         *fact = (BerthFact){.url = str_from_c(server), .error = STR(COLLECT_LATE)};
         return;
     }
-    collect_berth(collector, &access, fact);
-    if (str_is_empty(fact->error) &&
-        fetch_page(collector, &access, "/api/v1/sources", &reply, fact) &&
-        !JSON_READ_DOCUMENT(reply.body, collector->arena, sources, fact))
-        not_a_berth(collector, fact, "/api/v1/sources");
+    collect_berth(&access, arena, fact);
+    if (str_is_empty(fact->error) && fetch_page(&access, "/api/v1/sources", arena, &reply, fact) &&
+        !JSON_READ_DOCUMENT(reply.body, arena, sources, fact))
+        not_a_berth(fact, "/api/v1/sources", arena);
 }
 
 /* The default address was not given by the user: if no berth is there, that is reported only when

@@ -100,7 +100,7 @@ void collect_pods(Collector *collector) {
         collect_note(collector, "berth's pods cannot be listed: %s\n", error);
         return;
     }
-    if (!scheduler_pods_read(reply.body, FACTS_PODS_MAX, collector->arena, &pods, &n)) {
+    if (!scheduler_pods_read(reply.body, collector->arena, &pods, &n)) {
         collect_note(collector, "berth's pods cannot be listed: this is no list of pods\n");
         return;
     }

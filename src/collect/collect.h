@@ -70,8 +70,8 @@ typedef struct Collector {
     (buf_append((collector)->notes, STR("note: ")), buf_printf((collector)->notes, __VA_ARGS__))
 
 void collect_berths(Collector *collector);
-/* One of them, but its metrics. Only the collector's arena is used. */
-void collect_berth(Collector *collector, const BerthAccess *access, BerthFact *fact);
+/* One of them, but its metrics. */
+void collect_berth(const BerthAccess *access, Arena *arena, BerthFact *fact);
 void collect_cluster(Collector *collector); /* needs a client, as the next two do */
 void collect_pods(Collector *collector);
 void collect_rights(Collector *collector);    /* behind berths and pods */

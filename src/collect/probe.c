@@ -15,11 +15,6 @@ static const char question[] =
     "{\"Pod\":{\"metadata\":{\"name\":\"berth-check\",\"namespace\":\"berth-check\"}},"
     "\"NodeNames\":[]}";
 
-static void read_names(JsonReader *reader, Arena *arena, void *target) {
-    *(bool *)target = true;
-    json_skip(reader, NULL);
-}
-
 /* NULL for a filter's reply with NodeNames and no Error, or a prioritize's list. */
 static const char *check_reply(Str body, Arena *arena) {
     typedef struct Reply {
@@ -27,7 +22,7 @@ static const char *check_reply(Str body, Arena *arena) {
         Str error;
     } Reply;
     static const JsonField fields[] = {
-        {"NodeNames", JSON_FIELD_CUSTOM, .read = read_names},
+        {"NodeNames", JSON_FIELD_CUSTOM, offsetof(Reply, has_names), json_read_presence},
         {"Error", JSON_FIELD_TEXT, offsetof(Reply, error)},
     };
     Reply reply = {0};

@@ -113,29 +113,22 @@ static bool measures(const BerthFact *berth, bool is_of_pods) {
 }
 
 static bool does(const BerthFact *berth, Feature feature) {
-    switch (feature) {
-    case FEATURE_BIND:
-        return berth->answers_bind;
-    case FEATURE_WAKE_UP:
-        return berth->has_wake_up || (berth->has_publish && berth->n_published_labels > 0);
-    case FEATURE_EVENTS:
-        return berth->has_events;
-    case FEATURE_PUBLISH:
-        return berth->has_publish;
-    case FEATURE_NOMINATE:
-        return berth->has_nominator;
-    case FEATURE_POLICIES:
-        return berth->has_cluster_policies;
-    case FEATURE_NODE_METRICS:
-    case FEATURE_POD_METRICS:
-        return measures(berth, feature == FEATURE_POD_METRICS);
-    case FEATURE_NAMESPACES:
-        return berth->watches_namespaces;
-    case FEATURE_CLAIMS:
-        return berth->watches_claims;
-    default:
-        return is_lease(feature) && !str_is_empty(berth->leases[feature - FEATURE_LEASES].name);
-    }
+    const bool features[FEATURE_NONE] = {
+        [FEATURE_BIND] = berth->answers_bind,
+        [FEATURE_WAKE_UP] =
+            berth->has_wake_up || (berth->has_publish && berth->n_published_labels > 0),
+        [FEATURE_EVENTS] = berth->has_events,
+        [FEATURE_PUBLISH] = berth->has_publish,
+        [FEATURE_NOMINATE] = berth->has_nominator,
+        [FEATURE_POLICIES] = berth->has_cluster_policies,
+        [FEATURE_NODE_METRICS] = measures(berth, /* is_of_pods= */ false),
+        [FEATURE_POD_METRICS] = measures(berth, /* is_of_pods= */ true),
+        [FEATURE_NAMESPACES] = berth->watches_namespaces,
+        [FEATURE_CLAIMS] = berth->watches_claims,
+    };
+
+    return is_lease(feature) ? !str_is_empty(berth->leases[feature - FEATURE_LEASES].name)
+                             : features[feature];
 }
 
 /* 1: some berth uses it, *ret_berth; 0: none does; -1: no berth could be reached. What a berth

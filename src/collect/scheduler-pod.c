@@ -9,8 +9,6 @@
 
 #include "collect/scheduler-pod.h"
 
-#include "collect/collect.h"
-
 #define CONTAINERS_MAX 32u
 #define WORDS_MAX 256u /* of a container's command; of its arguments */
 #define MOUNTS_MAX 64u
@@ -227,66 +225,41 @@ static bool serves(const Container *container) {
            str_is_one_of(STR("serve"), container->arguments, container->n_arguments);
 }
 
-static void read_mount(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
-        {"mountPath", JSON_FIELD_TEXT, offsetof(Mount, path)},
-        {"subPath", JSON_FIELD_TEXT, offsetof(Mount, sub_path)},
-    };
+static const JsonField mount_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
+    {"mountPath", JSON_FIELD_TEXT, offsetof(Mount, path)},
+    {"subPath", JSON_FIELD_TEXT, offsetof(Mount, sub_path)},
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField container_fields[] = {
+    JSON_LIST("command", Container, command, n_command, WORDS_MAX, json_read_text),
+    JSON_LIST("args", Container, arguments, n_arguments, WORDS_MAX, json_read_text),
+    JSON_LIST_OF("volumeMounts", Container, mounts, n_mounts, MOUNTS_MAX, mount_fields),
+};
 
-static void read_container(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_LIST("command", Container, command, n_command, WORDS_MAX, json_read_text),
-        JSON_LIST("args", Container, arguments, n_arguments, WORDS_MAX, json_read_text),
-        JSON_LIST("volumeMounts", Container, mounts, n_mounts, MOUNTS_MAX, read_mount),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_item(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
-        {"path", JSON_FIELD_TEXT, offsetof(MapKey, path)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField item_fields[] = {
+    {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
+    {"path", JSON_FIELD_TEXT, offsetof(MapKey, path)},
+};
 
 static void read_map(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"name", JSON_FIELD_TEXT, offsetof(MapSource, name)},
-        JSON_LIST("items", MapSource, items, n_items, ITEMS_MAX, read_item),
+        JSON_LIST_OF("items", MapSource, items, n_items, ITEMS_MAX, item_fields),
     };
 
     ((MapSource *)target)->is_given = true;
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void read_projection(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {{"configMap", JSON_FIELD_CUSTOM, .read = read_map}};
+static const JsonField projection_fields[] = {{"configMap", JSON_FIELD_CUSTOM, .read = read_map}};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_volume(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
-        {"configMap", JSON_FIELD_CUSTOM, offsetof(Volume, map), read_map},
-        {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
-        JSON_LIST("projected.sources", Volume, projected, n_projected, ITEMS_MAX, read_projection),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void read_presence(JsonReader *reader, Arena *arena, void *target) {
-    *(bool *)target = true;
-    json_skip(reader, NULL);
-}
+static const JsonField volume_fields[] = {
+    {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
+    {"configMap", JSON_FIELD_CUSTOM, offsetof(Volume, map), read_map},
+    {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
+    JSON_LIST_OF("projected.sources", Volume, projected, n_projected, ITEMS_MAX, projection_fields),
+};
 
 static void read_condition(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Condition {
@@ -310,13 +283,13 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
         {"metadata.name", JSON_FIELD_TEXT, AT(pod.name)},
         {"metadata.namespace", JSON_FIELD_TEXT, AT(pod.namespace)},
         {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM, AT(pod.is_static),
-            read_presence},
-        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), read_presence},
-        JSON_LIST(
-            "spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX, read_container),
-        JSON_LIST(
-            "spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX, read_container),
-        JSON_LIST("spec.volumes", PodReader, volumes, n_volumes, VOLUMES_MAX, read_volume),
+            json_read_presence},
+        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), json_read_presence},
+        JSON_LIST_OF("spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX,
+            container_fields),
+        JSON_LIST_OF("spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX,
+            container_fields),
+        JSON_LIST_OF("spec.volumes", PodReader, volumes, n_volumes, VOLUMES_MAX, volume_fields),
         {"spec.nodeName", JSON_FIELD_TEXT, AT(pod.node)},
         {"spec.schedulerName", JSON_FIELD_TEXT, AT(pod.scheduler_name)},
         {"spec.serviceAccountName", JSON_FIELD_TEXT, AT(service_account)},
@@ -335,7 +308,7 @@ void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
 
 typedef struct PodsReader {
     SchedulerPod *items;
-    size_t n, max;
+    size_t n;
     bool is_list;
 } PodsReader;
 
@@ -343,12 +316,12 @@ static void read_pods(JsonReader *reader, Arena *arena, void *target) {
     PodsReader *list = target;
 
     list->is_list = true;
-    JSON_READ_ITEMS(reader, arena, list->max, scheduler_pod_decode, list->items, &list->n);
+    JSON_READ_ITEMS(reader, arena, FACTS_PODS_MAX, scheduler_pod_decode, list->items, &list->n);
 }
 
-bool scheduler_pods_read(Str text, size_t max, Arena *arena, SchedulerPod **ret, size_t *ret_n) {
+bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod **ret, size_t *ret_n) {
     static const JsonField fields[] = {{"items", JSON_FIELD_CUSTOM, .read = read_pods}};
-    PodsReader list = {.max = max};
+    PodsReader list = {0};
     bool is_read = JSON_READ_DOCUMENT(text, arena, fields, &list);
 
     *ret = list.items;

@@ -33,5 +33,5 @@ typedef struct SchedulerPod {
 /* Reads one Pod; @target: SchedulerPod. Strings are slices of the input or in the arena. */
 JsonRead scheduler_pod_decode;
 
-/* Reads up to @max pods of a PodList. False when it is not a PodList. */
-bool scheduler_pods_read(Str text, size_t max, Arena *arena, SchedulerPod **ret, size_t *ret_n);
+/* Reads up to FACTS_PODS_MAX pods of a PodList. False when it is not a PodList. */
+bool scheduler_pods_read(Str text, Arena *arena, SchedulerPod **ret, size_t *ret_n);

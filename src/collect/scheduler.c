@@ -23,7 +23,6 @@
 #define HINT_MAX ((size_t)16 * 1024)
 #define PATH_SIZE ((size_t)4096)
 #define DIAGS_MAX ((size_t)64 * 1024)
-#define PODS_MAX 16u /* of one question */
 
 typedef struct Search {
     Collector *collector;
@@ -111,8 +110,6 @@ static size_t find_berth(Collector *collector, const SchedulerConfigFact *fact, 
             STR_FMT(fact->origin), config->n_extenders);
     return SIZE_MAX;
 }
-
-/* --- its client certificate ------------------------------------------------------------------ */
 
 static void read_client(Collector *collector, SchedulerConfigFact *fact, bool is_file) {
     const ExtenderTls *tls = &fact->config.extenders[fact->berth_index].tls;
@@ -402,7 +399,7 @@ static void add_listed(Search *search, const char *path) {
 
     is_list = collect_get(search->collector, path, &reply, error);
     if (is_list) {
-        is_list = scheduler_pods_read(reply.body, PODS_MAX, search->collector->arena, &pods, &n);
+        is_list = scheduler_pods_read(reply.body, search->collector->arena, &pods, &n);
         (void)snprintf(error, sizeof(error), "the API server's answer is no list of pods");
     }
     if (!is_list)

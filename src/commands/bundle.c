@@ -49,7 +49,6 @@ static void print_content(const Bundle *bundle, Buf *out) {
                  : STR("  not anonymized: --anonymize hashes names that no policy mentions\n"));
 }
 
-/* Commands that read the file. */
 static void print_commands(const Bundle *bundle, const char *path, Arena *arena, Buf *out) {
     const Recording *recording = &bundle->recording;
     const RecordedDecision *newest =

@@ -301,8 +301,6 @@ static void print_all_secrets(const Settings *settings, const PemFolder *folder)
         terminal_fail("cannot write");
 }
 
-/* --- the command ------------------------------------------------------------------ */
-
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(pem_folder_done) PemFolder folder = PEM_FOLDER_INIT;
     Settings *settings = context;
@@ -319,8 +317,6 @@ static int run(void *context, const Arguments *arguments) {
         print_all_secrets(settings, &folder);
     return EXIT_FINE;
 }
-
-/* --- options ---------------------------------------------------------------------- */
 
 /* A DNS name as certificates carry it: the first label may be "*". */
 static bool is_dns_name(Str name) {

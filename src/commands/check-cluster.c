@@ -16,7 +16,6 @@
 #include "input/zones.h"
 #include "policy/lint.h"
 #include "schema/schema.h"
-#include "json/read.h"
 
 #define MEMORY_FOR "the rules for the cluster"
 #define PODS_BUDGET ((size_t)1024 * 1024 * 1024)
@@ -36,20 +35,16 @@ typedef struct ClusterCheck {
 /* A snapshot has the pods of its nodes; pending ones are only in the file. */
 static int add_pending(void *context, const Object *object) {
     ClusterCheck *check = context;
-    JsonReader reader;
     Pod *pod;
-    Str json;
+    int r;
 
     if (!str_is(object->kind, "Pod"))
         return 0;
     pod = ARENA_NEW(check->arena, Pod);
-    json = arena_copy(check->arena, object->json);
-    json_reader_init(&reader, json);
-    pod_decode(&reader, check->arena, pod);
-    /* else loading the cluster has reported it, or has it */
-    if (json_error(&reader) == JSON_OK && str_is_empty(pod->node_name) && !pod->is_terminal)
+    r = object_pod(object, arena_copy(check->arena, object->json), check->arena, pod);
+    if (r == 0 && str_is_empty(pod->node_name) && !pod->is_terminal)
         (void)VEC_ADD(&check->pods, check->arena, pod);
-    return 0;
+    return r;
 }
 
 static void gather_pods(ClusterCheck *check, const char *path, const NodeTable *table) {

@@ -44,7 +44,7 @@ const char *installation_check_validate(
                                                      "no server: --server, --kubeconfig and "
                                                      "the like need --live"
                                                    : NULL;
-    wrong = cluster_source_check_live(cluster);
+    wrong = cluster_source_check(cluster);
     if (!wrong)
         wrong = server_source_check(&check->source);
     if (wrong)

@@ -13,7 +13,6 @@
 #include "collect/collect.h"
 #include "policy/exactness.h"
 #include "policy/program.h"
-#include "json/write.h"
 
 typedef struct InstallationCheck {
     CollectOptions collect;
@@ -56,15 +55,18 @@ void cluster_check_run(const ClusterSource *cluster, Program *program, DiagList 
  * EXIT_FINE when every metric has a value of some node; EXIT_FAILED when not. */
 int metrics_check_run(const MetricsSource *metrics, const ClusterSource *cluster, Program *program);
 
+/* In these, @arena is for temporary data; it never refuses an allocation (cli/terminal.h). */
+
 /* Prints for each rule whether it works on a managed control plane. Whether all do. */
-bool check_print_managed(const Program *program, Buf *out);
+bool check_print_managed(const Program *program, Arena *arena, Buf *out);
 
 /* Prints the rules of a valid program with costs, a line a rule. */
-void check_print_costs(const Program *program, Buf *out);
+void check_print_costs(const Program *program, Arena *arena, Buf *out);
 
 /* Every rule as its CEL expression; with @messages, those too. */
-void check_print_cel(const Program *program, bool messages, Buf *out);
+void check_print_cel(const Program *program, bool messages, Arena *arena, Buf *out);
 
-/* Diagnostics, and the rules if @program is not NULL, as JSON. With @ret_works not NULL, also
- * whether each rule works on a managed control plane, and whether all do. */
+/* Diagnostics, and the rules if @program is not NULL, as JSON; in the arena of @diags. With
+ * @ret_works not NULL, also whether each rule works on a managed control plane, and whether all do.
+ */
 void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/vec.h"
 #include "base/visible.h"
 #include "commands/check-internal.h"
 #include "commands/counting-rules.h"
@@ -31,39 +32,35 @@ typedef struct Row {
     Exactness exactness;
 } Row;
 
-/* Calls @use for each rule of @policy. */
-typedef void UseRule(void *context, const Row *row);
+typedef VEC(Row) Rows;
 
-static void each_rule(const Policy *policy, UseRule *use, void *context) {
+static Rows rows_of(const Policy *policy, Arena *arena) {
     const Match *match = &policy->match;
+    Rows rows = {0};
 
     if (expression_is_given(&match->namespace_test))
-        use(context, &(Row){.policy = policy,
-                         .type = "match",
-                         .name = STR("namespaceSelector"),
-                         .expression = &match->namespace_test,
-                         .root = match->namespace_root});
+        (void)VEC_ADD(&rows, arena,
+            (Row){policy, "match", STR("namespaceSelector"), NULL, &match->namespace_test, NULL,
+                match->namespace_root, EXACT_NOTHING});
     if (expression_is_given(&match->expression))
-        use(context, &(Row){.policy = policy,
-                         .type = "match",
-                         .expression = &match->expression,
-                         .root = match->root});
+        (void)VEC_ADD(&rows, arena,
+            (Row){policy, "match", STR_NULL, NULL, &match->expression, NULL, match->root,
+                EXACT_NOTHING});
     for (size_t i = 0; i < policy->n_filters; i++) {
         const Filter *filter = &policy->filters[i];
 
-        use(context, &(Row){policy, "filter", filter->name, filter->kind, &filter->test,
-                         &filter->message, filter->root, exactness_of(filter, BIND_UNKNOWN)});
+        (void)VEC_ADD(&rows, arena,
+            (Row){policy, "filter", filter->name, filter->kind, &filter->test, &filter->message,
+                filter->root, exactness_of(filter, BIND_UNKNOWN)});
     }
     for (size_t i = 0; i < policy->n_scores; i++) {
         const Score *score = &policy->scores[i];
 
-        use(context, &(Row){.policy = policy,
-                         .type = "score",
-                         .name = score->name,
-                         .kind = score->kind,
-                         .expression = &score->value,
-                         .root = score->root});
+        (void)VEC_ADD(&rows, arena,
+            (Row){policy, "score", score->name, score->kind, &score->value, NULL, score->root,
+                EXACT_NOTHING});
     }
+    return rows;
 }
 
 static const char *time_of(const Program *program, const Row *row) {
@@ -88,16 +85,7 @@ static Str kind_of(const Row *row) {
     return row->kind ? row->kind->field : STR("expression");
 }
 
-/* The rules of a program while they are written. */
-typedef struct RuleWriter {
-    const Program *program;
-    JsonWriter *writer;
-} RuleWriter;
-
-static void write_rule(void *context, const Row *row) {
-    const Program *program = ((RuleWriter *)context)->program;
-    JsonWriter *writer = ((RuleWriter *)context)->writer;
-
+static void write_rule(const Program *program, const Row *row, JsonWriter *writer) {
     json_write(writer, "{policy: %.*s, type: %s, rule: %.*s, kind: %.*s, expression: %.*s",
         STR_FMT(row->policy->name), row->type, STR_FMT(row->name), STR_FMT(kind_of(row)),
         STR_FMT(str_trim(row->expression->text)));
@@ -122,10 +110,14 @@ static void write_rule(void *context, const Row *row) {
 #define SECOND_SCHEDULER "a second scheduler, which calls berth (docs/install.md)"
 
 typedef struct Managed {
+    const Policy *policy;
+    Str rule; /* or the part of the policy that does not work: "(match)" */
     bool works;
     const char *text;    /* why, for users */
     const char *instead; /* what to write instead; NULL: it works */
 } Managed;
+
+typedef VEC(Managed) ManagedRules;
 
 /* What Kubernetes itself has instead of a built-in rule. */
 typedef struct Replacement {
@@ -160,17 +152,20 @@ static const char *find_replacement(const RuleKind *kind) {
 }
 
 static Managed managed_filter(const Filter *filter) {
-    Managed result = {.text = "it is not published, and nothing asks berth"};
+    bool is_published = filter->slots || filter->is_label;
+    Managed result = {.policy = filter->policy,
+        .rule = filter->name,
+        .text = "it is not published, and nothing asks berth"};
 
-    if ((filter->slots || filter->is_label) && filter->policy->is_observed)
-        return (Managed){
-            .text = "policies in mode Observe publish nothing", .instead = "mode: Enforce"};
-    if (filter->slots || filter->is_label)
-        return (Managed){.works = true,
-            .text = filter->slots         ? "published as slots: the limit holds in a burst"
-                    : filter->counts_pods ? "published as a label: a burst can exceed the limit"
-                                          : "published as a label"};
-    if (filter->limit)
+    if (is_published && filter->policy->is_observed) {
+        result.text = "policies in mode Observe publish nothing";
+        result.instead = "mode: Enforce";
+    } else if (is_published) {
+        result.works = true;
+        result.text = filter->slots         ? "published as slots: the limit holds in a burst"
+                      : filter->counts_pods ? "published as a label: a burst can exceed the limit"
+                                            : "published as a label";
+    } else if (filter->limit)
         result.instead = policy_slots(filter->policy) ? "publish: slots, in a policy of its own"
                                                       : "publish: slots";
     else if (publish_fits_label(filter))
@@ -182,81 +177,75 @@ static Managed managed_filter(const Filter *filter) {
     return result;
 }
 
-typedef void UseManaged(void *context, const Policy *policy, Str rule, const Managed *managed);
-
-/* Parts of a policy that are no rules; none of them works. */
-static bool each_part(const Policy *policy, UseManaged *use, void *context) {
-    const struct {
-        bool is_given;
-        Str name;
-        Managed managed;
-    } parts[] = {
-        {expression_is_given(&policy->match.expression), STR("(match)"),
-            {.text = "admission selects pods by labels and namespaces only",
-                .instead = "podSelector, namespaces or namespaceSelector"}},
-        {policy->narrow_to > 0, STR("(narrow)"),
-            {.text = "nothing asks berth for nodes", .instead = "leave it out"}},
-        {policy->n_bind_annotations > 0, STR("(bind)"),
-            {.text = "kube-scheduler binds, not berth", .instead = "leave it out"}},
-    };
-    bool is_any = false;
-
-    for (size_t i = 0; i < ELEMENTS_OF(parts); i++) {
-        if (parts[i].is_given)
-            use(context, policy, parts[i].name, &parts[i].managed);
-        is_any |= parts[i].is_given;
-    }
-    return is_any;
-}
-
-/* Calls @use for each rule of @program, and each part that does not work. Whether all work. */
-static bool each_managed(const Program *program, UseManaged *use, void *context) {
-    bool works = true;
+/* Every rule of @program, and the parts of policies that are no rules, and do not work. */
+static ManagedRules managed_rules(const Program *program, Arena *arena) {
+    ManagedRules rules = {0};
 
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
+        const Managed parts[] = {
+            {policy, STR("(match)"), !expression_is_given(&policy->match.expression),
+                "admission selects pods by labels and namespaces only",
+                "podSelector, namespaces or namespaceSelector"},
+            {policy, STR("(narrow)"), policy->narrow_to == 0, "nothing asks berth for nodes",
+                "leave it out"},
+            {policy, STR("(bind)"), policy->n_bind_annotations == 0,
+                "kube-scheduler binds, not berth", "leave it out"},
+        };
 
-        works &= !each_part(policy, use, context) && policy->n_scores == 0;
-        for (size_t j = 0; j < policy->n_filters; j++) {
-            Managed managed = managed_filter(&policy->filters[j]);
-
-            use(context, policy, policy->filters[j].name, &managed);
-            works &= managed.works;
-        }
+        for (size_t j = 0; j < ELEMENTS_OF(parts); j++)
+            if (!parts[j].works)
+                (void)VEC_ADD(&rules, arena, parts[j]);
+        for (size_t j = 0; j < policy->n_filters; j++)
+            (void)VEC_ADD(&rules, arena, managed_filter(&policy->filters[j]));
         for (size_t j = 0; j < policy->n_scores; j++)
-            use(context, policy, policy->scores[j].name,
-                &(Managed){.text = "scores cannot be published, and nothing asks berth",
-                    .instead = find_replacement(policy->scores[j].kind)});
+            (void)VEC_ADD(&rules, arena,
+                (Managed){policy, policy->scores[j].name, false,
+                    "scores cannot be published, and nothing asks berth",
+                    find_replacement(policy->scores[j].kind)});
     }
-    return works;
+    return rules;
 }
 
-static void print_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
-    size_t width = visible_width(policy->name) + 1;
-    Buf *out = context;
+static void print_managed(const Managed *rule, Buf *out) {
+    size_t width = visible_width(rule->policy->name) + 1;
 
-    visible_print(out, "{}/", policy->name);
-    visible_append_padded(out, rule, width < MANAGED_COLUMNS ? MANAGED_COLUMNS - width : 0);
-    buf_printf(out, " %-*s%s\n", (int)WORKS_COLUMNS, managed->works ? "yes" : "no", managed->text);
-    if (managed->instead)
-        buf_printf(out, "%*sinstead: %s\n", (int)(MANAGED_COLUMNS + WORKS_COLUMNS + 1), "",
-            managed->instead);
+    visible_print(out, "{}/", rule->policy->name);
+    visible_append_padded(out, rule->rule, width < MANAGED_COLUMNS ? MANAGED_COLUMNS - width : 0);
+    buf_printf(out, " %-*s%s\n", (int)WORKS_COLUMNS, rule->works ? "yes" : "no", rule->text);
+    if (rule->instead)
+        buf_printf(
+            out, "%*sinstead: %s\n", (int)(MANAGED_COLUMNS + WORKS_COLUMNS + 1), "", rule->instead);
 }
 
-bool check_print_managed(const Program *program, Buf *out) {
+bool check_print_managed(const Program *program, Arena *arena, Buf *out) {
+    ManagedRules rules = managed_rules(program, arena);
+    bool work = true;
+
     buf_printf(out, "%-*s %-*s%s\n", (int)MANAGED_COLUMNS, "RULE", (int)WORKS_COLUMNS, "WORKS",
         "ON A MANAGED CONTROL PLANE");
-    return each_managed(program, print_managed, out);
+    for (size_t i = 0; i < rules.n; i++) {
+        print_managed(&rules.items[i], out);
+        work &= rules.items[i].works;
+    }
+    return work;
 }
 
-static void write_managed(void *context, const Policy *policy, Str rule, const Managed *managed) {
-    JsonWriter *writer = context;
+static bool write_managed(const Program *program, Arena *arena, JsonWriter *writer) {
+    ManagedRules rules = managed_rules(program, arena);
+    bool work = true;
 
-    json_write(writer, "{policy: %.*s, rule: %.*s, works: %i, text: %s", STR_FMT(policy->name),
-        STR_FMT(rule), managed->works, managed->text);
-    if (managed->instead)
-        json_write_member(writer, STR("instead"), str_from_c(managed->instead));
-    json_write_end_object(writer);
+    json_member_array(writer, "managed");
+    for (size_t i = 0; i < rules.n; i++) {
+        const Managed *rule = &rules.items[i];
+
+        json_write(writer, "{policy: %.*s, rule: %.*s, works: %i, text: %s, instead?: %s}",
+            STR_FMT(rule->policy->name), STR_FMT(rule->rule), rule->works, rule->text,
+            rule->instead);
+        work &= rule->works;
+    }
+    json_write_end_array(writer);
+    return work;
 }
 
 void check_print_json(const DiagList *diags, const Program *program, bool *ret_works, Buf *out) {
@@ -267,14 +256,15 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
     for (size_t i = 0; i < diags->diags.n; i++)
         write_message(&writer, &diags->diags.items[i]);
     json_write(&writer, "], rules: [");
-    for (size_t i = 0; program && i < program->n_policies; i++)
-        each_rule(&program->policies[i], write_rule, &(RuleWriter){program, &writer});
-    json_write_end_array(&writer);
-    if (program && ret_works) {
-        json_member_array(&writer, "managed");
-        *ret_works = each_managed(program, write_managed, &writer);
-        json_write_end_array(&writer);
+    for (size_t i = 0; program && i < program->n_policies; i++) {
+        Rows rows = rows_of(&program->policies[i], diags->arena);
+
+        for (size_t k = 0; k < rows.n; k++)
+            write_rule(program, &rows.items[k], &writer);
     }
+    json_write_end_array(&writer);
+    if (program && ret_works)
+        *ret_works = write_managed(program, diags->arena, &writer);
     json_write(&writer, "}\n");
 }
 
@@ -282,91 +272,75 @@ void check_print_json(const DiagList *diags, const Program *program, bool *ret_w
 #define KIND_COLUMNS 20u
 #define TIME_COLUMNS 20u
 
-/* The table of costs while it is measured or printed. */
-typedef struct Costs {
-    const Program *program;
-    size_t columns; /* of the names */
-    Buf *out;
-} Costs;
-
 static Str name_in_table(const Row *row) {
     return strcmp(row->type, "match") == 0 ? STR("(match)") : row->name;
 }
 
-static void measure_cost(void *context, const Row *row) {
-    size_t *columns = &((Costs *)context)->columns;
-    size_t width = visible_width(row->policy->name) + visible_width(name_in_table(row)) + 2;
-
-    *columns = width > *columns ? width : *columns; /* '/', and a space */
-}
-
-static void print_cost(void *context, const Row *row) {
-    const Costs *costs = context;
+static void print_cost(const Program *program, const Row *row, size_t columns, Buf *out) {
     bool is_selector = str_is(row->name, "namespaceSelector") && strcmp(row->type, "match") == 0;
 
-    visible_print(costs->out, "{}/", row->policy->name);
-    visible_append_padded(
-        costs->out, name_in_table(row), costs->columns - visible_width(row->policy->name) - 1);
-    visible_append_padded(costs->out, is_selector ? row->name : kind_of(row), KIND_COLUMNS);
-    visible_append_padded(costs->out, str_from_c(time_of(costs->program, row)), TIME_COLUMNS);
-    buf_printf(costs->out, "%10" PRIu64 "%s\n", row->expression->cost.max,
-        is_slow(costs->program, row) ? "  in part one node at a time" : "");
+    visible_print(out, "{}/", row->policy->name);
+    visible_append_padded(out, name_in_table(row), columns - visible_width(row->policy->name) - 1);
+    visible_append_padded(out, is_selector ? row->name : kind_of(row), KIND_COLUMNS);
+    visible_append_padded(out, str_from_c(time_of(program, row)), TIME_COLUMNS);
+    buf_printf(out, "%10" PRIu64 "%s\n", row->expression->cost.max,
+        is_slow(program, row) ? "  in part one node at a time" : "");
 }
 
-void check_print_costs(const Program *program, Buf *out) {
-    Costs costs = {.program = program, .columns = NAME_COLUMNS, .out = out};
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        measure_cost(&costs, &(Row){.policy = &program->policies[i], .type = "match"});
-        each_rule(&program->policies[i], measure_cost, &costs);
-    }
-    visible_append_padded(out, STR("RULE"), costs.columns);
-    visible_append_padded(out, STR("KIND"), KIND_COLUMNS);
-    visible_append_padded(out, STR("COMPUTED"), TIME_COLUMNS);
-    buf_append(out, STR("      COST\n"));
-    for (size_t i = 0; i < program->n_policies; i++)
-        each_rule(&program->policies[i], print_cost, &costs);
-}
-
-typedef struct CelText {
-    bool has_messages;
-    Buf *out;
-} CelText;
-
-/* A comment with the policy and rule, then the expression. */
-static void print_text(
-    const Row *row, const char *what, const Expression *expression, const CelText *text) {
-    if (!expression || !expression_is_given(expression))
-        return;
-    buf_printf(text->out, "// %.*s: %s%s%.*s", STR_FMT(row->policy->name), what,
-        row->name.len > 0 ? " " : "", STR_FMT(row->name));
-    if (row->kind)
-        buf_printf(text->out, " (%.*s)", STR_FMT(row->kind->field));
-    buf_append_char(text->out, '\n');
-    buf_append(text->out, str_trim(expression->text));
-    buf_append(text->out, STR("\n\n"));
-}
-
-static void print_cel(void *context, const Row *row) {
-    const CelText *text = context;
-
-    print_text(row, row->type, row->expression, text);
-    if (text->has_messages)
-        print_text(row, "message of", row->message, text);
-}
-
-void check_print_cel(const Program *program, bool messages, Buf *out) {
-    CelText text = {.has_messages = messages, .out = out};
+void check_print_costs(const Program *program, Arena *arena, Buf *out) {
+    size_t columns = NAME_COLUMNS;
 
     for (size_t i = 0; i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
+        Rows rows = rows_of(policy, arena);
+        size_t widest = strlen("(match)");
+
+        for (size_t k = 0; k < rows.n; k++) {
+            size_t width = visible_width(name_in_table(&rows.items[k]));
+
+            widest = width > widest ? width : widest;
+        }
+        widest += visible_width(policy->name) + 2; /* '/', and a space */
+        columns = widest > columns ? widest : columns;
+    }
+    visible_append_padded(out, STR("RULE"), columns);
+    visible_append_padded(out, STR("KIND"), KIND_COLUMNS);
+    visible_append_padded(out, STR("COMPUTED"), TIME_COLUMNS);
+    buf_append(out, STR("      COST\n"));
+    for (size_t i = 0; i < program->n_policies; i++) {
+        Rows rows = rows_of(&program->policies[i], arena);
+
+        for (size_t k = 0; k < rows.n; k++)
+            print_cost(program, &rows.items[k], columns, out);
+    }
+}
+
+/* A comment with the policy and rule, then the expression. */
+static void print_text(const Row *row, const char *what, const Expression *expression, Buf *out) {
+    if (!expression || !expression_is_given(expression))
+        return;
+    buf_printf(out, "// %.*s: %s%s%.*s", STR_FMT(row->policy->name), what,
+        row->name.len > 0 ? " " : "", STR_FMT(row->name));
+    if (row->kind)
+        buf_printf(out, " (%.*s)", STR_FMT(row->kind->field));
+    buf_printf(out, "\n%.*s\n\n", STR_FMT(str_trim(expression->text)));
+}
+
+void check_print_cel(const Program *program, bool messages, Arena *arena, Buf *out) {
+    for (size_t i = 0; i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+        Rows rows = rows_of(policy, arena);
 
         for (size_t j = 0; j < policy->scope->variables_type.n_fields; j++) {
             const Variable *variable = &policy->scope->variables[j];
 
             print_text(&(Row){.policy = policy, .name = variable->name}, "variable",
-                &variable->expression, &text);
+                &variable->expression, out);
         }
-        each_rule(policy, print_cel, &text);
+        for (size_t j = 0; j < rows.n; j++) {
+            print_text(&rows.items[j], rows.items[j].type, rows.items[j].expression, out);
+            if (messages)
+                print_text(&rows.items[j], "message of", rows.items[j].message, out);
+        }
     }
 }

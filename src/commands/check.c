@@ -57,11 +57,11 @@ static void print_program(
     if (!program)
         return;
     if (settings->shows_cel) {
-        check_print_cel(program, settings->is_verbose, out);
+        check_print_cel(program, settings->is_verbose, diags->arena, out);
         return;
     }
     if (settings->shows_costs || settings->is_verbose)
-        check_print_costs(program, out);
+        check_print_costs(program, diags->arena, out);
     if (settings->fails_on_warning && diags->n_warnings > 0)
         return;
     buf_printf(out, "ok: %zu polic%s, %zu filter%s, %zu score%s\n", program->n_policies,
@@ -72,7 +72,7 @@ static void print_program(
             buf_printf(out, "needs get, list and watch on %s, which a policy reads\n",
                 related_kind_name((RelatedKind)i));
     if (settings->is_managed)
-        settings->works_managed = check_print_managed(program, out);
+        settings->works_managed = check_print_managed(program, diags->arena, out);
     else if (!checks_installation(settings))
         counting_rules_print_all(program, NULL, BIND_UNKNOWN, out);
 }
@@ -316,8 +316,7 @@ static const char *check_load(const Settings *settings, size_t n_files) {
         return "a file is needed";
     if (has_metrics(&settings->metrics))
         return "--prometheus and --sources need --live";
-    return cluster_source_is_given(&settings->cluster) ? cluster_source_check(&settings->cluster)
-                                                       : NULL;
+    return cluster_source_check(&settings->cluster);
 }
 
 static const char *check_settings(void *context, const Arguments *arguments) {

@@ -110,8 +110,8 @@ static void add_contexts(Line *line) {
         add_contexts_of(line, own);
 }
 
-/* The name of a node or another object; or NAMESPACE/NAME of a pod. */
-static void read_named(JsonReader *reader, Arena *arena, Line *line, bool is_pod) {
+/* The name of a node, or NAMESPACE/NAME of a pod. */
+static void read_named(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Named {
         Str namespace, name;
     } Named;
@@ -119,31 +119,24 @@ static void read_named(JsonReader *reader, Arena *arena, Line *line, bool is_pod
         {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
         {"metadata.name", JSON_FIELD_TEXT, offsetof(Named, name)},
     };
+    Line *line = target;
     Named named = {0};
 
     JSON_READ_FIELDS(reader, arena, fields, &named);
     if (json_error(reader) != JSON_OK)
         return;
-    if (!is_pod)
+    if (str_is_empty(named.namespace))
         add(line, named.name);
     else if (is_plain(named.namespace) && is_plain(named.name)) /* a NUL would end it here */
         add(line, arena_printf(arena, "%.*s/%.*s", STR_FMT(named.namespace), STR_FMT(named.name)));
 }
 
-static void read_node(JsonReader *reader, Arena *arena, void *target) {
-    read_named(reader, arena, target, /* is_pod= */ false);
-}
-
-static void read_pod(JsonReader *reader, Arena *arena, void *target) {
-    read_named(reader, arena, target, /* is_pod= */ true);
-}
-
-static void add_from_server(Line *line, const char *path, JsonRead *read) {
+static void add_from_server(Line *line, const char *path) {
+    static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_named}};
     _cleanup_(access_freep) Access *access = NULL;
     BlockingRequest request = {.path = path, .total_sec = ASK_SEC};
     char error[ACCESS_ERROR_MAX > BLOCKING_CLIENT_ERROR_MAX ? ACCESS_ERROR_MAX
                                                             : BLOCKING_CLIENT_ERROR_MAX];
-    const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read}};
     BlockingReply reply;
 
     if (access_from_kubeconfig(line->kubeconfig, line->context, &access, error) == 0 &&
@@ -158,7 +151,7 @@ static void add_nodes(Line *line) {
     const NodeTable *table;
 
     if (!line->cluster)
-        add_from_server(line, "/api/v1/nodes?limit=" PAGE_NAMES, read_node);
+        add_from_server(line, "/api/v1/nodes?limit=" PAGE_NAMES);
     if (!line->cluster || cluster_load(line->cluster, &snapshot, error) < 0)
         return;
     table = snapshot_table(snapshot);
@@ -177,10 +170,8 @@ static void add_pods(Line *line) {
             line->arena, "/api/v1/namespaces/%.*s/pods?limit=" PAGE_NAMES, STR_FMT(namespace))
                    .ptr;
     if (!line->cluster)
-        add_from_server(line, path, read_pod);
+        add_from_server(line, path);
 }
-
-/* --- candidates --------------------------------------------------------------------- */
 
 /* As much of @about as fits, up to the end of a word or a sentence. */
 static Str shorten(Str about) {
@@ -215,8 +206,6 @@ static void offer_choices(Line *line, const char *choices) {
         offer(line, word, STR_NULL);
 }
 
-/* --- values ------------------------------------------------------------------------- */
-
 /* The process ends before there are candidates. */
 static void give_up(void) {
     static const char end[] = ":4\n";
@@ -230,7 +219,6 @@ static void take_alarm(int signal) {
     give_up();
 }
 
-/* Groups and codes of checks, and what each is. */
 static void offer_checks(Line *line) {
     for (int i = 0; i < _CHECK_GROUPS; i++)
         offer(line, str_from_c(check_group_name((CheckGroup)i)), STR("all of this group"));
@@ -275,8 +263,6 @@ static void offer_values(Line *line, const Option *option) {
     else
         offer_names(line, option->kind == OPTION_FILE ? COMPLETE_FILES : option->complete);
 }
-
-/* --- the line ----------------------------------------------------------------------- */
 
 static void note_option(Line *line, const char *name, const char *value) {
     const struct {

@@ -64,8 +64,6 @@ typedef struct ConfigSettings {
 #define WEIGHT_MAX 1000000000
 #define TIMEOUT_MAX (600 * NSEC_PER_SEC)
 
-/* --- options -------------------------------------------------------------------------------- */
-
 static const char *add_managed(void *context, const char *value) {
     ConfigSettings *settings = context;
     Str name = str_from_c(value), ignored = STR(":ignored");
@@ -287,13 +285,11 @@ static void recommend_bind(const Program *program, const BerthFact *berth) {
             "note: counts of %.*s are %s", STR_FMT(buf_str(&names)), exactness_text(EXACT_NOT));
 }
 
-/* The features of a running berth. */
 static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
-    Collector collector = {.arena = arena};
     BerthFact berth;
 
     progress_begin("asking berth");
-    collect_berth(&collector, access, &berth);
+    collect_berth(access, arena, &berth);
     progress_end();
     if (!str_is_empty(berth.error))
         terminal_fail("%s", arena_copy(arena, berth.error).ptr);
@@ -302,7 +298,6 @@ static BerthFact fetch_features(const BerthAccess *access, Arena *arena) {
     return berth;
 }
 
-/* The features of a berth with the policies of the options. */
 static BerthFact load_features(const ConfigSettings *settings, Arena *arena) {
     _cleanup_(program_unrefp) Program *program = NULL;
 
@@ -442,8 +437,6 @@ static void set_scheduler(const ConfigSettings *settings, Str *name, SchedulerCo
     if (!settings->lease_name)
         config->lease_name = *name;
 }
-
-/* --- printing --------------------------------------------------------------------------------- */
 
 /* Validates the output by kube-scheduler's rules. @is_old: the user chose an old version, so the
  * warnings about it are left out. */

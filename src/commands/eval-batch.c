@@ -27,6 +27,7 @@ typedef struct EvalRecord {
     bool no_check, no_macros, check_only;
     CelEnv *env; /* the parent's names and the record's */
     VEC(EvalBinding) bindings;
+    CelValue *values; /* of these, by slot; CEL_ABSENT: it has none */
 } EvalRecord;
 
 #define EVAL_RECORD_ERROR_MAX 256u
@@ -121,7 +122,7 @@ static void decode_bindings(JsonReader *reader, Arena *arena, void *target) {
 }
 
 /* A variable without a declaration may have any type. */
-static int declare_bound(EvalRecord *record) {
+static int bind_values(EvalRecord *record, Arena *arena) {
     for (size_t i = 0; i < record->bindings.n; i++) {
         Str name = record->bindings.items[i].name;
 
@@ -129,7 +130,14 @@ static int declare_bound(EvalRecord *record) {
             cel_env_add_variable(record->env, name, &cel_dyn_type, 0, 0, NULL) < 0)
             return -ENOMEM;
     }
-    return 0;
+    record->values = ARENA_ARRAY(arena, CelValue, cel_env_n_slots(record->env) + 1);
+    for (size_t i = 0; record->values && i < record->bindings.n; i++) {
+        const CelVariable *variable = cel_env_variable(record->env, record->bindings.items[i].name);
+
+        if (variable && !variable->is_constant)
+            record->values[variable->slot] = record->bindings.items[i].value;
+    }
+    return record->values ? 0 : -ENOMEM;
 }
 
 /* Reads one line. Everything is in @arena or in @line. False, and a sentence in @error
@@ -159,24 +167,11 @@ static bool eval_record_decode(
         return false;
     }
     if (!ret->env || cel_env_set_container(ret->env, ret->container) < 0 ||
-        declare_bound(ret) < 0 || arena_has_failed(arena)) {
+        bind_values(ret, arena) < 0 || arena_has_failed(arena)) {
         (void)snprintf(error, EVAL_RECORD_ERROR_MAX, "out of memory for its variables");
         return false;
     }
     return true;
-}
-
-/* The values of the record's variables by slot, CEL_ABSENT for the others. NULL: no memory. */
-static CelValue *eval_record_variables(const EvalRecord *record, Arena *arena) {
-    CelValue *values = ARENA_ARRAY(arena, CelValue, cel_env_n_slots(record->env) + 1);
-
-    for (size_t i = 0; values && i < record->bindings.n; i++) {
-        const CelVariable *variable = cel_env_variable(record->env, record->bindings.items[i].name);
-
-        if (variable && !variable->is_constant)
-            values[variable->slot] = record->bindings.items[i].value;
-    }
-    return values;
 }
 
 #define LINE_MAX_BYTES ((size_t)16 * 1024 * 1024)
@@ -191,12 +186,9 @@ static int answer_record(
     _cleanup_(buf_done) Buf type = BUF_INIT(EVAL_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     CelRun run = eval_context_run(context);
-    CelValue *variables = eval_record_variables(record, arena);
     CelProgram *program;
     CelValue v;
-    int r = variables ? cel_compile(record->env, record->id, record->expr, &options, arena, &diags,
-                            &program)
-                      : -ENOMEM;
+    int r = cel_compile(record->env, record->id, record->expr, &options, arena, &diags, &program);
 
     if (r < 0)
         return r;
@@ -205,7 +197,7 @@ static int answer_record(
             diags.diags.n > 0 ? diags.diags.items[0].text : STR("cannot be compiled"));
         return 0;
     }
-    v = record->check_only ? cel_absent() : cel_run(program->code, &run, variables);
+    v = record->check_only ? cel_absent() : cel_run(program->code, &run, record->values);
     if (v.kind == CEL_ERROR)
         json_write_member(writer, STR("error"), v.error->text);
     else if (!record->check_only) {

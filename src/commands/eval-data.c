@@ -31,8 +31,7 @@ const char *eval_data_check(const EvalData *data) {
     if (data->pod && is_pod_name(data->pod) && !cluster_source_is_given(&data->cluster))
         return "--pod NAMESPACE/NAME is a pod of --cluster FILE, --kubeconfig or --in-cluster; a "
                "pod in a file needs none";
-    return cluster_source_is_given(&data->cluster) ? cluster_source_check(&data->cluster)
-                                                   : cluster_source_check_live(&data->cluster);
+    return cluster_source_check(&data->cluster);
 }
 
 static void bind(EvalContext *context, EvalValues *values, uint32_t slot, CelValue value) {
@@ -41,7 +40,6 @@ static void bind(EvalContext *context, EvalValues *values, uint32_t slot, CelVal
     *eval_slot(context, values, slot) = value;
 }
 
-/* The names of some nodes, for a message. */
 static Str list_nodes(const EvalData *data, Arena *arena) {
     const NodeNames *names = snapshot_table(data->snapshot)->names;
     Str list = STR("");

@@ -133,8 +133,6 @@ typedef struct Settings {
     Dump dump;
 } Settings;
 
-/* --- context ---------------------------------------------------------------------------- */
-
 static void context_done(EvalContext *context) {
     zones_free(context->zones);
     arena_free(context->made);
@@ -146,8 +144,6 @@ CelRun eval_context_run(const EvalContext *context) {
     run.zones = zones_finder(context->zones);
     return run;
 }
-
-/* --- one expression ----------------------------------------------------------------- */
 
 /* An error of the run, shown like one of the check. */
 static void print_error(Str file, Str source, const CelError *error, Arena *arena) {
@@ -284,8 +280,6 @@ static int eval_one(Settings *settings, EvalContext *context) {
         return explain(context, file, source, &options, values.items, &diags);
     return evaluate(settings, context, file, source, &options, values.items, &diags);
 }
-
-/* --- the command ------------------------------------------------------------------------ */
 
 #define AT(member) OPTION_AT(Settings, member)
 

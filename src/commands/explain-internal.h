@@ -2,8 +2,6 @@
 
 /* Shared by the files of `berth explain`. */
 
-#include "base/map.h"
-#include "base/vec.h"
 #include "bundle/bundle.h"
 #include "cli/policy-files.h"
 #include "cli/replicas.h"
@@ -13,7 +11,7 @@
 #include "extender/score.h"
 #include "input/workload.h"
 #include "input/zones.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 /*
  * ExplainPrinter: prints an explanation as a table (explain-table.c), for one node, rule by rule
@@ -143,17 +141,19 @@ typedef struct ApiRule {
 typedef struct ApiNode {
     Str name, outcome;
     ApiRule rule;
-    int64_t score; /* -1: none */
+    int64_t score; /* of prioritize; -1: none */
     int64_t rank;  /* 0: none */
     Str raw;       /* as JSON */
 } ApiNode;
 
 /* berth's own nomination of the pod. */
 typedef struct ApiNomination {
-    Str uid, node, time, outcome, text;
+    Str uid, node, time, text;
     int64_t feasible, best;
     Str raw; /* as JSON; empty: there is none */
 } ApiNomination;
+
+typedef VEC(ApiNode) ApiNodes;
 
 /* One decision; id 0: none. */
 typedef struct ApiDecision {
@@ -163,25 +163,29 @@ typedef struct ApiDecision {
     Str nominated; /* the only candidate, because of status.nominatedNodeName; empty: not so */
     int64_t generation;
     double duration; /* seconds; below 0: not known */
-    int64_t known, asked, passed, scored, rejected, unknown, narrowed, late, unjudged;
+    int64_t known, asked, passed, unknown, narrowed, late, unjudged;
     bool is_exempt;  /* no policy was for the pod */
     Str main_reason; /* why no node passed, with counts; empty: not known, or one did */
     bool has_nodes;
-    VEC(ApiRule) rules;
-    VEC(ApiNode) nodes;
+    ApiRule *rules;
+    size_t n_rules;
+    ApiNodes nodes;
     Str raw;      /* its first page, as JSON; empty: not read */
     int64_t next; /* where the next page of nodes begins; 0: nowhere */
 } ApiDecision;
 
-/* The next value of @reader. Called again for the next page of the same decision, it adds its
- * nodes to those that are there, and takes nothing else of it but whether there still are any.
- * Errors are the reader's. */
-void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision);
+/* The next value of @reader; @target: ApiDecision. Called again for the next page of the same
+ * decision, it adds its nodes to those that are there. Errors are the reader's. */
+JsonRead api_decision_decode;
 
-/* The last decision of a page of /api/v1/decisions, which is the whole of @reader, and the pod's
- * nomination. */
-void api_decision_decode_page(
-    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination);
+/* A page of /api/v1/decisions: its last decision, and the pod's nomination. */
+typedef struct ApiPage {
+    ApiDecision decision;
+    ApiNomination nomination;
+} ApiPage;
+
+/* The whole of @reader. */
+void api_page_decode(JsonReader *reader, Arena *arena, ApiPage *page);
 
 /* When it was made, in nanoseconds since 1970; 0: none. */
 int64_t api_decision_time(const ApiDecision *decision);
@@ -199,7 +203,6 @@ typedef struct PodDecisions {
     ApiDecision filter;                    /* id 0: there is only a nomination */
     ApiNomination nomination;              /* the newest */
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
-    Map scores;                            /* name of a node to its place in prioritize.nodes */
     BundleCase found;        /* the filter, replayed here from its inputs; no view: not so, ... */
     ExplainPrinter *printer; /* ... and then NULL, ... */
     char obstacle[BERTH_CLIENT_ERROR_MAX]; /* ... for this reason; empty: no reason is known */

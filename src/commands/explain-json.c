@@ -66,7 +66,6 @@ static void begin_rule(JsonWriter *writer, const Policy *policy, Str name) {
     json_write(writer, "{policy: %.*s, rule: %.*s", STR_FMT(policy->name), STR_FMT(name));
 }
 
-/* The fallback where the rule failed. */
 static void write_fallback(const RuleErrors *errors, JsonWriter *writer) {
     const char *name = errors->is_missing ? "onMissing" : "onError";
 

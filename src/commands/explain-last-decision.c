@@ -6,24 +6,29 @@
 #include "base/nsec.h"
 #include "json/fields.h"
 
-#define RULE_FIELDS(type, member)                                                                  \
-    {"policy", JSON_FIELD_TEXT, offsetof(type, member.policy)},                                    \
-        {"rule", JSON_FIELD_TEXT, offsetof(type, member.name)},                                    \
-        {"reason", JSON_FIELD_TEXT, offsetof(type, member.reason)},                                \
-        {"unresolvable", JSON_FIELD_BOOL, offsetof(type, member.is_unresolvable)},                 \
-        {"rejected", JSON_FIELD_INT, offsetof(type, member.rejected)},                             \
-        {"observed", JSON_FIELD_INT, offsetof(type, member.observed)},                             \
-        {"failed", JSON_FIELD_INT, offsetof(type, member.failed)}, {                               \
-        "missing", JSON_FIELD_INT, offsetof(type, member.missing)                                  \
+/* Of an ApiRule, @at this place in the struct. */
+#define RULE_FIELDS(at)                                                                            \
+    {"policy", JSON_FIELD_TEXT, (at) + offsetof(ApiRule, policy)},                                 \
+        {"rule", JSON_FIELD_TEXT, (at) + offsetof(ApiRule, name)},                                 \
+        {"reason", JSON_FIELD_TEXT, (at) + offsetof(ApiRule, reason)},                             \
+        {"unresolvable", JSON_FIELD_BOOL, (at) + offsetof(ApiRule, is_unresolvable)},              \
+        {"rejected", JSON_FIELD_INT, (at) + offsetof(ApiRule, rejected)},                          \
+        {"observed", JSON_FIELD_INT, (at) + offsetof(ApiRule, observed)},                          \
+        {"failed", JSON_FIELD_INT, (at) + offsetof(ApiRule, failed)}, {                            \
+        "missing", JSON_FIELD_INT, (at) + offsetof(ApiRule, missing)                               \
     }
 
-static void decode_rule(JsonReader *reader, Arena *arena, void *target) {
-    typedef struct Entry {
-        ApiRule rule;
-    } Entry;
-    static const JsonField fields[] = {RULE_FIELDS(Entry, rule)};
+static const JsonField rule_fields[] = {RULE_FIELDS(0)};
 
-    JSON_READ_FIELDS(reader, arena, fields, VEC_PUSH(&((ApiDecision *)target)->rules, arena));
+/* Reads an object, and returns its text. */
+static Str read_fields(
+    JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target) {
+    size_t begin;
+
+    (void)json_peek(reader);
+    begin = reader->at;
+    json_read_fields(reader, arena, fields, n, target);
+    return str_of(reader->data + begin, reader->at - begin);
 }
 
 static void decode_node(JsonReader *reader, Arena *arena, void *target) {
@@ -32,21 +37,17 @@ static void decode_node(JsonReader *reader, Arena *arena, void *target) {
         {"outcome", JSON_FIELD_TEXT, offsetof(ApiNode, outcome)},
         {"score", JSON_FIELD_INT, offsetof(ApiNode, score)},
         {"rank", JSON_FIELD_INT, offsetof(ApiNode, rank)},
-        RULE_FIELDS(ApiNode, rule),
+        RULE_FIELDS(offsetof(ApiNode, rule)),
     };
-    ApiNode *node = VEC_PUSH(&((ApiDecision *)target)->nodes, arena);
-    size_t begin;
+    ApiNode *node = VEC_PUSH((ApiNodes *)target, arena);
 
-    (void)json_peek(reader);
-    begin = reader->at;
     node->score = -1;
-    JSON_READ_FIELDS(reader, arena, fields, node);
-    node->raw = str_of(reader->data + begin, reader->at - begin);
+    node->raw = read_fields(reader, arena, fields, ELEMENTS_OF(fields), node);
 }
 
 #define AT(member) offsetof(ApiDecision, member)
 
-static const JsonField fields[] = {
+static const JsonField decision_fields[] = {
     {"id", JSON_FIELD_INT, AT(id)},
     {"generation", JSON_FIELD_INT, AT(generation)},
     {"durationSeconds", JSON_FIELD_DOUBLE, AT(duration)},
@@ -62,70 +63,48 @@ static const JsonField fields[] = {
     {"counts.known", JSON_FIELD_INT, AT(known)},
     {"counts.asked", JSON_FIELD_INT, AT(asked)},
     {"counts.passed", JSON_FIELD_INT, AT(passed)},
-    {"counts.scored", JSON_FIELD_INT, AT(scored)},
-    {"counts.rejected", JSON_FIELD_INT, AT(rejected)},
     {"counts.unknown", JSON_FIELD_INT, AT(unknown)},
     {"counts.narrowed", JSON_FIELD_INT, AT(narrowed)},
     {"counts.late", JSON_FIELD_INT, AT(late)},
     {"counts.unjudged", JSON_FIELD_INT, AT(unjudged)},
-    {"rules", JSON_FIELD_ARRAY, .read = decode_rule},
+    JSON_LIST_OF("rules", ApiDecision, rules, n_rules, SIZE_MAX, rule_fields),
+    {"nodes", JSON_FIELD_ARRAY, AT(nodes), decode_node},
+    {"next", JSON_FIELD_INT, AT(next)},
 };
 
-void api_decision_decode(JsonReader *reader, Arena *arena, ApiDecision *decision) {
-    static const JsonField page_fields[] = {
-        {"nodes", JSON_FIELD_ARRAY, .read = decode_node}, {"next", JSON_FIELD_INT, AT(next)},
-        {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)}, /* may be forgotten between two pages */
-    };
-    bool is_first = str_is_empty(decision->raw);
-    Str raw = STR_NULL;
-    JsonReader again;
+void api_decision_decode(JsonReader *reader, Arena *arena, void *target) {
+    ApiDecision *decision = target;
+    Str raw;
 
-    json_skip(reader, &raw);
-    if (json_error(reader) != JSON_OK)
-        return;
-    decision->next = 0;
-    json_reader_init(&again, raw);
-    JSON_READ_FIELDS(&again, arena, page_fields, decision);
-    if (is_first && json_error(&again) == JSON_OK) {
+    if (str_is_empty(decision->raw))
         decision->duration = -1;
+    decision->next = 0;
+    raw = read_fields(reader, arena, decision_fields, ELEMENTS_OF(decision_fields), decision);
+    if (str_is_empty(decision->raw))
         decision->raw = raw;
-        json_reader_init(&again, raw);
-        JSON_READ_FIELDS(&again, arena, fields, decision);
-    }
-    if (json_error(&again) != JSON_OK)
-        json_fail(reader, json_error(&again), "not a decision");
 }
 
-/* The nomination is read again, from its text. */
-void api_decision_decode_page(
-    JsonReader *reader, Arena *arena, ApiDecision *decision, ApiNomination *nomination) {
-    static const JsonField nomination_fields[] = {
+static void decode_nomination(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
         {"uid", JSON_FIELD_TEXT, offsetof(ApiNomination, uid)},
         {"node", JSON_FIELD_TEXT, offsetof(ApiNomination, node)},
         {"time", JSON_FIELD_TEXT, offsetof(ApiNomination, time)},
-        {"outcome", JSON_FIELD_TEXT, offsetof(ApiNomination, outcome)},
         {"text", JSON_FIELD_TEXT, offsetof(ApiNomination, text)},
         {"feasible", JSON_FIELD_INT, offsetof(ApiNomination, feasible)},
         {"best", JSON_FIELD_INT, offsetof(ApiNomination, best)},
     };
-    JsonReader again;
-    Str key;
+    ApiNomination *nomination = target;
 
-    json_object(reader);
-    while (json_key(reader, &key)) {
-        if (json_key_is(reader, key, STR("nomination"))) {
-            json_skip(reader, &nomination->raw);
-            json_reader_init(&again, nomination->raw);
-            JSON_READ_FIELDS(&again, arena, nomination_fields, nomination);
-            if (json_error(&again) != JSON_OK)
-                json_fail(reader, json_error(&again), "not a nomination");
-        } else if (json_key_is(reader, key, STR("decisions"))) {
-            json_array(reader);
-            while (json_element(reader))
-                api_decision_decode(reader, arena, decision);
-        } else
-            json_skip(reader, NULL);
-    }
+    nomination->raw = read_fields(reader, arena, fields, ELEMENTS_OF(fields), nomination);
+}
+
+void api_page_decode(JsonReader *reader, Arena *arena, ApiPage *page) {
+    static const JsonField fields[] = {
+        {"nomination", JSON_FIELD_CUSTOM, offsetof(ApiPage, nomination), decode_nomination},
+        {"decisions", JSON_FIELD_ARRAY, offsetof(ApiPage, decision), api_decision_decode},
+    };
+
+    JSON_READ_FIELDS(reader, arena, fields, page);
 }
 
 int64_t api_decision_time(const ApiDecision *decision) {

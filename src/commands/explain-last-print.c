@@ -11,16 +11,6 @@
 #define BEST_SHOWN 10u
 #define NAME_COLUMNS_MAX 60u
 
-/* A count of the API, which is never negative. */
-#define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
-
-/* The score that prioritize gave, or that filter ranked by; -1: none. */
-static int64_t score_of(const PodDecisions *decisions, const ApiNode *node) {
-    uint32_t at = map_find(&decisions->scores, node->name);
-
-    return at == MAP_NONE ? node->score : decisions->prioritize.nodes.items[at].score;
-}
-
 static void print_rule(Buf *out, const ApiRule *rule) {
     visible_print(out, "{}/{}: {}", rule->policy, rule->name, rule->reason);
     if (rule->is_unresolvable)
@@ -37,7 +27,8 @@ static void print_nomination(const PodDecisions *decisions, Buf *out) {
         (filter->id == 0 || str_eq(filter->uid, nomination->uid))) {
         visible_print(
             out, "\nnominated {} by berth at {}, best of ", nomination->node, nomination->time);
-        buf_printf(out, "%s node%s", COUNT(nomination->feasible), PLURAL(nomination->feasible));
+        buf_printf(
+            out, "%s node%s", GROUPED_COUNT(nomination->feasible), PLURAL(nomination->feasible));
         if (nomination->best > 1)
             buf_printf(out, " (%" PRId64 " are equal)", nomination->best);
         buf_append(out, STR(" that can take the pod, by the model of kube-scheduler and the scores "
@@ -72,7 +63,7 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
         visible_print(out, " of {}", str_from_c(decisions->replicas->names[filter->replica]));
     visible_print(out, "\npolicy    {}\n", filter->policy_digest);
     buf_printf(out, "cluster   generation %" PRId64 ", %s node%s\n", filter->generation,
-        COUNT(filter->known), PLURAL(filter->known));
+        GROUPED_COUNT(filter->known), PLURAL(filter->known));
     if (decisions->printer)
         explain_print_policies(decisions->printer);
     buf_append_char(out, '\n');
@@ -80,17 +71,17 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
 
 static void print_line(Buf *out, int64_t n, const char *text) {
     if (n > 0)
-        buf_printf(out, "  %7s  %s\n", COUNT(n), text);
+        buf_printf(out, "  %7s  %s\n", GROUPED_COUNT(n), text);
 }
 
 static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
-    for (size_t i = 0; i < filter->rules.n; i++) {
-        const ApiRule *rule = &filter->rules.items[i];
+    for (size_t i = 0; i < filter->n_rules; i++) {
+        const ApiRule *rule = &filter->rules[i];
         int64_t n = observed ? rule->observed : rule->rejected;
 
         if (n == 0)
             continue;
-        buf_printf(out, "  %7s  ", COUNT(n));
+        buf_printf(out, "  %7s  ", GROUPED_COUNT(n));
         print_rule(out, rule);
         buf_append(out, observed ? STR(" (Observe: not acted upon)\n") : STR("\n"));
     }
@@ -100,9 +91,8 @@ static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
 static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *out) {
     if (n == 0)
         return;
-    buf_printf(out, "  %7s", COUNT(n));
-    visible_print(out, "  {}/{}", rule->policy, rule->name);
-    buf_printf(out, " %s\n", how);
+    buf_printf(out, "  %7s", GROUPED_COUNT(n));
+    visible_print(out, "  {}/{} {}\n", rule->policy, rule->name, str_from_c(how));
 }
 
 static const char *not_evaluated_text(const ApiDecision *filter) {
@@ -116,8 +106,8 @@ static const char *not_evaluated_text(const ApiDecision *filter) {
 static void print_counts(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
-    buf_printf(out, "%s of %s node%s passed\n", COUNT(filter->passed + filter->narrowed),
-        COUNT(filter->asked), PLURAL(filter->asked));
+    buf_printf(out, "%s of %s node%s passed\n", GROUPED_COUNT(filter->passed + filter->narrowed),
+        GROUPED_COUNT(filter->asked), PLURAL(filter->asked));
     if (!str_is_empty(filter->main_reason))
         visible_print(out, "  main reason: {}\n", filter->main_reason);
     if (filter->is_exempt)
@@ -135,49 +125,41 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     if (decisions->printer)
         return;
     print_rules(filter, /* observed= */ true, out);
-    for (size_t i = 0; i < filter->rules.n; i++) {
-        const ApiRule *rule = &filter->rules.items[i];
+    for (size_t i = 0; i < filter->n_rules; i++) {
+        const ApiRule *rule = &filter->rules[i];
 
         print_failure(rule, rule->failed, "failed with an error, and its onError decided", out);
         print_failure(rule, rule->missing, "had no metric, and its onMissing decided", out);
     }
 }
 
-typedef struct Shown {
-    const ApiNode *node;
-    int64_t score;
-} Shown;
-
 /* Passed before narrowed before the others; by score, then in their order. */
 static int class_of(const ApiNode *node) {
     return str_is(node->outcome, "passed") ? 0 : str_is(node->outcome, "narrowed") ? 1 : 2;
 }
 
-static int compare_shown(const void *a, const void *b) {
-    const Shown *x = a, *y = b;
-    int order = class_of(x->node) - class_of(y->node);
+static int compare_nodes(const void *a, const void *b) {
+    const ApiNode *x = *(const ApiNode *const *)a, *y = *(const ApiNode *const *)b;
+    int order = class_of(x) - class_of(y);
 
     if (order != 0)
         return order;
     if (x->score != y->score)
         return x->score > y->score ? -1 : 1;
-    if (x->node->rank != y->node->rank)
-        return x->node->rank < y->node->rank ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x > y) - (x < y);
 }
 
-static Shown *sorted_nodes(const PodDecisions *decisions) {
+static const ApiNode **sorted_nodes(const PodDecisions *decisions) {
     size_t n = decisions->filter.nodes.n;
-    Shown *shown = ARENA_RAW(decisions->arena, Shown, n);
+    const ApiNode **nodes = ARENA_RAW(decisions->arena, const ApiNode *, n);
 
-    for (size_t i = 0; i < n; i++) {
-        const ApiNode *node = &decisions->filter.nodes.items[i];
-
-        shown[i] = (Shown){node, class_of(node) < 2 ? score_of(decisions, node) : -1};
-    }
+    for (size_t i = 0; i < n; i++)
+        nodes[i] = &decisions->filter.nodes.items[i];
     if (n > 0)
-        qsort(shown, n, sizeof(*shown), compare_shown);
-    return shown;
+        qsort(nodes, n, sizeof(*nodes), compare_nodes);
+    return nodes;
 }
 
 static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *out) {
@@ -191,8 +173,8 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     } else if (str_is(node->outcome, "late")) {
         buf_append(out, STR("it was not evaluated in time"));
     } else if (node->rank > 0) {
-        buf_printf(out, "rank %s of %s", COUNT(node->rank),
-            COUNT(decisions->filter.passed + decisions->filter.narrowed));
+        buf_printf(out, "rank %s of %s", GROUPED_COUNT(node->rank),
+            GROUPED_COUNT(decisions->filter.passed + decisions->filter.narrowed));
         if (str_is(node->outcome, "narrowed"))
             buf_append(out, STR(", not returned"));
     } else if (str_is(node->outcome, "narrowed")) {
@@ -200,19 +182,20 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     }
 }
 
-static size_t name_width(const Shown *shown, size_t n) {
+static size_t name_width(const ApiNode *const *nodes, size_t n) {
     size_t widest = strlen("NODE");
 
     for (size_t i = 0; i < n; i++) {
-        size_t width = visible_width(shown[i].node->name);
+        size_t width = visible_width(nodes[i]->name);
 
         widest = width > widest ? width : widest;
     }
     return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
 }
 
-static void print_table(const PodDecisions *decisions, const Shown *shown, size_t n, Buf *out) {
-    size_t width = name_width(shown, n);
+static void print_table(
+    const PodDecisions *decisions, const ApiNode *const *nodes, size_t n, Buf *out) {
+    size_t width = name_width(nodes, n);
 
     buf_append_char(out, '\n');
     visible_append_padded(out, STR("NODE"), width);
@@ -220,13 +203,13 @@ static void print_table(const PodDecisions *decisions, const Shown *shown, size_
     for (size_t i = 0; i < n; i++) {
         char score[24] = "-";
 
-        if (shown[i].score >= 0)
-            (void)snprintf(score, sizeof(score), "%" PRId64, shown[i].score);
-        visible_append_padded(out, shown[i].node->name, width);
+        if (nodes[i]->score >= 0)
+            (void)snprintf(score, sizeof(score), "%" PRId64, nodes[i]->score);
+        visible_append_padded(out, nodes[i]->name, width);
         buf_append(out, STR("  "));
-        visible_append_padded(out, shown[i].node->outcome, 8);
+        visible_append_padded(out, nodes[i]->outcome, 8);
         buf_printf(out, "  %5s  ", score);
-        print_why(decisions, shown[i].node, out);
+        print_why(decisions, nodes[i], out);
         while (out->len > 0 && out->data[out->len - 1] == ' ')
             out->len--;
         buf_append_char(out, '\n');
@@ -236,19 +219,18 @@ static void print_table(const PodDecisions *decisions, const Shown *shown, size_
 /* The best passing nodes, or with --all every node. */
 static void print_some_nodes(const PodDecisions *decisions, Buf *out) {
     size_t n = 0, n_shown;
-    Shown *shown;
+    const ApiNode **nodes;
 
     if (!decisions->filter.has_nodes) {
         buf_append(out, STR("\nWhat became of each node is not remembered any more.\n"));
         return;
     }
-    shown = sorted_nodes(decisions);
-    while (
-        n < decisions->filter.nodes.n && (decisions->options->all || class_of(shown[n].node) == 0))
+    nodes = sorted_nodes(decisions);
+    while (n < decisions->filter.nodes.n && (decisions->options->all || class_of(nodes[n]) == 0))
         n++;
     n_shown = decisions->options->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
     if (n_shown > 0)
-        print_table(decisions, shown, n_shown, out);
+        print_table(decisions, nodes, n_shown, out);
     if (n_shown < n)
         buf_printf(out, "… %zu more passed; --all shows them\n", n - n_shown);
 }
@@ -274,7 +256,7 @@ static void print_scored(const PodDecisions *decisions, Buf *out) {
         return;
     buf_printf(out,
         "\nprioritize was called for %s node%s: scores that are normalised were so among these.\n",
-        COUNT(prioritize->asked), PLURAL(prioritize->asked));
+        GROUPED_COUNT(prioritize->asked), PLURAL(prioritize->asked));
 }
 
 static void print_rank(const PodDecisions *decisions, Str name, Buf *out) {
@@ -295,8 +277,8 @@ static void print_followers(const PodDecisions *decisions, Buf *out) {
         buf_append(out, STR("\nNo scores: prioritize has not been called.\n"));
     if (decisions->preempt.id != 0) {
         visible_print(out, "\npreempt   {}: eviction on ", decisions->preempt.time);
-        buf_printf(out, "%s of %s node%s would help\n", COUNT(decisions->preempt.passed),
-            COUNT(decisions->preempt.asked), PLURAL(decisions->preempt.asked));
+        buf_printf(out, "%s of %s node%s would help\n", GROUPED_COUNT(decisions->preempt.passed),
+            GROUPED_COUNT(decisions->preempt.asked), PLURAL(decisions->preempt.asked));
     }
     if (decisions->bind.id == 0)
         return;
@@ -316,9 +298,8 @@ static void print_node_in_full(
     const ApiNode *asked = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
 
     if (!asked || str_is(asked->outcome, "not-asked")) {
-        (void)visible_append(out, node->node);
-        buf_printf(
-            out, ": %s\n\nThe policies' verdict on it:\n", not_evaluated_text(&decisions->filter));
+        visible_print(out, "{}: {}\n\nThe policies' verdict on it:\n", node->node,
+            str_from_c(not_evaluated_text(&decisions->filter)));
     }
     explain_print_one(decisions->printer, node);
 }
@@ -326,7 +307,6 @@ static void print_node_in_full(
 /* --node: why it, or why not. */
 static void print_node(const PodDecisions *decisions, Buf *out) {
     const ApiNode *node = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
-    int64_t score;
 
     (void)visible_append(out, str_from_c(decisions->options->node));
     if (!decisions->filter.has_nodes) {
@@ -337,17 +317,15 @@ static void print_node(const PodDecisions *decisions, Buf *out) {
         buf_printf(out, ": %s\n", not_evaluated_text(&decisions->filter));
         return;
     }
-    score = class_of(node) < 2 ? score_of(decisions, node) : -1;
-    buf_append(out, STR(": "));
-    if (class_of(node) < 2) {
-        buf_append(out, STR("passed"));
-        if (score >= 0)
-            buf_printf(out, ", score %" PRId64, score);
+    if (class_of(node) == 2) {
+        buf_append(
+            out, str_is(node->outcome, "rejected") ? STR(": rejected by ") : STR(": rejected: "));
+    } else {
+        buf_append(out, STR(": passed"));
+        if (node->score >= 0)
+            buf_printf(out, ", score %" PRId64, node->score);
         if (node->rank > 0 || class_of(node) == 1)
             buf_append(out, STR(", "));
-    } else {
-        buf_append(
-            out, str_is(node->outcome, "rejected") ? STR("rejected by ") : STR("rejected: "));
     }
     print_why(decisions, node, out);
     buf_append_char(out, '\n');

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "base/map.h"
 #include "cli/berth-client.h"
 #include "cli/progress.h"
 #include "cli/replicas.h"
@@ -68,18 +69,18 @@ static bool check_reader(PodDecisions *lookup, size_t replica, JsonReader *reade
 
 /* The newest in @path, of one replica. */
 static bool find_in_replica(PodDecisions *lookup, size_t replica, Str path, ApiDecision *ret) {
-    ApiNomination nomination = {0};
-    Str page = STR_NULL;
+    ApiPage page = {.decision.replica = replica};
+    Str text = STR_NULL;
     JsonReader reader;
 
-    *ret = (ApiDecision){.replica = replica};
-    if (!fetch(lookup, replica, path, &page))
+    if (!fetch(lookup, replica, path, &text))
         return false;
-    json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, lookup->arena, ret, &nomination);
+    json_reader_init(&reader, text);
+    api_page_decode(&reader, lookup->arena, &page);
+    *ret = page.decision;
     /* of several replicas' nominations the newest: times compare as texts */
-    if (!str_is_empty(nomination.raw) && str_cmp(nomination.time, lookup->nomination.time) > 0)
-        lookup->nomination = nomination;
+    if (str_cmp(page.nomination.time, lookup->nomination.time) > 0)
+        lookup->nomination = page.nomination;
     return check_reader(lookup, replica, &reader);
 }
 
@@ -164,15 +165,23 @@ static bool fetch_nodes(PodDecisions *lookup, ApiDecision *decision) {
     return true;
 }
 
-static void index_scores(PodDecisions *lookup) {
-    Map *scores = &lookup->scores;
+/* The nodes of the filter get the scores that prioritize gave them. */
+static void take_scores(PodDecisions *lookup) {
+    const ApiDecision *prioritize = &lookup->prioritize;
+    Map scored = MAP_INIT_IN(lookup->arena);
 
-    *scores = MAP_INIT_IN(lookup->arena);
-    for (size_t i = 0; i < lookup->prioritize.nodes.n; i++) {
-        Str name = lookup->prioritize.nodes.items[i].name;
+    for (size_t i = 0; i < prioritize->nodes.n; i++) {
+        Str name = prioritize->nodes.items[i].name;
 
-        if (map_find(scores, name) == MAP_NONE && map_add(scores, name, (uint32_t)i) < 0)
+        if (map_find(&scored, name) == MAP_NONE && map_add(&scored, name, (uint32_t)i) < 0)
             terminal_out_of_memory(MEMORY_FOR, lookup->arena);
+    }
+    for (size_t i = 0; i < lookup->filter.nodes.n; i++) {
+        ApiNode *node = &lookup->filter.nodes.items[i];
+        uint32_t at = map_find(&scored, node->name);
+
+        if (at != MAP_NONE)
+            node->score = prioritize->nodes.items[at].score;
     }
 }
 
@@ -201,7 +210,7 @@ static bool fetch_all(PodDecisions *lookup) {
         !find_following(lookup, "bind", &lookup->bind) || !fetch_nodes(lookup, &lookup->filter) ||
         !fetch_nodes(lookup, &lookup->prioritize))
         return false;
-    index_scores(lookup);
+    take_scores(lookup);
     return true;
 }
 

@@ -6,7 +6,6 @@
 #include "commands/explain-internal.h"
 
 #include "base/visible.h"
-#include "extender/score.h"
 
 void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n) {
     for (size_t i = 0; i < n; i++) {

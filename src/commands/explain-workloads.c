@@ -27,10 +27,7 @@ typedef struct Rejected {
     size_t n_closest; /* of those, the ones that are as close to eligible as any */
 } Rejected;
 
-typedef struct Rejections {
-    Rejected *items;
-    size_t n;
-} Rejections;
+typedef VEC(Rejected) Rejections;
 
 static int compare_rejected(const void *a, const void *b) {
     const Rejected *x = a, *y = b;
@@ -44,8 +41,7 @@ static int compare_rejected(const void *a, const void *b) {
 
 /* Those of the nodes that are closest to eligible first: their rule is the main reason. */
 static Rejections find_rejections(const Explanation *explanation, Arena *arena) {
-    size_t n = 0;
-    Rejected *items = ARENA_ARRAY(arena, Rejected, PROGRAM_FILTERS_MAX);
+    Rejections found = {0};
 
     for (size_t i = 0; i < explanation->n_nodes; i++) {
         const NodeExplanation *node = &explanation->nodes[i];
@@ -53,16 +49,16 @@ static Rejections find_rejections(const Explanation *explanation, Arena *arena) 
 
         if (!node->verdict)
             continue;
-        while (at < n && items[at].filter != node->verdict)
+        while (at < found.n && found.items[at].filter != node->verdict)
             at++;
-        if (at == n)
-            items[n++] = (Rejected){.filter = node->verdict};
-        items[at].n++;
-        items[at].n_closest += node->distance == explanation->closest;
+        if (at == found.n)
+            (void)VEC_ADD(&found, arena, (Rejected){.filter = node->verdict});
+        found.items[at].n++;
+        found.items[at].n_closest += node->distance == explanation->closest;
     }
-    if (n > 0)
-        qsort(items, n, sizeof(*items), compare_rejected);
-    return (Rejections){.items = items, .n = n};
+    if (found.n > 0)
+        qsort(found.items, found.n, sizeof(*found.items), compare_rejected);
+    return found;
 }
 
 static Rejections explain(WorkloadReport *report, const WorkloadPod *pod, Explanation *ret) {

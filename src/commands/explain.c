@@ -272,7 +272,6 @@ static const char *check_bundle(const Settings *settings) {
     return NULL;
 }
 
-/* Whether the given pod name looks like a file. */
 static bool looks_like_file(const char *name) {
     Str text = str_from_c(name);
 

@@ -32,8 +32,6 @@ typedef struct InstallSettings {
 /* --- facts about the cluster ----------------------------------------------------------------- */
 
 /* Read with GET requests only. Facts that it may not read are noted as unknown. */
-#define INSTALL_SCHEDULERS_MAX 32u
-
 typedef struct InstallFacts {
     bool was_read; /* no: nothing below is known */
     Str server, origin;
@@ -51,9 +49,9 @@ static void find_schedulers(Collector *collector, InstallFacts *facts) {
     char error[BLOCKING_CLIENT_ERROR_MAX] = "the answer is no list of pods";
     BlockingReply reply;
 
-    facts->are_schedulers_known = collect_get(collector, path, &reply, error) &&
-                                  scheduler_pods_read(reply.body, INSTALL_SCHEDULERS_MAX,
-                                      collector->arena, &facts->schedulers, &facts->n_schedulers);
+    facts->are_schedulers_known =
+        collect_get(collector, path, &reply, error) &&
+        scheduler_pods_read(reply.body, collector->arena, &facts->schedulers, &facts->n_schedulers);
     if (!facts->are_schedulers_known)
         collect_note(collector, "cannot read kube-scheduler's pods: %s\n", error);
     for (size_t i = 0; facts->are_schedulers_known && i < facts->n_schedulers; i++)
@@ -66,9 +64,7 @@ static void collect_facts(
     const ClusterSource *source, Arena *arena, Buf *notes, InstallFacts *ret) {
     _cleanup_(access_freep) Access *access = NULL;
     _cleanup_(client_freep) Client *client = NULL;
-    CollectOptions options = {0};
-    Collector collector = {
-        .options = &options, .arena = arena, .facts = &ret->found, .notes = notes};
+    Collector collector = {.arena = arena, .facts = &ret->found, .notes = notes};
 
     *ret = (InstallFacts){.was_read = cluster_source_is_live(source)};
     if (!ret->was_read)
@@ -93,8 +89,6 @@ static void collect_facts(
 static bool are_managed(const InstallFacts *facts) {
     return facts->was_read && facts->are_schedulers_known && facts->n_schedulers == 0;
 }
-
-/* --- the plan -------------------------------------------------------------------------------- */
 
 #define WORDS_MAX ((size_t)16 * 1024)
 #define VALUES_MAX 19u
@@ -123,8 +117,6 @@ typedef struct Plan {
     PlanValue values[VALUES_MAX];
     unsigned n_steps;
 } Plan;
-
-/* --- values --------------------------------------------------------------------------------- */
 
 static Str word_of(Str text, Arena *arena) {
     _cleanup_(buf_done) Buf word = BUF_INIT(WORDS_MAX);
@@ -171,8 +163,6 @@ static Str helm_value(Str file, Str name, Arena *arena) {
     buf_printf(&value, "=%.*s", STR_FMT(file));
     return word_of(buf_str(&value), arena);
 }
-
-/* --- lines ---------------------------------------------------------------------------------- */
 
 static bool holds(const Plan *plan, Str name) {
     bool is_negated = str_has_prefix(name, STR("!"));
@@ -259,8 +249,6 @@ static void put_all(Plan *plan, Str notes) {
             put(plan, line);
     }
 }
-
-/* --- conditions ----------------------------------------------------------------------------- */
 
 static bool has_config(const InstallFacts *facts) {
     for (size_t i = 0; i < facts->n_schedulers; i++)
@@ -380,7 +368,7 @@ static const Option options[] = {
 
 static const char *check(void *context, const Arguments *arguments) {
     const InstallSettings *settings = context;
-    const char *wrong = cluster_source_check_live(&settings->source);
+    const char *wrong = cluster_source_check(&settings->source);
 
     if (arguments->n != 1 || strcmp(arguments->items[0], "plan") != 0)
         return "expected the argument plan: it prints a plan, and you install";
@@ -390,8 +378,6 @@ static const char *check(void *context, const Arguments *arguments) {
         return "deploy/kustomize is for the namespace " NAMESPACE "; with helm it can be another";
     return NULL;
 }
-
-/* --- the command ------------------------------------------------------------------------- */
 
 static int run(void *context, const Arguments *arguments) {
     const InstallSettings *settings = context;

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "cli/replicas.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -42,8 +43,7 @@ typedef struct Settings {
 #define STEP_MSEC 250
 #define REPLY_SEC 130 /* a bundle may take long */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
-#define KEY_BYTES 16u
-#define KEY_SIZE (2 * KEY_BYTES + 1)
+#define PASSED_MAX (BODY_MAX + (size_t)1024 * 1024) /* of one request, without its answer */
 #define COOKIE "berth-open"
 #define EVENTS STR("/api/v1/events")
 
@@ -52,10 +52,11 @@ typedef struct PageProxy PageProxy;
 /* A request on its way: in the list of the proxy from the server's worker until it is answered. */
 typedef struct Passed {
     PageProxy *proxy;
-    struct Passed *next, **at; /* @at: the pointer to it */
-    char *method, *path;       /* with the query */
-    char *content_type;        /* of the body; NULL: none */
-    Buf body;
+    struct Passed *next;
+    Arena *arena;              /* of all of it */
+    const char *method, *path; /* with the query */
+    const char *content_type;  /* of the body; NULL: none */
+    Str body;
     bool accepts_html;
     HttpPending *pending; /* or ... */
     HttpStream *stream;   /* ... an event stream */
@@ -63,16 +64,15 @@ typedef struct Passed {
 
     unsigned status; /* of the answer */
     Buf answer;
-    char type[64];
-    char *location; /* NULL: none */
+    Str type, location; /* empty: none */
 } Passed;
 
 struct PageProxy {
     const BerthAccess *access;
     Server *server;
-    char key[KEY_SIZE];
-    char cookie[KEY_SIZE + 128]; /* the header that sets it */
-    pthread_mutex_t lock;        /* guards the next two */
+    char key[DIGEST_TEXT_MAX];
+    char cookie[DIGEST_TEXT_MAX + 128]; /* the header that sets it */
+    pthread_mutex_t lock;               /* guards the next two */
     Passed *first;
     size_t n;
 };
@@ -83,63 +83,56 @@ static void passed_free(Passed *passed) {
     PageProxy *proxy = passed->proxy;
 
     (void)pthread_mutex_lock(&proxy->lock);
-    if (passed->at) {
-        *passed->at = passed->next;
-        if (passed->next)
-            passed->next->at = passed->at;
-        proxy->n--;
-    }
+    for (Passed **at = &proxy->first; *at; at = &(*at)->next)
+        if (*at == passed) {
+            *at = passed->next;
+            proxy->n--;
+            break;
+        }
     (void)pthread_mutex_unlock(&proxy->lock);
-    free(passed->method);
-    free(passed->path);
-    free(passed->content_type);
-    free(passed->location);
-    buf_done(&passed->body);
     buf_done(&passed->answer);
-    free(passed);
-}
-
-static char *copy(Str text) {
-    return strndup(text.ptr ? text.ptr : "", text.len);
+    (void)arena_free(passed->arena);
 }
 
 /* A copy of @request; NULL when out of memory. */
 static Passed *passed_new(PageProxy *proxy, const HttpRequest *request) {
-    Passed *passed = calloc(1, sizeof(*passed));
+    Arena *arena = arena_new(PASSED_MAX);
+    Passed *passed = arena ? ARENA_NEW(arena, Passed) : NULL;
     const char *mark = str_is_empty(request->query) ? "" : "?";
 
-    if (!passed)
-        return NULL;
-    passed->proxy = proxy;
-    passed->accepts_html = request->accepts_html;
-    passed->body = BUF_INIT(BODY_MAX);
-    passed->answer = BUF_INIT(BERTH_CLIENT_REPLY_MAX);
-    buf_append(&passed->body, request->body);
-    passed->method = copy(request->method);
-    if (request->body_size > 0)
-        passed->content_type = copy(request->content_type);
-    if (asprintf(&passed->path, "%s%.*s%s%.*s", proxy->access->proxy.path, STR_FMT(request->path),
-            mark, STR_FMT(request->query)) < 0)
-        passed->path = NULL;
-    if (passed->path && passed->method && !buf_error(&passed->body) &&
-        (passed->content_type || request->body_size == 0))
+    if (passed)
+        *passed = (Passed){
+            .proxy = proxy,
+            .arena = arena,
+            .method = arena_copy(arena, request->method).ptr,
+            .path = arena_printf(arena, "%s%.*s%s%.*s", proxy->access->proxy.path,
+                STR_FMT(request->path), mark, STR_FMT(request->query))
+                        .ptr,
+            .content_type =
+                request->body_size > 0 ? arena_copy(arena, request->content_type).ptr : NULL,
+            .body = arena_copy(arena, request->body),
+            .accepts_html = request->accepts_html,
+            .answer = BUF_INIT(BERTH_CLIENT_REPLY_MAX),
+        };
+    if (passed && !arena_has_failed(arena))
         return passed;
-    passed_free(passed);
+    (void)arena_free(arena);
     return NULL;
 }
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-static void reply_text(HttpReply *reply, Arena *arena, unsigned status, const char *text) {
+/* @text: in @arena, or static. */
+static void set_body(HttpReply *reply, Arena *arena, unsigned status, Str text) {
     Str *slice = ARENA_NEW(arena, Str);
 
-    reply->status = status;
+    reply->status = slice ? status : 500;
     reply->content_type = "text/plain; charset=utf-8";
     if (!slice)
         return;
-    *slice = str_from_c(text);
+    *slice = text;
     reply->slices = slice;
-    reply->n_slices = 1;
+    reply->n_slices = text.ptr ? 1 : 0;
 }
 
 /* The API server puts its own path in front of every link of a page. */
@@ -164,17 +157,16 @@ static void add_headers(const Passed *passed, Arena *arena, HttpReply *reply) {
     const HttpHeader *dashboard = dashboard_headers(&n_dashboard);
     HttpHeader *headers = ARENA_ARRAY(arena, HttpHeader, n_dashboard + 2);
     Str prefix = str_from_c(passed->proxy->access->proxy.path);
-    Str location = str_from_c(passed->location);
     size_t n = 0;
 
     if (!headers)
         return;
     for (; n < n_dashboard; n++)
         headers[n] = dashboard[n];
-    if (str_has_prefix(location, prefix))
+    if (str_has_prefix(passed->location, prefix))
         headers[n++] =
-            (HttpHeader){"Location", arena_copy(arena, str_skip(location, prefix.len)).ptr};
-    if (strcmp(passed->type, "application/gzip") == 0)
+            (HttpHeader){"Location", arena_copy(arena, str_skip(passed->location, prefix.len)).ptr};
+    if (str_is(passed->type, "application/gzip"))
         headers[n++] =
             (HttpHeader){"Content-Disposition", "attachment; filename=berth-bundle.tar.gz"};
     reply->headers = headers;
@@ -183,22 +175,15 @@ static void add_headers(const Passed *passed, Arena *arena, HttpReply *reply) {
 
 static void fill(void *context, const HttpRequest *request, HttpReply *reply) {
     const Passed *passed = context;
-    bool is_text = strncmp(passed->type, "text/", 5) == 0;
-    bool is_html = strcmp(passed->type, "text/html") == 0;
-    Str *slice = ARENA_NEW(request->arena, Str);
+    Str prefix = str_from_c(passed->proxy->access->proxy.path), answer = buf_str(&passed->answer);
+    bool is_text = str_has_prefix(passed->type, STR("text/"));
 
-    if (!slice) {
-        reply->status = 500;
-        return;
-    }
-    reply->status = passed->status;
-    reply->content_type =
-        arena_printf(request->arena, "%s%s", passed->type, is_text ? "; charset=utf-8" : "").ptr;
-    *slice = is_html ? without_prefix(buf_str(&passed->answer),
-                           str_from_c(passed->proxy->access->proxy.path), request->arena)
-                     : arena_copy(request->arena, buf_str(&passed->answer));
-    reply->slices = slice;
-    reply->n_slices = slice->ptr ? 1 : 0;
+    set_body(reply, request->arena, passed->status,
+        str_is(passed->type, "text/html") ? without_prefix(answer, prefix, request->arena)
+                                          : arena_copy(request->arena, answer));
+    reply->content_type = arena_printf(
+        request->arena, "%.*s%s", STR_FMT(passed->type), is_text ? "; charset=utf-8" : "")
+                              .ptr;
     add_headers(passed, request->arena, reply);
 }
 
@@ -208,9 +193,8 @@ static void take_head(void *context, const CallHead *head) {
     Passed *passed = context;
 
     passed->status = head->status;
-    (void)snprintf(passed->type, sizeof(passed->type), "%.*s", STR_FMT(head->content_type));
-    if (!str_is_empty(head->location))
-        passed->location = copy(head->location);
+    passed->type = arena_copy(passed->arena, head->content_type);
+    passed->location = arena_copy(passed->arena, head->location);
 }
 
 static bool take_data(void *context, Str bytes) {
@@ -235,7 +219,7 @@ static void take_end(void *context, const CallResult *result) {
 
     if (result->outcome != CALL_DONE) {
         passed->status = 502;
-        (void)snprintf(passed->type, sizeof(passed->type), "text/plain");
+        passed->type = STR("text/plain");
         buf_reset(&passed->answer);
         buf_append(&passed->answer, str_from_c(result->error));
         buf_append_char(&passed->answer, '\n');
@@ -253,7 +237,7 @@ static void pass_on(Passed *passed) {
         .method = passed->method,
         .path = passed->path,
         .content_type = passed->content_type,
-        .body = buf_str(&passed->body),
+        .body = passed->body,
         .first_byte_sec = REPLY_SEC,
         .total_sec = passed->stream ? 0 : REPLY_SEC,
         .headers = headers,
@@ -293,7 +277,9 @@ static int page_proxy_step(PageProxy *proxy) {
 /* --- who may ---------------------------------------------------------------------------------- */
 
 static bool is_key(const PageProxy *proxy, Str text) {
-    return text.len == KEY_SIZE - 1 && gnutls_memcmp(text.ptr, proxy->key, KEY_SIZE - 1) == 0;
+    size_t len = sizeof(proxy->key) - 1;
+
+    return text.len == len && gnutls_memcmp(text.ptr, proxy->key, len) == 0;
 }
 
 static bool has_cookie(const PageProxy *proxy, Str cookies) {
@@ -330,7 +316,7 @@ static bool greet(const PageProxy *proxy, const HttpRequest *request, HttpReply 
         return false;
     headers[0] = (HttpHeader){"Set-Cookie", proxy->cookie};
     headers[1] = (HttpHeader){"Location", "/"};
-    reply_text(reply, request->arena, 303, "");
+    set_body(reply, request->arena, 303, STR(""));
     reply->headers = headers;
     reply->n_headers = 2;
     return true;
@@ -352,12 +338,12 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
         refusal = "berth open: use the URL that it printed, with its key\n";
     if (!refusal)
         return true;
-    reply_text(reply, request->arena, 403, refusal);
+    set_body(reply, request->arena, 403, str_from_c(refusal));
     return false;
 }
 
 static void refuse_busy(const HttpRequest *request, HttpReply *reply, Passed *passed) {
-    reply_text(reply, request->arena, 503, "berth open: too many requests at once\n");
+    set_body(reply, request->arena, 503, STR("berth open: too many requests at once\n"));
     if (passed)
         passed_free(passed);
 }
@@ -370,7 +356,7 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     if (greet(proxy, request, reply))
         return;
     if (!has_cookie(proxy, request->cookie)) {
-        reply_text(reply, request->arena, 403, "berth open: the key is another one now\n");
+        set_body(reply, request->arena, 403, STR("berth open: the key is another one now\n"));
         return;
     }
     passed = passed_new(proxy, request);
@@ -391,16 +377,11 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     }
     (void)pthread_mutex_lock(&proxy->lock);
     passed->next = proxy->first;
-    passed->at = &proxy->first;
-    if (passed->next)
-        passed->next->at = &passed->next;
     proxy->first = passed;
     proxy->n++;
     (void)pthread_mutex_unlock(&proxy->lock);
     client_wake(proxy->access->proxy.client);
 }
-
-/* --- the command ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t is_over;
 
@@ -411,15 +392,15 @@ static void stop(int number) {
 /* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
 static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     char error[BERTH_CLIENT_ERROR_MAX];
-    ApiDecision newest = {0};
-    Str page = STR_NULL;
+    ApiPage page = {0};
+    Str text = STR_NULL;
     JsonReader reader;
 
-    if (!berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &page, error))
+    if (!berth_client_get(access, STR("/api/v1/decisions?limit=1"), arena, &text, error))
         return 0;
-    json_reader_init(&reader, page);
-    api_decision_decode_page(&reader, arena, &newest, &(ApiNomination){0});
-    return json_error(&reader) == JSON_OK ? api_decision_time(&newest) : 0;
+    json_reader_init(&reader, text);
+    api_page_decode(&reader, arena, &page);
+    return json_error(&reader) == JSON_OK ? api_decision_time(&page.decision) : 0;
 }
 
 static size_t find_busiest(const Replicas *replicas, Arena *arena) {
@@ -464,12 +445,11 @@ static void print_address(const Replicas *replicas, size_t chosen, const PagePro
 }
 
 static void make_key(PageProxy *proxy) {
-    unsigned char bytes[KEY_BYTES];
+    Digest random;
 
-    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random))
         terminal_fail("the system gives no random bytes: %s", strerror(errno));
-    for (size_t i = 0; i < KEY_BYTES; i++)
-        (void)snprintf(proxy->key + 2 * i, 3, "%02x", bytes[i]);
+    (void)digest_print(random, proxy->key);
     (void)snprintf(proxy->cookie, sizeof(proxy->cookie),
         COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict", proxy->key);
 }

@@ -70,8 +70,6 @@ static void serve_settings_init(void *context) {
     };
 }
 
-/* --- values -------------------------------------------------------------------- */
-
 /* A name in a Host header: no port, no scheme. */
 static const char *check_host(const char *value) {
     return node_name_is_valid(str_from_c(value)) ? NULL
@@ -100,8 +98,6 @@ static const char *check_lease(const char *value) {
                ? NULL
                : "expected NAMESPACE/NAME or NAME, like berth-system/berth";
 }
-
-/* --- options ------------------------------------------------------------------- */
 
 #define AT(member) OPTION_AT(ServeSettings, member)
 #define NAMES(items, n) OPTION_LIST_AT(ServeSettings, items, n)

@@ -169,7 +169,6 @@ static int judge(const Status *status) {
 
 static int run(void *context, const Arguments *arguments) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
-    Collector collector = {.arena = arguments->arena};
     Status status = {.arena = arguments->arena};
     Settings *settings = context;
     int r;
@@ -178,7 +177,7 @@ static int run(void *context, const Arguments *arguments) {
     progress_begin("asking the replicas");
     for (size_t i = 0; i < status.replicas.n; i++) {
         progress_count(i, status.replicas.n);
-        collect_berth(&collector, &status.replicas.items[i], &status.facts[i]);
+        collect_berth(&status.replicas.items[i], status.arena, &status.facts[i]);
     }
     if (settings->json)
         print_json(&status, &out);

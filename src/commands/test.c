@@ -40,8 +40,6 @@ typedef struct SuiteReport {
     Buf *out;
 } SuiteReport;
 
-/* --- one file -------------------------------------------------------------------------------- */
-
 static void run_file(SuiteReport *report, const char *path, SuiteResult *ret) {
     int r;
 
@@ -218,8 +216,6 @@ static void print_junit(SuiteReport *report) {
         write_suite(&html, &report->items[i]);
     end_line(&html);
 }
-
-/* --- the command ----------------------------------------------------------------------------- */
 
 static void print(const Settings *settings, SuiteReport *report) {
     _cleanup_(buf_done) Buf out = BUF_INIT(OUTPUT_MAX);

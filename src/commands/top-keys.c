@@ -24,32 +24,28 @@ static void type(TopScreen *screen, char key) {
     }
 }
 
-/* The shown decision @number, from 0; NULL: there are fewer. */
-static const TopDecision *find_shown(
-    const TopScreen *screen, const TopState *state, size_t number) {
-    const TopDecision *decision;
+/* Goes to the next of the decisions that are shown, or the one before; to the newest if none of
+ * them is selected. False: none is shown. */
+static bool select_decision(TopScreen *screen, const TopState *state, bool is_down, bool is_up) {
+    const TopDecision *shown[TOP_DECISIONS_MAX], *decision;
+    size_t n = 0, at = SIZE_MAX;
 
-    for (size_t back = 0; (decision = top_state_decision(state, back)); back++)
-        if (top_screen_shows(screen, decision) && number-- == 0)
-            return decision;
-    return NULL;
-}
-
-/* The number of the selected one among those shown; SIZE_MAX: it is not there. */
-static size_t find_selected(const TopScreen *screen, const TopState *state) {
-    const TopDecision *decision;
-
-    for (size_t i = 0; screen->selected && (decision = find_shown(screen, state, i)); i++)
-        if (decision->id == screen->selected)
-            return i;
-    return SIZE_MAX;
-}
-
-static void select_row(TopScreen *screen, const TopState *state, size_t number) {
-    const TopDecision *decision = find_shown(screen, state, number);
-
-    if (decision)
-        screen->selected = decision->id;
+    for (size_t back = 0; (decision = top_state_decision(state, back)); back++) {
+        if (!top_screen_shows(screen, decision))
+            continue;
+        at = decision->id == screen->selected ? n : at;
+        shown[n++] = decision;
+    }
+    if (n == 0)
+        return false;
+    if (at == SIZE_MAX)
+        at = 0;
+    else if (is_down)
+        at += at + 1 < n;
+    else if (is_up)
+        at -= at > 0;
+    screen->selected = shown[at]->id;
+    return true;
 }
 
 static void scroll(TopScreen *screen, char key) {
@@ -89,7 +85,6 @@ static void scroll(TopScreen *screen, char key) {
 bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
     bool is_list = !screen->is_typing && !screen->text.ptr;
     bool is_down = key == 'j' || key == KEYBOARD_DOWN, is_up = key == 'k' || key == KEYBOARD_UP;
-    size_t at = find_selected(screen, state);
 
     if (key == KEYBOARD_INTERRUPT || (is_list && key == 'q'))
         return true;
@@ -97,14 +92,10 @@ bool top_screen_key(TopScreen *screen, const TopState *state, char key) {
         type(screen, key);
     else if (screen->text.ptr)
         scroll(screen, key);
-    else if (is_enter(key) || is_down || is_up) {
-        if (at == SIZE_MAX)
-            select_row(screen, state, 0);
-        else if (!is_enter(key))
-            select_row(screen, state, is_down ? at + 1 : at - (at > 0));
-        if (is_enter(key))
-            screen->wants_explanation = find_selected(screen, state) != SIZE_MAX;
-    } else if (key == 'p' || key == ' ')
+    else if (is_enter(key) || is_down || is_up)
+        screen->wants_explanation |=
+            select_decision(screen, state, is_down, is_up) && is_enter(key);
+    else if (key == 'p' || key == ' ')
         screen->is_paused = !screen->is_paused;
     else if (key == 'w')
         screen->only_rejected = !screen->only_rejected;

@@ -82,7 +82,6 @@ static void draw_wrapped(Canvas *canvas, const char *colour, Str text, size_t in
 /* C strings that live until the end of the block. */
 #define RATE(counter) print_rate((counter), (char[GROUPED_MAX]){"-"})
 #define SECONDS(sec) print_seconds((sec), (char[GROUPED_MAX]){"-"})
-#define COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0)
 
 static const char *print_rate(const TopCounter *counter, char ret[static GROUPED_MAX]) {
     double rate = top_counter_rate(counter);
@@ -104,8 +103,6 @@ static const char *print_seconds(double sec, char ret[static GROUPED_MAX]) {
             ret, GROUPED_MAX, is_short ? "%.0f µs" : "%.1f ms", is_short ? sec * 1e6 : sec * 1e3);
     return ret;
 }
-
-/* --- the head ------------------------------------------------------------------------------- */
 
 static void draw_title(Canvas *canvas, const TopState *state) {
     const TopScreen *screen = canvas->screen;
@@ -146,9 +143,9 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
 
     (void)snprintf(all, sizeof(all),
         "%s filters/s|%s nodes rejected/s|%s pending pod%s|p99 %s|errors %.1f %%|%s nodes",
-        RATE(&state->filters), RATE(&state->rejected), COUNT(state->n_pending),
+        RATE(&state->filters), RATE(&state->rejected), GROUPED_COUNT(state->n_pending),
         PLURAL(state->n_pending), SECONDS(state->p99_sec),
-        isnan(state->error_rate) ? 0 : state->error_rate * 100, COUNT(state->n_nodes));
+        isnan(state->error_rate) ? 0 : state->error_rate * 100, GROUPED_COUNT(state->n_nodes));
     rest = str_from_c(all);
     while (str_split(&rest, '|', &figure)) {
         if (line.len > 0 && line.len + 3 + figure.len > canvas->screen->width) {
@@ -159,8 +156,6 @@ static void draw_figures(Canvas *canvas, const TopState *state) {
     }
     draw_line(canvas, "", buf_str(&line));
 }
-
-/* --- rules ---------------------------------------------------------------------------------- */
 
 static void draw_rules(Canvas *canvas, const TopState *state) {
     size_t n = state->n_rules < RULES_SHOWN_MAX ? state->n_rules : RULES_SHOWN_MAX;
@@ -180,12 +175,10 @@ static void draw_rules(Canvas *canvas, const TopState *state) {
 
         buf_reset(&line);
         visible_append_padded(&line, visible_take(str_from_c(rule->name), width), width);
-        buf_printf(&line, " %10s %16s", RATE(&rule->rejected), COUNT(rule->rejected.last));
+        buf_printf(&line, " %10s %16s", RATE(&rule->rejected), GROUPED_COUNT(rule->rejected.last));
         draw_line(canvas, "", buf_str(&line));
     }
 }
-
-/* --- decisions ------------------------------------------------------------------------------ */
 
 static bool is_rejected(const TopDecision *decision) {
     return strcmp(decision->verb, "filter") == 0 && decision->asked > 0 && decision->passed == 0;
@@ -323,8 +316,6 @@ static void draw_decisions(Canvas *canvas, const TopState *state) {
     }
 }
 
-/* --- an explanation ------------------------------------------------------------------------- */
-
 static void draw_text(Canvas *canvas) {
     const TopScreen *screen = canvas->screen;
     Str rest = screen->text, line;
@@ -339,8 +330,6 @@ static void draw_text(Canvas *canvas) {
             draw_wrapped(canvas, "", line, indent + 2);
         }
 }
-
-/* --- the foot ------------------------------------------------------------------------------- */
 
 static void draw_foot(Canvas *canvas) {
     const TopScreen *screen = canvas->screen;

@@ -152,10 +152,9 @@ static void top_state_sort_rules(TopState *state) {
 
 /* The fields of an update. */
 typedef struct Update {
-    TopState *state;
+    TopState next; /* with those that are taken as they are */
     Str time, health, summary;
-    double error_rate, p99_sec;
-    int64_t n_nodes, n_pending, newest_id, n_filters, n_rejected;
+    int64_t newest_id, n_filters, n_rejected;
     TopDecision *decisions; /* the newest first */
     size_t n_decisions;
 } Update;
@@ -178,19 +177,17 @@ static void take_rule(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, &read);
     copy(name, sizeof(name),
         arena_printf(arena, "%.*s/%.*s", STR_FMT(read.policy), STR_FMT(read.name)));
-    rule = top_state_rule(update->state, name);
+    rule = top_state_rule(&update->next, name);
     if (rule)
         count(&rule->rejected, read.rejected);
 }
 
-static void apply_update(TopState *state, const Update *update) {
+static void apply_update(Update *update) {
+    TopState *state = &update->next;
+
     copy_time(state->time, sizeof(state->time), update->time);
     copy(state->health, sizeof(state->health), update->health);
     copy(state->summary, sizeof(state->summary), update->summary);
-    state->error_rate = update->error_rate;
-    state->p99_sec = update->p99_sec;
-    state->n_nodes = update->n_nodes;
-    state->n_pending = update->n_pending;
     count(&state->filters, update->n_filters);
     count(&state->rejected, update->n_rejected);
     top_state_sort_rules(state);
@@ -210,10 +207,10 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
         {"time", JSON_FIELD_TEXT, offsetof(Update, time)},
         {"sentence.health", JSON_FIELD_TEXT, offsetof(Update, health)},
         {"sentence.text", JSON_FIELD_TEXT, offsetof(Update, summary)},
-        {"errorRate", JSON_FIELD_DOUBLE, offsetof(Update, error_rate)},
-        {"p99Seconds", JSON_FIELD_DOUBLE, offsetof(Update, p99_sec)},
-        {"nodes", JSON_FIELD_INT, offsetof(Update, n_nodes)},
-        {"waiting", JSON_FIELD_INT, offsetof(Update, n_pending)},
+        {"errorRate", JSON_FIELD_DOUBLE, offsetof(Update, next.error_rate)},
+        {"p99Seconds", JSON_FIELD_DOUBLE, offsetof(Update, next.p99_sec)},
+        {"nodes", JSON_FIELD_INT, offsetof(Update, next.n_nodes)},
+        {"waiting", JSON_FIELD_INT, offsetof(Update, next.n_pending)},
         {"newest", JSON_FIELD_INT, offsetof(Update, newest_id)},
         {"requests.filter", JSON_FIELD_INT, offsetof(Update, n_filters)},
         {"rejectedNodes", JSON_FIELD_INT, offsetof(Update, n_rejected)},
@@ -221,16 +218,17 @@ bool top_state_take(TopState *state, Str json, Arena *scratch) {
         JSON_LIST(
             "decisions", Update, decisions, n_decisions, DECISIONS_IN_UPDATE_MAX, take_decision),
     };
-    Update update = {.error_rate = NAN, .p99_sec = NAN};
-    TopState *next;
+    Update *update;
 
     arena_reset(scratch);
-    next = update.state = ARENA_RAW(scratch, TopState, 1);
-    *next = *state;
-    if (!JSON_READ_DOCUMENT(json, scratch, fields, &update))
+    update = ARENA_NEW(scratch, Update);
+    update->next = *state;
+    update->next.error_rate = update->next.p99_sec = NAN;
+    update->next.n_nodes = update->next.n_pending = 0;
+    if (!JSON_READ_DOCUMENT(json, scratch, fields, update))
         return false;
-    apply_update(next, &update);
-    *state = *next;
+    apply_update(update);
+    *state = update->next;
     return true;
 }
 

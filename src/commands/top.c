@@ -62,7 +62,6 @@ static void say(const char *text) {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
 
-/* Gives it back. */
 static void keyboard_close(void) {
     say(LEAVE);
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
@@ -140,7 +139,7 @@ typedef struct TopReplica {
     BerthStream *stream;
     TopState state;
     int64_t again_at_nsec;                /* not connected: when to try again */
-    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not; the stream that knew is gone */
+    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not */
     size_t n_updates;
 } TopReplica;
 
@@ -169,14 +168,13 @@ static void take_line(void *context, Str line) {
     top->is_stale = true;
 }
 
-/* Connects when it is time to. */
 static void connect_again(Top *top, int64_t now) {
     for (size_t i = 0; i < top->replicas.n; i++) {
         TopReplica *replica = &top->items[i];
 
         if (!replica->stream && now >= replica->again_at_nsec)
-            replica->stream =
-                berth_stream_new(&top->replicas.items[i], EVENTS_PATH, take_line, replica);
+            replica->stream = berth_stream_new(
+                &top->replicas.items[i], EVENTS_PATH, take_line, replica, replica->problem);
     }
 }
 
@@ -191,8 +189,6 @@ static void step(Top *top, int fd) {
         if (!replica->stream)
             continue;
         if (!berth_stream_step(replica->stream, fd, timeout_msec)) {
-            (void)snprintf(replica->problem, sizeof(replica->problem), "%s",
-                berth_stream_error(replica->stream));
             replica->stream = berth_stream_free(replica->stream);
             replica->again_at_nsec = clock_monotonic_nsec() + AGAIN_NSEC;
             top->is_stale = true;
@@ -203,7 +199,6 @@ static void step(Top *top, int fd) {
         (void)usleep(STEP_MSEC * 1000 / 10);
 }
 
-/* All replicas as one. */
 static void merge(Top *top) {
     const TopState *states[TOP_REPLICAS_MAX];
 

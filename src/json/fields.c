@@ -23,21 +23,28 @@ void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *tar
         read(reader, arena, target);
 }
 
-void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read,
-    size_t *ret_n, bool *ret_is_cut) {
+static void read_item(JsonReader *reader, Arena *arena, const JsonField *field, void *item) {
+    if (field->read)
+        field->read(reader, arena, item);
+    else
+        json_read_fields(reader, arena, field->fields, field->n_fields, item);
+}
+
+static void *read_items(
+    JsonReader *reader, Arena *arena, const JsonField *field, size_t *ret_n, bool *ret_is_cut) {
     _Alignas(max_align_t) char near[NEAR_SIZE] = {0};
+    size_t n = 0, room = NEAR_SIZE / field->size;
     void *items = near, *kept = NULL;
-    size_t n = 0, room = NEAR_SIZE / size;
 
     json_array(reader);
     while (json_element(reader)) {
-        void *item = n < max ? vec_push(&items, &n, &room, size, arena) : NULL;
+        void *item = n < field->max ? vec_push(&items, &n, &room, field->size, arena) : NULL;
 
         if (item) {
-            read(reader, arena, item);
+            read_item(reader, arena, field, item);
             continue;
         }
-        if (n < max)
+        if (n < field->max)
             json_fail(reader, JSON_E_MEMORY, "a list with too much in it");
         else if (ret_is_cut)
             *ret_is_cut = true;
@@ -46,16 +53,28 @@ void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size,
     *ret_n = n;
     if (n == 0 || items != near)
         return n > 0 ? items : NULL;
-    kept = arena_alloc(arena, n * size);
+    kept = arena_alloc(arena, n * field->size);
     if (kept)
-        return memcpy(kept, near, n * size);
+        return memcpy(kept, near, n * field->size);
     json_fail(reader, JSON_E_MEMORY, "a list with too much in it");
     *ret_n = 0;
     return NULL;
 }
 
+void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size, JsonRead *read,
+    size_t *ret_n, bool *ret_is_cut) {
+    const JsonField field = {.read = read, .size = size, .max = max};
+
+    return read_items(reader, arena, &field, ret_n, ret_is_cut);
+}
+
 void json_read_text(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, target);
+}
+
+void json_read_presence(JsonReader *reader, Arena *arena, void *target) {
+    *(bool *)target = true;
+    json_skip(reader, NULL);
 }
 
 void json_read_name_of(JsonReader *reader, Arena *arena, void *target) {
@@ -95,9 +114,9 @@ static inline void read_value(
         json_read_array(reader, arena, field->read, at);
         break;
     case JSON_FIELD_LIST:
-        *(void **)at = json_read_items(reader, arena, field->max, field->size, field->read,
-            (size_t *)(void *)((char *)target + field->n_offset),
-            field->cut_offset ? (bool *)target + field->cut_offset : NULL);
+        *(void **)at =
+            read_items(reader, arena, field, (size_t *)(void *)((char *)target + field->n_offset),
+                field->cut_offset ? (bool *)target + field->cut_offset : NULL);
         break;
     case JSON_FIELD_CUSTOM:
         field->read(reader, arena, at);

@@ -2,21 +2,17 @@
 
 #include "model/pod-affinity.h"
 
-static void decode_expression(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"key", JSON_FIELD_TEXT, offsetof(MatchExpression, key)},
-        {"operator", JSON_FIELD_TEXT, offsetof(MatchExpression, operator)},
-        JSON_LIST("values", MatchExpression, values, n_values, AFFINITY_VALUES_MAX, json_read_text),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField expression_fields[] = {
+    {"key", JSON_FIELD_TEXT, offsetof(MatchExpression, key)},
+    {"operator", JSON_FIELD_TEXT, offsetof(MatchExpression, operator)},
+    JSON_LIST("values", MatchExpression, values, n_values, AFFINITY_VALUES_MAX, json_read_text),
+};
 
 static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         {"matchLabels", JSON_FIELD_CUSTOM, offsetof(LabelSelector, labels), labels_decode},
-        JSON_LIST("matchExpressions", LabelSelector, expressions, n_expressions, AFFINITY_ITEMS_MAX,
-            decode_expression),
+        JSON_LIST_OF("matchExpressions", LabelSelector, expressions, n_expressions, AFFINITY_ITEMS_MAX,
+            expression_fields),
     };
     LabelSelector *selector = target;
 
@@ -27,23 +23,19 @@ static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_node_term(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        JSON_LIST("matchExpressions", NodeSelectorTerm, expressions, n_expressions,
-            AFFINITY_ITEMS_MAX, decode_expression),
-        JSON_LIST("matchFields", NodeSelectorTerm, fields, n_fields, AFFINITY_ITEMS_MAX,
-            decode_expression),
+        JSON_LIST_OF("matchExpressions", NodeSelectorTerm, expressions, n_expressions,
+            AFFINITY_ITEMS_MAX, expression_fields),
+        JSON_LIST_OF("matchFields", NodeSelectorTerm, fields, n_fields, AFFINITY_ITEMS_MAX,
+            expression_fields),
     };
 
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void decode_node_preference(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"weight", JSON_FIELD_INT, offsetof(NodeSelectorTerm, weight)},
-        {"preference", JSON_FIELD_CUSTOM, 0, decode_node_term},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField node_preference_fields[] = {
+    {"weight", JSON_FIELD_INT, offsetof(NodeSelectorTerm, weight)},
+    {"preference", JSON_FIELD_CUSTOM, 0, decode_node_term},
+};
 
 static void decode_node_required(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
@@ -74,14 +66,10 @@ static void decode_pod_term(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static void decode_pod_preference(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"weight", JSON_FIELD_INT, offsetof(PodAffinityTerm, weight)},
-        {"podAffinityTerm", JSON_FIELD_CUSTOM, 0, decode_pod_term},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField pod_preference_fields[] = {
+    {"weight", JSON_FIELD_INT, offsetof(PodAffinityTerm, weight)},
+    {"podAffinityTerm", JSON_FIELD_CUSTOM, 0, decode_pod_term},
+};
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
@@ -89,16 +77,16 @@ static void decode_pod_preference(JsonReader *reader, Arena *arena, void *target
 void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
     static const JsonField fields[] = {
         {"nodeAffinity." REQUIRED, JSON_FIELD_CUSTOM, 0, decode_node_required},
-        JSON_LIST("nodeAffinity." PREFERRED, PodAffinity, node_preferred, n_node_preferred,
-            AFFINITY_ITEMS_MAX, decode_node_preference),
+        JSON_LIST_OF("nodeAffinity." PREFERRED, PodAffinity, node_preferred, n_node_preferred,
+            AFFINITY_ITEMS_MAX, node_preference_fields),
         JSON_LIST("podAffinity." REQUIRED, PodAffinity, pods.required, pods.n_required,
             AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST("podAffinity." PREFERRED, PodAffinity, pods.preferred, pods.n_preferred,
-            AFFINITY_ITEMS_MAX, decode_pod_preference),
+        JSON_LIST_OF("podAffinity." PREFERRED, PodAffinity, pods.preferred, pods.n_preferred,
+            AFFINITY_ITEMS_MAX, pod_preference_fields),
         JSON_LIST("podAntiAffinity." REQUIRED, PodAffinity, anti.required, anti.n_required,
             AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST("podAntiAffinity." PREFERRED, PodAffinity, anti.preferred, anti.n_preferred,
-            AFFINITY_ITEMS_MAX, decode_pod_preference),
+        JSON_LIST_OF("podAntiAffinity." PREFERRED, PodAffinity, anti.preferred, anti.n_preferred,
+            AFFINITY_ITEMS_MAX, pod_preference_fields),
     };
 
     *ret = (PodAffinity){0};
