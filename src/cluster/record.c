@@ -149,7 +149,3 @@ const Pod *pod_record_unref(const Pod *pod) {
 bool pod_record_equal(const Pod *a, const Pod *b) {
     return object_equal(&pod_type, a, b);
 }
-
-size_t pod_details_size(const PodDetails *details) {
-    return details ? object_items_size(&pod_details_type, details, 1) : 0;
-}
