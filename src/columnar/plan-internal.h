@@ -237,14 +237,7 @@ static inline int plan_compare_nodes(const void *a, const void *b) {
 }
 
 /* Appends a value to a vector of @arena. */
-#define PLAN_PUSH(p, vec, arena, ...)                                                              \
-    do {                                                                                           \
-        __typeof__((vec)->items) added_ = VEC_PUSH((vec), (arena));                                \
-        if (added_)                                                                                \
-            *added_ = (__VA_ARGS__);                                                               \
-        else                                                                                       \
-            (p)->failed = true;                                                                    \
-    } while (0)
+#define PLAN_PUSH(p, vec, arena, ...) ((p)->failed |= !VEC_ADD((vec), (arena), (__VA_ARGS__)))
 
 static inline bool planner_is_list(const Planner *p, uint32_t node) {
     return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;
