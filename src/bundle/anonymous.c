@@ -431,7 +431,8 @@ static bool has_failed(const Anonymous *a) {
     return arena_has_failed(a->arena) || arena_has_failed(a->object);
 }
 
-const Node *anonymous_node(Anonymous *a, const Node *node) {
+static const Node *show_node(void *context, const Node *node) {
+    Anonymous *a = context;
     const Node *copy;
 
     arena_reset(a->object);
@@ -449,7 +450,8 @@ static void show_owner(Anonymous *a, const Pod *pod, Pod *copy) {
             ((PodOwner *)(uintptr_t)details->owners)[i].name = copy->owner_name;
 }
 
-const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
+static const Pod *show_pod(void *context, const Pod *pod) {
+    Anonymous *a = context;
     Pod *copy;
 
     arena_reset(a->object);
@@ -464,20 +466,10 @@ const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
     return has_failed(a) ? NULL : copy;
 }
 
-/* --- for writers ------------------------------------------------------------------------- */
-
-static const Node *mask_node(void *context, const Node *node) {
-    return anonymous_node(context, node);
-}
-
-static const Pod *mask_pod(void *context, const Pod *pod) {
-    return anonymous_pod(context, pod);
-}
-
-static Str mask_name(void *context, Str name) {
+static Str show_name(void *context, Str name) {
     return anonymous_name(context, name);
 }
 
 ObjectMask anonymous_mask(Anonymous *a) {
-    return (ObjectMask){.context = a, .node = mask_node, .pod = mask_pod, .name = mask_name};
+    return (ObjectMask){.context = a, .node = show_node, .pod = show_pod, .name = show_name};
 }

@@ -48,8 +48,8 @@ static bool write_pod(
     if (json_error(&reader))
         return false;
     shown = find_related(decision, &pod, arena, &related) < 0 ? NULL
-            : write->anonymous ? anonymous_pod(write->anonymous, &pod)
-                               : &pod;
+            : write->mask ? write->mask->pod(write->mask->context, &pod)
+                          : &pod;
     if (!shown) {
         write->error = -ENOMEM;
         return false;
