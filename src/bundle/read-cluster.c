@@ -38,12 +38,12 @@ typedef struct SceneLine {
 
 static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
     static const JsonField fields[] = {
-        {JSON_NAME("scene"), JSON_FIELD_INT, offsetof(SceneLine, saved_view)},
-        {JSON_NAME("generation"), JSON_FIELD_INT, offsetof(SceneLine, generation)},
-        {JSON_NAME("madeNsec"), JSON_FIELD_INT, offsetof(SceneLine, made_at_nsec)},
-        {JSON_NAME("uptimeNsec"), JSON_FIELD_INT, offsetof(SceneLine, uptime_nsec)},
-        {JSON_NAME("policy"), JSON_FIELD_CUSTOM, offsetof(SceneLine, policy), bundle_read_digest},
-        {JSON_NAME("noCluster"), JSON_FIELD_BOOL, offsetof(SceneLine, has_no_cluster)},
+        JSON_MEMBER("scene", INT, SceneLine, saved_view),
+        JSON_MEMBER("generation", INT, SceneLine, generation),
+        JSON_MEMBER("madeNsec", INT, SceneLine, made_at_nsec),
+        JSON_MEMBER("uptimeNsec", INT, SceneLine, uptime_nsec),
+        JSON_CUSTOM("policy", SceneLine, policy, bundle_read_digest),
+        JSON_MEMBER("noCluster", BOOL, SceneLine, has_no_cluster),
     };
     Str key;
 

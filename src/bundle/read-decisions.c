@@ -61,9 +61,9 @@ static void read_verb(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_rule(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"policy", JSON_FIELD_TEXT, offsetof(RecordedRule, policy)},
-        {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
-        {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
+        JSON_MEMBER("policy", TEXT, RecordedRule, policy),
+        JSON_MEMBER("name", TEXT, RecordedRule, name),
+        JSON_MEMBER("reason", TEXT, RecordedRule, reason),
     };
 
     JSON_READ_FIELDS(reader, arena, fields, target);
@@ -124,8 +124,7 @@ static void read_names(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_ITEMS(reader, arena, BUNDLE_NODES_MAX, json_read_text, line->names, &line->n_names);
 }
 
-#define LINE(path, kind, field)                                                                    \
-    { path, JSON_FIELD_##kind, offsetof(DecisionLine, field) }
+#define LINE(path, kind, field) JSON_MEMBER(path, kind, DecisionLine, field)
 #define CUSTOM(path, read)                                                                         \
     { path, JSON_FIELD_CUSTOM, 0, read }
 
@@ -136,7 +135,7 @@ static const JsonField line_fields[] = {
     LINE("target", TEXT, decision.target),
     LINE("error", TEXT, decision.error),
     CUSTOM("verb", read_verb),
-    {"policy", JSON_FIELD_CUSTOM, offsetof(DecisionLine, decision.policy), bundle_read_digest},
+    JSON_CUSTOM("policy", DecisionLine, decision.policy, bundle_read_digest),
     LINE("id", INT, id),
     LINE("nowNsec", INT, decision.now_nsec),
     LINE("durationNsec", INT, decision.duration_nsec),

@@ -8,7 +8,7 @@ void resources_decode(JsonReader *reader, Arena *arena, void *target) {
     SCRATCH Amounts amounts;
 
     amounts_decode(reader, arena, &amounts);
-    if (!json_error(reader) && amounts_round(&amounts, arena, target) < 0)
+    if (!json_error(reader) && amount_list_round(AMOUNTS_LIST(&amounts), arena, target) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
 }
 
