@@ -11,14 +11,12 @@
 #include <errno.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
 
 #define BUDGET ((size_t)32 * 1024 * 1024)
 #define NOWHERE (-1) /* no path of so many edits ends on this diagonal */
 
 typedef struct Lines {
-    Str *items; /* with their newline, which the last may lack */
-    uint64_t *hashes;
+    Str *items;      /* with their newline, which the last may lack */
     bool *is_marked; /* gone, or new */
     size_t n;
 } Lines;
@@ -48,22 +46,18 @@ static int split(Arena *arena, Str text, Lines *ret) {
         (void)cut_line(&rest);
     *ret = (Lines){
         .items = ARENA_RAW(arena, Str, n),
-        .hashes = ARENA_RAW(arena, uint64_t, n),
         .is_marked = ARENA_ARRAY(arena, bool, n),
         .n = n,
     };
-    if (!ret->items || !ret->hashes || !ret->is_marked)
+    if (!ret->items || !ret->is_marked)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         ret->items[i] = cut_line(&text);
-        ret->hashes[i] = hash_str(ret->items[i]);
-    }
     return 0;
 }
 
 static bool is_same(const Diff *diff, size_t x, size_t y) {
-    return diff->before.hashes[x] == diff->after.hashes[y] &&
-           str_eq(diff->before.items[x], diff->after.items[y]);
+    return str_eq(diff->before.items[x], diff->after.items[y]);
 }
 
 static void trim(Diff *diff) {

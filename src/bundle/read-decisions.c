@@ -156,13 +156,11 @@ static const JsonField line_fields[] = {
 
 /* False: no such letter. */
 static bool kind_of(char letter, uint8_t *ret) {
-    for (size_t i = 0; i < ELEMENTS_OF(decision_letters); i++) {
-        if (decision_letters[i] == letter) {
-            *ret = (uint8_t)i;
-            return true;
-        }
-    }
-    return false;
+    const char *found = memchr(decision_letters, letter, sizeof(decision_letters));
+
+    if (found)
+        *ret = (uint8_t)(found - decision_letters);
+    return found;
 }
 
 /* NULL, or the error. */

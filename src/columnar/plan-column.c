@@ -198,18 +198,14 @@ static bool try_fold(Planner *p, PlanColumn *column) {
     const CelGraphNode *node = cel_graph_node(p->graph, column->node), *list;
 
     column->kernel = kernel_find_fold(p->graph, column->node);
-    if (!column->kernel || column->lane == LANE_TEXT)
+    if (!column->kernel)
         return false;
     list = cel_graph_node(p->graph, node->args[0]);
-    if (list->op != OP_LIST || list->n_args < 2 || list->n_args > PLAN_FOLD_ARGS_MAX)
+    if (list->n_args > PLAN_FOLD_ARGS_MAX)
         return false;
     column->inputs = find_args(p, column, list->args, list->n_args);
     column->method = METHOD_FOLD;
     column->n_inputs = list->n_args;
-    for (uint32_t i = 0; column->inputs && i < list->n_args; i++) {
-        if (plan_column_at(p->plan, column->inputs[i])->lane != column->lane)
-            return false;
-    }
     return column->inputs != NULL;
 }
 
