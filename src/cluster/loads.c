@@ -403,8 +403,8 @@ bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_ns
     return loads->reads_clock && (step > CLOCK_STEP_NSEC || step < -CLOCK_STEP_NSEC);
 }
 
-static int build_loads(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    bool is_counted, Arena *arena, Loads *ret) {
+int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
+    Arena *arena, Loads *ret) {
     LoadBuild build = {.input = input, .table = table};
     int r = 0;
 
@@ -415,7 +415,7 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
         .n_gauges = input->n_gauges,
         .until_nsec = INT64_MAX,
         .clock_nsec = num_sub_sat(input->now_nsec, input->uptime_nsec),
-        .is_counted = is_counted,
+        .is_counted = input->is_counted,
     };
     ret->chunks = ARENA_ARRAY(arena, const LoadChunk *, table->n_chunks);
     ret->workloads = ARENA_ARRAY(arena, const Measurement *, input->n_gauges);
@@ -425,7 +425,7 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
     for (size_t i = 0; i < input->n_gauges; i++)
         ret->reads_clock |= input->gauges[i].source == GAUGE_ANNOTATION;
     ret->measurements = input->measurements;
-    if (is_counted && input->measurements)
+    if (input->is_counted && input->measurements)
         measurements_ref(input->measurements);
     find_workloads(&build, ret);
     for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
@@ -434,16 +434,6 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
             ret->until_nsec = clock_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
     }
     return r;
-}
-
-int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    Arena *arena, Loads *ret) {
-    return build_loads(input, table, known, /* is_counted= */ true, arena, ret);
-}
-
-int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    Arena *arena, Loads *ret) {
-    return build_loads(input, table, known, /* is_counted= */ false, arena, ret);
 }
 
 void loads_release(Loads *loads) {
