@@ -213,16 +213,6 @@ void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts,
         json_fail(reader, JSON_E_TYPE, "a Node without a name");
 }
 
-bool node_addresses_equal(const Node *a, const Node *b) {
-    if (a->n_addresses != b->n_addresses)
-        return false;
-    for (size_t i = 0; i < a->n_addresses; i++)
-        if (a->addresses[i].type != b->addresses[i].type ||
-            !str_eq(a->addresses[i].text, b->addresses[i].text))
-            return false;
-    return true;
-}
-
 Str address_type_name(AddressType type) {
     return address_types[type];
 }

@@ -29,11 +29,9 @@ static void add_zone(TextVec *zones, Arena *arena, Str zone) {
 
 static void add_zones_of_label(TextVec *zones, Arena *arena, Str label) {
     while (label.len > 0) {
-        size_t at = 0;
+        const char *next = memmem(label.ptr, label.len, "__", 2);
+        size_t at = next ? (size_t)(next - label.ptr) : label.len;
 
-        while (at + 1 < label.len && !(label.ptr[at] == '_' && label.ptr[at + 1] == '_'))
-            at++;
-        at = at + 1 < label.len ? at : label.len;
         add_zone(zones, arena, str_take(label, at));
         label = str_skip(label, at + 2);
     }

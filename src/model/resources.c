@@ -12,15 +12,6 @@ void resources_decode(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_MEMORY, "too many resources");
 }
 
-bool resources_equal(const Resources *a, const Resources *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->items[i].amount != b->items[i].amount || !str_eq(a->items[i].name, b->items[i].name))
-            return false;
-    return true;
-}
-
 const Resource *resources_find(const Resources *resources, Str name) {
     for (size_t i = 0; i < resources->n; i++)
         if (str_eq(resources->items[i].name, name))
