@@ -49,10 +49,7 @@ static RelatedRecord *record_new(const RelatedObject *from) {
     return record;
 }
 
-static RelatedRecord *record_ref(RelatedRecord *record) {
-    ref_take(&record->ref);
-    return record;
-}
+DEFINE_REF(RelatedRecord, record)
 
 static void record_unref(RelatedRecord *record) {
     if (record && ref_drop(&record->ref))
