@@ -135,16 +135,16 @@ static bool keeps(const Anonymous *a, Str text) {
 /* The hash of @text, also if keeps(). */
 static Str hash(Anonymous *a, Str text) {
     uint32_t place = map_find(&a->known, text);
-    Str copy, *shown;
+    Str copy, shown;
 
     if (place != MAP_NONE)
         return a->shown.items[place];
     copy = arena_copy(a->arena, text);
-    shown = VEC_PUSH(&a->shown, a->arena);
-    if (!copy.ptr || !shown || map_add(&a->known, copy, (uint32_t)(a->shown.n - 1)) < 0)
+    shown = arena_printf(a->arena, "x-%016" PRIx64, siphash(text, a->salt));
+    if (!copy.ptr || !VEC_ADD(&a->shown, a->arena, shown) ||
+        map_add(&a->known, copy, (uint32_t)(a->shown.n - 1)) < 0)
         return STR_NULL;
-    *shown = arena_printf(a->arena, "x-%016" PRIx64, siphash(text, a->salt));
-    return *shown;
+    return shown;
 }
 
 Str anonymous_name(Anonymous *a, Str name) {

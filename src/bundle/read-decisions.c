@@ -13,18 +13,18 @@ int bundle_read_pods(BundleRead *read) {
 
     bundle_open_lines(read, "pods.jsonl");
     while (bundle_next_line(read, &line)) {
-        Str *pod = VEC_PUSH(&pods, read->arena);
+        Str pod = STR_NULL;
         JsonReader reader;
 
-        if (!pod)
-            return -ENOMEM;
         json_reader_init(&reader, line);
         json_object(&reader);
         while (json_key(&reader, &key))
-            json_skip(&reader, json_key_is(&reader, key, STR("pod")) ? pod : NULL);
+            json_skip(&reader, json_key_is(&reader, key, STR("pod")) ? &pod : NULL);
         json_end(&reader);
         if (json_error(&reader))
             return bundle_bad_json(read, NULL, &reader);
+        if (!VEC_ADD(&pods, read->arena, pod))
+            return -ENOMEM;
     }
     read->pods = pods.items;
     read->n_pods = pods.n;

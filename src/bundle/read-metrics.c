@@ -52,16 +52,12 @@ static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        NamedNumber *number = VEC_PUSH(ret, arena);
+        NamedNumber number = {.value = NAN};
 
-        if (reader->escaped)
-            key = json_unescape(key, arena);
-        if (!number || !key.ptr) {
+        number.name = reader->escaped ? json_unescape(key, arena) : key;
+        json_double(reader, &number.value);
+        if (!number.name.ptr || !VEC_ADD(ret, arena, number))
             json_fail(reader, JSON_E_MEMORY, "too many numbers");
-            return;
-        }
-        *number = (NamedNumber){.name = key, .value = NAN};
-        json_double(reader, &number->value);
     }
 }
 
