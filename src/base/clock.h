@@ -13,8 +13,3 @@
 int64_t clock_monotonic_nsec(void);  /* for durations and deadlines; unaffected by clock changes */
 int64_t clock_wall_nsec(void);       /* since 1970 UTC; for stamps and certificates only */
 int64_t clock_thread_cpu_nsec(void); /* processor time that the calling thread has had */
-
-/* Of two times the one that comes first: when to look again if both want it. */
-static inline int64_t clock_earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}

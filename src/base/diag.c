@@ -21,8 +21,7 @@ static Str keep_line(DiagList *list, Str source, size_t number) {
 }
 
 void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text, Str hint) {
-    Str line;
-    Diag *diag;
+    Diag diag;
 
     if (level == DIAG_ERROR)
         list->n_errors++;
@@ -30,18 +29,15 @@ void diag_add(DiagList *list, DiagLevel level, Place place, Str source, Str text
         list->n_warnings++;
     if (list->diags.n >= DIAG_MAX)
         return;
-    line = keep_line(list, source, place.line);
-    diag = VEC_PUSH(&list->diags, list->arena);
-    if (!diag)
-        return;
-    *diag = (Diag){
+    place.file = str_is_empty(place.file) ? STR_NULL : arena_copy(list->arena, place.file);
+    diag = (Diag){
         .level = level,
         .place = place,
-        .source = line,
+        .source = keep_line(list, source, place.line),
         .text = arena_copy(list->arena, text),
         .hint = str_is_empty(hint) ? STR_NULL : arena_copy(list->arena, hint),
     };
-    diag->place.file = str_is_empty(place.file) ? STR_NULL : arena_copy(list->arena, place.file);
+    (void)VEC_ADD(&list->diags, list->arena, diag);
 }
 
 void diag_fix(DiagList *list, Place place, Str text) {

@@ -6,15 +6,13 @@
 
 uint32_t intern_add(Intern *intern, Str str) {
     uint32_t id = map_find(&intern->map, str);
-    Str copy, *added;
+    Str copy;
 
     if (id != MAP_NONE)
         return id;
     copy = arena_copy(intern->arena, str);
-    added = copy.ptr ? VEC_PUSH(&intern->strings, intern->arena) : NULL;
-    if (!added)
+    if (!copy.ptr || !VEC_ADD(&intern->strings, intern->arena, copy))
         return INTERN_ABSENT;
-    *added = copy;
     id = (uint32_t)intern->strings.n;
     if (map_add(&intern->map, copy, id) == 0)
         return id;

@@ -11,14 +11,12 @@
 #include <errno.h>
 
 #include "base/arena.h"
-#include "base/hash.h"
 
 #define BUDGET ((size_t)32 * 1024 * 1024)
 #define NOWHERE (-1) /* no path of so many edits ends on this diagonal */
 
 typedef struct Lines {
-    Str *items; /* with their newline, which the last may lack */
-    uint64_t *hashes;
+    Str *items;      /* with their newline, which the last may lack */
     bool *is_marked; /* gone, or new */
     size_t n;
 } Lines;
@@ -27,6 +25,7 @@ typedef struct Diff {
     Arena *arena;
     Lines before, after;
     size_t n_head, n_tail; /* lines that both begin and end with */
+    int32_t n, m;          /* the lines between them, of both */
 } Diff;
 
 static size_t least(size_t a, size_t b) {
@@ -48,22 +47,18 @@ static int split(Arena *arena, Str text, Lines *ret) {
         (void)cut_line(&rest);
     *ret = (Lines){
         .items = ARENA_RAW(arena, Str, n),
-        .hashes = ARENA_RAW(arena, uint64_t, n),
         .is_marked = ARENA_ARRAY(arena, bool, n),
         .n = n,
     };
-    if (!ret->items || !ret->hashes || !ret->is_marked)
+    if (!ret->items || !ret->is_marked)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         ret->items[i] = cut_line(&text);
-        ret->hashes[i] = hash_str(ret->items[i]);
-    }
     return 0;
 }
 
 static bool is_same(const Diff *diff, size_t x, size_t y) {
-    return diff->before.hashes[x] == diff->after.hashes[y] &&
-           str_eq(diff->before.items[x], diff->after.items[y]);
+    return str_eq(diff->before.items[x], diff->after.items[y]);
 }
 
 static void trim(Diff *diff) {
@@ -75,19 +70,13 @@ static void trim(Diff *diff) {
     while (diff->n_tail < n_both - diff->n_head &&
            is_same(diff, n - 1 - diff->n_tail, m - 1 - diff->n_tail))
         diff->n_tail++;
+    diff->n = (int32_t)(n - diff->n_head - diff->n_tail);
+    diff->m = (int32_t)(m - diff->n_head - diff->n_tail);
 }
 
-/* The lines between head and tail. */
-typedef struct Middle {
-    const Diff *diff;
-    int32_t n, m;
-} Middle;
-
-static int32_t slide(const Middle *middle, int32_t x, int32_t y) {
-    size_t head = middle->diff->n_head;
-
-    while (x < middle->n && y < middle->m &&
-           is_same(middle->diff, head + (size_t)x, head + (size_t)y)) {
+static int32_t slide(const Diff *diff, int32_t x, int32_t y) {
+    while (x < diff->n && y < diff->m &&
+           is_same(diff, diff->n_head + (size_t)x, diff->n_head + (size_t)y)) {
         x++;
         y++;
     }
@@ -96,42 +85,42 @@ static int32_t slide(const Middle *middle, int32_t x, int32_t y) {
 
 /* Entry @i of row @d, which is diagonal 2i - d, from the row before: one line removed, or one
  * added, whichever leads further. */
-static int32_t step(const Middle *middle, const int32_t *last, int32_t d, int32_t i) {
+static int32_t step(const Diff *diff, const int32_t *last, int32_t d, int32_t i) {
     int32_t k = 2 * i - d;
     int32_t removed = i > 0 && last[i - 1] != NOWHERE ? last[i - 1] + 1 : NOWHERE;
     int32_t added = i < d ? last[i] : NOWHERE;
 
-    if (removed > middle->n)
+    if (removed > diff->n)
         removed = NOWHERE;
-    if (added != NOWHERE && added - k > middle->m)
+    if (added != NOWHERE && added - k > diff->m)
         added = NOWHERE;
     return removed > added ? removed : added;
 }
 
 /* Rows until one reaches the end of both; its number, or -1: too far, or no memory for it. */
-static int32_t search(Arena *arena, const Middle *middle, int32_t **rows) {
+static int32_t search(const Diff *diff, int32_t **rows) {
     for (int32_t d = 0; d <= (int32_t)LINEDIFF_EDITS_MAX; d++) {
-        rows[d] = ARENA_RAW(arena, int32_t, d + 1);
+        rows[d] = ARENA_RAW(diff->arena, int32_t, d + 1);
         if (!rows[d])
             return -1;
         for (int32_t i = 0; i <= d; i++) {
             int32_t k = 2 * i - d;
-            int32_t x = d == 0 ? 0 : step(middle, rows[d - 1], d, i);
+            int32_t x = d == 0 ? 0 : step(diff, rows[d - 1], d, i);
 
-            rows[d][i] = x == NOWHERE ? NOWHERE : slide(middle, x, x - k);
-            if (rows[d][i] == middle->n && middle->n - k == middle->m)
+            rows[d][i] = x == NOWHERE ? NOWHERE : slide(diff, x, x - k);
+            if (rows[d][i] == diff->n && diff->n - k == diff->m)
                 return d;
         }
     }
     return -1;
 }
 
-static void mark_way(Diff *diff, const Middle *middle, int32_t *const *rows, int32_t d) {
-    int32_t k = middle->n - middle->m;
+static void mark_way(Diff *diff, int32_t *const *rows, int32_t d) {
+    int32_t k = diff->n - diff->m;
 
     for (; d > 0; d--) {
         int32_t i = (k + d) / 2;
-        int32_t x = step(middle, rows[d - 1], d, i);
+        int32_t x = step(diff, rows[d - 1], d, i);
 
         if (i > 0 && rows[d - 1][i - 1] != NOWHERE && rows[d - 1][i - 1] + 1 == x) {
             diff->before.is_marked[diff->n_head + (size_t)x - 1] = true;
@@ -151,18 +140,15 @@ static void mark_all(Diff *diff) {
 }
 
 static void mark(Diff *diff) {
-    size_t n = diff->before.n - diff->n_head - diff->n_tail;
-    size_t m = diff->after.n - diff->n_head - diff->n_tail;
-    Middle middle = {.diff = diff, .n = (int32_t)n, .m = (int32_t)m};
     int32_t **rows = NULL;
     int32_t d = -1;
 
     if (diff->before.n <= LINEDIFF_LINES_MAX && diff->after.n <= LINEDIFF_LINES_MAX)
         rows = ARENA_ARRAY(diff->arena, int32_t *, LINEDIFF_EDITS_MAX + 1);
     if (rows)
-        d = search(diff->arena, &middle, rows);
+        d = search(diff, rows);
     if (d >= 0)
-        mark_way(diff, &middle, rows, d);
+        mark_way(diff, rows, d);
     else
         mark_all(diff);
 }

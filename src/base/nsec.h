@@ -10,3 +10,8 @@
 
 #define NSEC_PER_SEC INT64_C(1000000000)
 #define NSEC_PER_MSEC INT64_C(1000000)
+
+/* Of two times the one that comes first: when to look again if both want it. */
+static inline int64_t clock_earlier(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}

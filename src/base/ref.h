@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef struct Ref {
     atomic_uint count;
@@ -17,22 +18,27 @@ typedef struct Ref {
 
 #define REF_ONE ((Ref){.count = 1})
 
-static inline void ref_take(Ref *ref) {
-    unsigned before = atomic_fetch_add_explicit(&ref->count, 1, memory_order_relaxed);
+/* Counting is no change of the object: holders of a const pointer count, too. */
+static inline atomic_uint *ref_count(const Ref *ref) {
+    return (atomic_uint *)(uintptr_t)&ref->count;
+}
+
+static inline void ref_take(const Ref *ref) {
+    unsigned before = atomic_fetch_add_explicit(ref_count(ref), 1, memory_order_relaxed);
 
     assert(before > 0);
     (void)before;
 }
 
 /* True when that was the last reference and the object must be destroyed. */
-static inline bool ref_drop(Ref *ref) {
-    unsigned before = atomic_fetch_sub_explicit(&ref->count, 1, memory_order_acq_rel);
+static inline bool ref_drop(const Ref *ref) {
+    unsigned before = atomic_fetch_sub_explicit(ref_count(ref), 1, memory_order_acq_rel);
 
     assert(before > 0);
     return before == 1;
 }
 
-/* NAME_ref(): another reference, for structs with a member ref. */
+/* NAME_ref(): another reference, for structs with a member ref; @type may be const. */
 #define DEFINE_REF(type, name)                                                                     \
     static inline type *name##_ref(type *name) {                                                   \
         ref_take(&name->ref);                                                                      \

@@ -12,11 +12,7 @@
 #define ROPE_BLOCK_MAX ((size_t)256 * 1024)
 
 void rope_add_slice(Rope *rope, Str slice) {
-    Str *added = slice.len > 0 ? VEC_PUSH(&rope->slices, rope->arena) : NULL;
-
-    if (added)
-        *added = slice;
-    else if (slice.len > 0)
+    if (slice.len > 0 && !VEC_ADD(&rope->slices, rope->arena, slice))
         rope->error = -ENOMEM;
 }
 

@@ -49,6 +49,17 @@ static inline bool str_is_empty(Str a) {
     return a.len == 0;
 }
 
+/* A copy of @s at *@at, where there is room; *@at moves behind it. The copy of an empty one is
+ * STR_NULL. */
+static inline Str str_carve(char **at, Str s) {
+    Str copy = s.len > 0 ? str_of(*at, s.len) : STR_NULL;
+
+    if (s.len > 0)
+        memcpy(*at, s.ptr, s.len);
+    *at += s.len;
+    return copy;
+}
+
 /* Bytewise order; a prefix sorts first. */
 int str_cmp(Str a, Str b);
 

@@ -27,8 +27,7 @@ static void show_next(Str text, VisibleChar *ret) {
     ret->columns = ret->text.len;
 }
 
-/* @out NULL only measures. */
-static size_t show(Buf *out, Str text) {
+size_t visible_append(Buf *out, Str text) {
     size_t width = 0;
     VisibleChar shown;
 
@@ -41,12 +40,8 @@ static size_t show(Buf *out, Str text) {
     return width;
 }
 
-size_t visible_append(Buf *out, Str text) {
-    return show(out, text);
-}
-
 size_t visible_width(Str text) {
-    return show(/* out= */ NULL, text);
+    return visible_append(/* out= */ NULL, text);
 }
 
 Str visible_take(Str text, size_t width) {

@@ -9,7 +9,8 @@
 
 #include "base/buf.h"
 
-/* Appends @text. Returns how many columns it takes (a code point counts as one). */
+/* Appends @text (@out NULL: only measures). Returns how many columns it takes (a code point counts
+ * as one). */
 size_t visible_append(Buf *out, Str text);
 
 /* Only how many columns. */

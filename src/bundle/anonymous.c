@@ -135,16 +135,16 @@ static bool keeps(const Anonymous *a, Str text) {
 /* The hash of @text, also if keeps(). */
 static Str hash(Anonymous *a, Str text) {
     uint32_t place = map_find(&a->known, text);
-    Str copy, *shown;
+    Str copy, shown;
 
     if (place != MAP_NONE)
         return a->shown.items[place];
     copy = arena_copy(a->arena, text);
-    shown = VEC_PUSH(&a->shown, a->arena);
-    if (!copy.ptr || !shown || map_add(&a->known, copy, (uint32_t)(a->shown.n - 1)) < 0)
+    shown = arena_printf(a->arena, "x-%016" PRIx64, siphash(text, a->salt));
+    if (!copy.ptr || !VEC_ADD(&a->shown, a->arena, shown) ||
+        map_add(&a->known, copy, (uint32_t)(a->shown.n - 1)) < 0)
         return STR_NULL;
-    *shown = arena_printf(a->arena, "x-%016" PRIx64, siphash(text, a->salt));
-    return *shown;
+    return shown;
 }
 
 Str anonymous_name(Anonymous *a, Str name) {
@@ -431,7 +431,8 @@ static bool has_failed(const Anonymous *a) {
     return arena_has_failed(a->arena) || arena_has_failed(a->object);
 }
 
-const Node *anonymous_node(Anonymous *a, const Node *node) {
+static const Node *show_node(void *context, const Node *node) {
+    Anonymous *a = context;
     const Node *copy;
 
     arena_reset(a->object);
@@ -449,7 +450,8 @@ static void show_owner(Anonymous *a, const Pod *pod, Pod *copy) {
             ((PodOwner *)(uintptr_t)details->owners)[i].name = copy->owner_name;
 }
 
-const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
+static const Pod *show_pod(void *context, const Pod *pod) {
+    Anonymous *a = context;
     Pod *copy;
 
     arena_reset(a->object);
@@ -464,20 +466,10 @@ const Pod *anonymous_pod(Anonymous *a, const Pod *pod) {
     return has_failed(a) ? NULL : copy;
 }
 
-/* --- for writers ------------------------------------------------------------------------- */
-
-static const Node *mask_node(void *context, const Node *node) {
-    return anonymous_node(context, node);
-}
-
-static const Pod *mask_pod(void *context, const Pod *pod) {
-    return anonymous_pod(context, pod);
-}
-
-static Str mask_name(void *context, Str name) {
+static Str show_name(void *context, Str name) {
     return anonymous_name(context, name);
 }
 
 ObjectMask anonymous_mask(Anonymous *a) {
-    return (ObjectMask){.context = a, .node = mask_node, .pod = mask_pod, .name = mask_name};
+    return (ObjectMask){.context = a, .node = show_node, .pod = show_pod, .name = show_name};
 }

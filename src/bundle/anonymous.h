@@ -41,12 +41,8 @@ Str anonymous_text(Anonymous *anonymous, Str text);    /* stays if all words of 
 Str anonymous_workload(Anonymous *anonymous, Str key); /* NAMESPACE/KIND/NAME */
 Str anonymous_exemption(Anonymous *anonymous, const Exemption *exemption);
 
-/* Replaced objects, valid until the next call. NULL when out of memory. */
-const Node *anonymous_node(Anonymous *anonymous, const Node *node);
-const Pod *anonymous_pod(
-    Anonymous *anonymous, const Pod *pod); /* with its details, if it has any */
-
-/* The same for writers of objects. */
+/* For objects (pods with their details, if they have any): they are valid until the next call for
+ * any object. */
 ObjectMask anonymous_mask(Anonymous *anonymous);
 
 /* The functions that expressions of @program's policies call and that read texts (cel/library.h),

@@ -153,19 +153,19 @@ typedef struct About {
 /* Its text is the path, until take_policies(). */
 static void read_policy(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"path", JSON_FIELD_TEXT, offsetof(PolicySource, text)},
-        {"file", JSON_FIELD_TEXT, offsetof(PolicySource, file)},
+        JSON_MEMBER("path", TEXT, PolicySource, text),
+        JSON_MEMBER("file", TEXT, PolicySource, file),
     };
 
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static const JsonField about_fields[] = {
-    {"bundle", JSON_FIELD_INT, offsetof(About, form)},
-    {"berth", JSON_FIELD_TEXT, offsetof(About, version)},
-    {"madeNsec", JSON_FIELD_INT, offsetof(About, made_at_nsec)},
-    {"anonymous", JSON_FIELD_BOOL, offsetof(About, is_anonymous)},
-    {"cluster", JSON_FIELD_TEXT, offsetof(About, cluster)},
+    JSON_MEMBER("bundle", INT, About, form),
+    JSON_MEMBER("berth", TEXT, About, version),
+    JSON_MEMBER("madeNsec", INT, About, made_at_nsec),
+    JSON_MEMBER("anonymous", BOOL, About, is_anonymous),
+    JSON_MEMBER("cluster", TEXT, About, cluster),
     JSON_LIST_CUT(
         "policies", About, policies, n_policies, is_cut, BUNDLE_POLICIES_MAX, read_policy),
     JSON_LIST_CUT(

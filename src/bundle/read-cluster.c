@@ -30,20 +30,20 @@ static void cluster_done(ClusterRead *cluster) {
 }
 
 typedef struct SceneLine {
-    int64_t saved_view, generation, made_at_nsec, uptime_nsec;
-    Digest policy;
+    int64_t saved_view, generation;
+    SavedView made; /* only its times and policy */
     bool has_no_cluster;
     Delta delta;
 } SceneLine;
 
 static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
     static const JsonField fields[] = {
-        {JSON_NAME("scene"), JSON_FIELD_INT, offsetof(SceneLine, saved_view)},
-        {JSON_NAME("generation"), JSON_FIELD_INT, offsetof(SceneLine, generation)},
-        {JSON_NAME("madeNsec"), JSON_FIELD_INT, offsetof(SceneLine, made_at_nsec)},
-        {JSON_NAME("uptimeNsec"), JSON_FIELD_INT, offsetof(SceneLine, uptime_nsec)},
-        {JSON_NAME("policy"), JSON_FIELD_CUSTOM, offsetof(SceneLine, policy), bundle_read_digest},
-        {JSON_NAME("noCluster"), JSON_FIELD_BOOL, offsetof(SceneLine, has_no_cluster)},
+        JSON_MEMBER("scene", INT, SceneLine, saved_view),
+        JSON_MEMBER("generation", INT, SceneLine, generation),
+        JSON_MEMBER("madeNsec", INT, SceneLine, made.made_at_nsec),
+        JSON_MEMBER("uptimeNsec", INT, SceneLine, made.uptime_nsec),
+        JSON_CUSTOM("policy", SceneLine, made.policy, bundle_read_digest),
+        JSON_MEMBER("noCluster", BOOL, SceneLine, has_no_cluster),
     };
     Str key;
 
@@ -91,23 +91,17 @@ static int apply(ClusterRead *cluster, Delta *delta, bool is_first) {
 static int add_scene(ClusterRead *cluster, const SceneLine *line) {
     const SavedView *before =
         cluster->saved_views.n > 0 ? cluster->saved_views.items[cluster->saved_views.n - 1] : NULL;
-    SavedView **added = VEC_PUSH(&cluster->saved_views, cluster->read->arena);
     Recording *recording = &cluster->read->bundle->recording;
-    SavedView *saved_view = added ? calloc(1, sizeof(*saved_view)) : NULL;
+    SavedView *saved_view = calloc(1, sizeof(*saved_view));
 
-    if (!saved_view) {
-        cluster->saved_views.n -= added ? 1 : 0;
+    if (!saved_view || !VEC_ADD(&cluster->saved_views, cluster->read->arena, saved_view)) {
+        free(saved_view);
         return -ENOMEM;
     }
-    *added = saved_view;
-    *saved_view = (SavedView){
-        .ref = REF_ONE,
-        .generation = (uint64_t)line->generation,
-        .made_at_nsec = line->made_at_nsec,
-        .uptime_nsec = line->uptime_nsec,
-        .snapshot = line->has_no_cluster ? NULL : snapshot_ref(cluster->newest),
-        .policy = line->policy,
-    };
+    *saved_view = line->made;
+    saved_view->ref = REF_ONE;
+    saved_view->generation = (uint64_t)line->generation;
+    saved_view->snapshot = line->has_no_cluster ? NULL : snapshot_ref(cluster->newest);
     recording->saved_views = cluster->saved_views.items; /* theirs in any case */
     recording->n_saved_views = cluster->saved_views.n;
     cluster->bytes += saved_view_bytes(saved_view, before);

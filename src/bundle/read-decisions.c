@@ -13,18 +13,18 @@ int bundle_read_pods(BundleRead *read) {
 
     bundle_open_lines(read, "pods.jsonl");
     while (bundle_next_line(read, &line)) {
-        Str *pod = VEC_PUSH(&pods, read->arena);
+        Str pod = STR_NULL;
         JsonReader reader;
 
-        if (!pod)
-            return -ENOMEM;
         json_reader_init(&reader, line);
         json_object(&reader);
         while (json_key(&reader, &key))
-            json_skip(&reader, json_key_is(&reader, key, STR("pod")) ? pod : NULL);
+            json_skip(&reader, json_key_is(&reader, key, STR("pod")) ? &pod : NULL);
         json_end(&reader);
         if (json_error(&reader))
             return bundle_bad_json(read, NULL, &reader);
+        if (!VEC_ADD(&pods, read->arena, pod))
+            return -ENOMEM;
     }
     read->pods = pods.items;
     read->n_pods = pods.n;
@@ -60,9 +60,9 @@ static void read_verb(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static const JsonField rule_fields[] = {
-    {"policy", JSON_FIELD_TEXT, offsetof(RecordedRule, policy)},
-    {"name", JSON_FIELD_TEXT, offsetof(RecordedRule, name)},
-    {"reason", JSON_FIELD_TEXT, offsetof(RecordedRule, reason)},
+    JSON_MEMBER("policy", TEXT, RecordedRule, policy),
+    JSON_MEMBER("name", TEXT, RecordedRule, name),
+    JSON_MEMBER("reason", TEXT, RecordedRule, reason),
 };
 
 static void read_run(JsonReader *reader, Arena *arena, void *target) {
@@ -120,8 +120,7 @@ static void read_names(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_ITEMS(reader, arena, BUNDLE_NODES_MAX, json_read_text, line->names, &line->n_names);
 }
 
-#define LINE(path, kind, field)                                                                    \
-    { path, JSON_FIELD_##kind, offsetof(DecisionLine, field) }
+#define LINE(path, kind, field) JSON_MEMBER(path, kind, DecisionLine, field)
 #define CUSTOM(path, read)                                                                         \
     { path, JSON_FIELD_CUSTOM, 0, read }
 
@@ -132,7 +131,7 @@ static const JsonField line_fields[] = {
     LINE("target", TEXT, decision.target),
     LINE("error", TEXT, decision.error),
     CUSTOM("verb", read_verb),
-    {"policy", JSON_FIELD_CUSTOM, offsetof(DecisionLine, decision.policy), bundle_read_digest},
+    JSON_CUSTOM("policy", DecisionLine, decision.policy, bundle_read_digest),
     LINE("id", INT, id),
     LINE("nowNsec", INT, decision.now_nsec),
     LINE("durationNsec", INT, decision.duration_nsec),
@@ -153,13 +152,11 @@ static const JsonField line_fields[] = {
 
 /* False: no such letter. */
 static bool kind_of(char letter, uint8_t *ret) {
-    for (size_t i = 0; i < ELEMENTS_OF(decision_letters); i++) {
-        if (decision_letters[i] == letter) {
-            *ret = (uint8_t)i;
-            return true;
-        }
-    }
-    return false;
+    const char *found = memchr(decision_letters, letter, sizeof(decision_letters));
+
+    if (found)
+        *ret = (uint8_t)(found - decision_letters);
+    return found;
 }
 
 /* NULL, or the error. */

@@ -52,16 +52,12 @@ static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
 
     json_object(reader);
     while (json_key(reader, &key)) {
-        NamedNumber *number = VEC_PUSH(ret, arena);
+        NamedNumber number = {.value = NAN};
 
-        if (reader->escaped)
-            key = json_unescape(key, arena);
-        if (!number || !key.ptr) {
+        number.name = reader->escaped ? json_unescape(key, arena) : key;
+        json_double(reader, &number.value);
+        if (!number.name.ptr || !VEC_ADD(ret, arena, number))
             json_fail(reader, JSON_E_MEMORY, "too many numbers");
-            return;
-        }
-        *number = (NamedNumber){.name = key, .value = NAN};
-        json_double(reader, &number->value);
     }
 }
 
@@ -88,16 +84,16 @@ static void read_measurement(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static const JsonField line_fields[] = {
-    {"gauges", JSON_FIELD_INT, offsetof(MetricsLine, gauges)},
-    {"sampling", JSON_FIELD_INT, offsetof(MetricsLine, measurement)},
-    {"scene", JSON_FIELD_INT, offsetof(MetricsLine, saved_view)},
-    {"gaugesOf", JSON_FIELD_INT, offsetof(MetricsLine, gauges_of)},
-    {"atNsec", JSON_FIELD_INT, offsetof(MetricsLine, at_nsec)},
-    {"uptimeNsec", JSON_FIELD_INT, offsetof(MetricsLine, uptime_nsec)},
+    JSON_MEMBER("gauges", INT, MetricsLine, gauges),
+    JSON_MEMBER("sampling", INT, MetricsLine, measurement),
+    JSON_MEMBER("scene", INT, MetricsLine, saved_view),
+    JSON_MEMBER("gaugesOf", INT, MetricsLine, gauges_of),
+    JSON_MEMBER("atNsec", INT, MetricsLine, at_nsec),
+    JSON_MEMBER("uptimeNsec", INT, MetricsLine, uptime_nsec),
     {"items", JSON_FIELD_CUSTOM, 0, read_gauges},
-    {"nodes", JSON_FIELD_CUSTOM, offsetof(MetricsLine, nodes), read_numbers},
-    {"lagsNsec", JSON_FIELD_CUSTOM, offsetof(MetricsLine, lags), read_numbers},
-    {"workloads", JSON_FIELD_CUSTOM, offsetof(MetricsLine, workloads), read_numbers},
+    JSON_CUSTOM("nodes", MetricsLine, nodes, read_numbers),
+    JSON_CUSTOM("lagsNsec", MetricsLine, lags, read_numbers),
+    JSON_CUSTOM("workloads", MetricsLine, workloads, read_numbers),
     JSON_LIST("samplings", MetricsLine, measurements, n_measurements, SIZE_MAX, read_measurement),
 };
 

@@ -103,7 +103,7 @@ static void test_objects(void **state) {
         .owner_kind = STR("ReplicaSet"),
         .owner_name = STR("web-5d4f"),
     };
-    const Node *shown = anonymous_node(a, &node);
+    const Node *shown = anonymous_mask(a).node(a, &node);
     Str workload;
 
     assert_non_null(shown);
@@ -111,7 +111,7 @@ static void test_objects(void **state) {
     assert_true(str_eq(shown->name, shown->labels.items[0].value));
     assert_text("measured", shown->annotations.items[0].value, "0.25,2026-01-02T03:04:05Z");
     assert_true(is_hashed(shown->annotations.items[1].value));
-    workload = workload_of(anonymous_pod(a, &pod), arena);
+    workload = workload_of(anonymous_mask(a).pod(a, &pod), arena);
     assert_true(str_eq(workload, anonymous_workload(a, STR("shop/Deployment/web"))));
 }
 
@@ -160,7 +160,7 @@ static void test_details(void **state) {
     json_reader_init(&reader, STR(text));
     pod_decode(&reader, arena, &pod);
     assert_int_equal(json_error(&reader), JSON_OK);
-    shown = anonymous_pod(a, &pod);
+    shown = anonymous_mask(a).pod(a, &pod);
     assert_non_null(shown);
     object_write_pod(&writer, shown, STR_NULL);
     if (memmem(out.data, out.len, "own-", 4))
@@ -209,7 +209,7 @@ static void test_related(void **state) {
     (void)state;
     json_reader_init(&reader, STR(text));
     pod_decode(&reader, arena, &pod);
-    shown = anonymous_pod(a, &pod);
+    shown = anonymous_mask(a).pod(a, &pod);
     assert_non_null(shown);
     object_write_pod(&writer, shown, STR_NULL);
     if (memmem(out.data, out.len, "own-", 4))
@@ -249,7 +249,7 @@ static void test_node_details(void **state) {
 
     json_reader_init(&reader, STR(text));
     node_decode(&reader, arena, &node);
-    shown = anonymous_node(a, &node);
+    shown = anonymous_mask(a).node(a, &node);
     assert_non_null(shown);
     object_write_node(&writer, shown);
     if (memmem(out.data, out.len, "own-", 4))

@@ -48,8 +48,8 @@ static bool write_pod(
     if (json_error(&reader))
         return false;
     shown = find_related(decision, &pod, arena, &related) < 0 ? NULL
-            : write->anonymous ? anonymous_pod(write->anonymous, &pod)
-                               : &pod;
+            : write->mask ? write->mask->pod(write->mask->context, &pod)
+                          : &pod;
     if (!shown) {
         write->error = -ENOMEM;
         return false;
@@ -156,20 +156,13 @@ static void write_became(JsonWriter *writer, const RecordedDecision *decision) {
     buf_append_char(writer->out, '"');
 }
 
-static void write_number_or_null(JsonWriter *writer, unsigned number, unsigned none) {
-    if (number == none)
-        json_write_null(writer);
-    else
-        json_write_int(writer, number);
-}
-
 static void write_by(JsonWriter *writer, const RecordedDecision *decision) {
     if (decision->n_rules == 0)
         return;
     json_member_array(writer, "by");
     for (size_t i = 0; i < decision->n_nodes; i++)
         if (decision->nodes[i].kind == RECORDED_REJECTED)
-            write_number_or_null(writer, decision->nodes[i].rule, RECORDED_NO_RULE);
+            json_write_int_or_null(writer, decision->nodes[i].rule, RECORDED_NO_RULE);
     json_write_end_array(writer);
 }
 
@@ -182,7 +175,7 @@ static void write_scores(JsonWriter *writer, const RecordedDecision *decision) {
         return;
     json_member_array(writer, "scores");
     for (size_t i = 0; i < decision->n_nodes; i++)
-        write_number_or_null(writer, decision->nodes[i].score, RECORDED_NO_SCORE);
+        json_write_int_or_null(writer, decision->nodes[i].score, RECORDED_NO_SCORE);
     json_write_end_array(writer);
 }
 

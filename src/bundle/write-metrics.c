@@ -130,12 +130,8 @@ static void write_scene(MetricsWrite *metrics, size_t number) {
         measurements[i] = number_of(metrics, measurements_at(saved_view->measurements, i));
     writer = bundle_line(metrics->write);
     json_write(&writer, "scene: %zu, gaugesOf: %u, samplings: [", number, gauges);
-    for (size_t i = 0; i < saved_view->n_gauges; i++) {
-        if (measurements[i] == NONE)
-            json_write_null(&writer);
-        else
-            json_write_int(&writer, measurements[i]);
-    }
+    for (size_t i = 0; i < saved_view->n_gauges; i++)
+        json_write_int_or_null(&writer, measurements[i], NONE);
     json_write_end_array(&writer);
     bundle_end_line(metrics->write, &writer);
 }

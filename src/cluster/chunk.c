@@ -43,16 +43,8 @@ NodeChunk *chunk_copy(Arena *arena, const NodeChunk *chunk, uint32_t n_resources
     return copy;
 }
 
-/* A reader may share a chunk or a list: counting is not a change. */
-#define COUNTED(pointer) ((Ref *)(uintptr_t) & (pointer)->ref)
-
-const NodeChunk *chunk_ref(const NodeChunk *chunk) {
-    ref_take(COUNTED(chunk));
-    return chunk;
-}
-
 const NodeChunk *chunk_unref(const NodeChunk *chunk) {
-    if (!chunk || !ref_drop(COUNTED(chunk)))
+    if (!chunk || !ref_drop(&chunk->ref))
         return NULL;
     for (size_t i = 0; i < CHUNK_ROWS; i++) {
         node_record_unref(chunk->nodes[i]);
@@ -165,13 +157,8 @@ const PodList *pod_list_new(const Pod *const *pods, uint32_t n) {
     return list;
 }
 
-const PodList *pod_list_ref(const PodList *list) {
-    ref_take(COUNTED(list));
-    return list;
-}
-
 const PodList *pod_list_unref(const PodList *list) {
-    if (!list || !ref_drop(COUNTED(list)))
+    if (!list || !ref_drop(&list->ref))
         return NULL;
     for (uint32_t i = 0; i < list->n; i++)
         pod_record_unref(list->items[i]);

@@ -55,7 +55,7 @@ NodeChunk *chunk_new(Arena *arena, uint32_t n_resources);
  * beyond those of @chunk are zero. @n_resources must not be less. */
 NodeChunk *chunk_copy(Arena *arena, const NodeChunk *chunk, uint32_t n_resources);
 
-const NodeChunk *chunk_ref(const NodeChunk *chunk);
+DEFINE_REF(const NodeChunk, chunk)
 const NodeChunk *chunk_unref(const NodeChunk *chunk); /* takes NULL, returns NULL */
 
 /* The offset of the amounts of one resource and kind, in entries; add the row's slot. */
@@ -77,7 +77,7 @@ void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 /* A list of @pods (records, of which it takes references), with one reference. NULL when out of
  * memory. */
 const PodList *pod_list_new(const Pod *const *pods, uint32_t n);
-const PodList *pod_list_ref(const PodList *list);
+DEFINE_REF(const PodList, pod_list)
 const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
 
 /* In an arena, uncounted, pods borrowed: @list (may be NULL) plus @add or, if that is NULL, without

@@ -47,8 +47,8 @@ static void read_number(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_node(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("row"), JSON_FIELD_CUSTOM, offsetof(DeltaNode, row), read_number},
-        {JSON_NAME("node"), JSON_FIELD_CUSTOM, offsetof(DeltaNode, node), node_decode},
+        JSON_CUSTOM("row", DeltaNode, row, read_number),
+        JSON_CUSTOM("node", DeltaNode, node, node_decode),
     };
     Delta *delta = target;
     DeltaNode node = {.row = DELTA_NO_ROW};
@@ -61,9 +61,9 @@ static void read_node(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_pod(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("assumed"), JSON_FIELD_BOOL, offsetof(DeltaPod, is_assumed)},
-        {JSON_NAME("guessed"), JSON_FIELD_BOOL, offsetof(DeltaPod, is_guessed)},
-        {JSON_NAME("pod"), JSON_FIELD_CUSTOM, offsetof(DeltaPod, pod), pod_decode},
+        JSON_MEMBER("assumed", BOOL, DeltaPod, is_assumed),
+        JSON_MEMBER("guessed", BOOL, DeltaPod, is_guessed),
+        JSON_CUSTOM("pod", DeltaPod, pod, pod_decode),
     };
     Delta *delta = target;
     DeltaPod pod = {0};

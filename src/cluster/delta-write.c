@@ -260,12 +260,8 @@ int delta_write(
 
 static void write_numbers(JsonWriter *writer, const char *key, const uint32_t *numbers, size_t n) {
     json_member_array(writer, key);
-    for (size_t i = 0; i < n; i++) {
-        if (numbers[i] == DELTA_NO_ROW)
-            json_write_null(writer);
-        else
-            json_write_int(writer, numbers[i]);
-    }
+    for (size_t i = 0; i < n; i++)
+        json_write_int_or_null(writer, numbers[i], DELTA_NO_ROW);
     json_write_end_array(writer);
 }
 

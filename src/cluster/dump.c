@@ -16,23 +16,15 @@ typedef struct Dump {
 } Dump;
 
 static int flush(Dump *dump) {
-    Str rest = buf_str(&dump->text);
+    int r = buf_error(&dump->text);
 
-    if (buf_error(&dump->text))
-        return buf_error(&dump->text);
-    while (rest.len > 0) {
-        Str chunk = str_take(rest, DUMP_CHUNK);
-        int r = dump->sink.write(dump->sink.context, chunk);
-
-        if (r < 0)
-            return r;
-        rest = str_skip(rest, chunk.len);
-    }
+    if (r == 0)
+        r = dump->sink.write(dump->sink.context, buf_str(&dump->text));
     buf_reset(&dump->text);
-    return 0;
+    return r;
 }
 
-/* Objects are gathered up to a chunk. */
+/* Objects are gathered until they are a chunk. */
 static int end_object(Dump *dump) {
     dump->n_objects++;
     if (dump->text.len >= DUMP_CHUNK || buf_error(&dump->text))

@@ -23,10 +23,6 @@ typedef struct LoadBuild {
     Placements *placements;  /* by gauge */
 } LoadBuild;
 
-static int64_t load_earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* --- annotations ------------------------------------------------------------------------- */
 
 /* "2026-01-02T03:04:05" */
@@ -115,11 +111,6 @@ static void set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t u
         chunk->until_nsec = until_nsec;
 }
 
-/* A reader may share a chunk: counting is not a change. */
-static Ref *counted(const LoadChunk *chunk) {
-    return (Ref *)(uintptr_t)&chunk->ref;
-}
-
 /* On the heap, with one reference, or in @arena, and then not counted. Columns are not set. NULL
  * when out of memory. */
 static LoadChunk *load_chunk_new(Arena *arena, size_t n_gauges, bool is_counted) {
@@ -186,7 +177,7 @@ static int64_t read_sampling(ChunkBuild *chunk, size_t i, const Measurement *mea
             continue;
         measured[slot] = measurement->values[row];
         times[slot] = num_sub_sat(measurement->at_nsec, lag);
-        until = load_earlier(until, end);
+        until = clock_earlier(until, end);
     }
     return until;
 }
@@ -208,7 +199,7 @@ static bool find_before(
         return false;
     *ret = before->columns[place];
     *ret_at = load_chunk_time(before, i, slot);
-    *until = load_earlier(*until, end);
+    *until = clock_earlier(*until, end);
     return true;
 }
 
@@ -241,11 +232,11 @@ static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
             continue;
         ahead = num_sub_sat(at, input->now_nsec);
         if (ahead > AHEAD_NSEC_MAX) {
-            until = load_earlier(until, num_add_sat(input->uptime_nsec, ahead - AHEAD_NSEC_MAX));
+            until = clock_earlier(until, num_add_sat(input->uptime_nsec, ahead - AHEAD_NSEC_MAX));
             continue;
         }
         if (ahead > 0) {
-            until = load_earlier(until, num_add_sat(input->uptime_nsec, ahead));
+            until = clock_earlier(until, num_add_sat(input->uptime_nsec, ahead));
             at = input->now_nsec;
         }
         left = num_sub_sat(load_end(at, input->gauges[i].max_age_nsec), input->now_nsec);
@@ -253,7 +244,7 @@ static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
             continue;
         measured[slot] = number;
         times[slot] = at;
-        until = load_earlier(until, num_add_sat(input->uptime_nsec, left));
+        until = clock_earlier(until, num_add_sat(input->uptime_nsec, left));
     }
     return until;
 }
@@ -328,7 +319,7 @@ static void make_gauge(ChunkBuild *chunk, size_t i) {
     until = read_measured(chunk, i);
     memcpy(values, column_of(chunk->into, i, LOAD_MEASURED), CHUNK_ROWS * sizeof(*values));
     if (chunk->build->input->gauges[i].placements.is_counted)
-        until = load_earlier(until, add_placements(chunk, i));
+        until = clock_earlier(until, add_placements(chunk, i));
     set_until(chunk->into, n_gauges, i, until);
 }
 
@@ -373,7 +364,7 @@ static int make_chunk(const LoadBuild *build, size_t i, Arena *arena, Loads *ret
         known->loads->measurements == build->input->measurements &&
         build->input->uptime_nsec < before->until_nsec) {
         if (ret->is_counted)
-            ref_take(counted(before));
+            ref_take(&before->ref);
         ret->chunks[ret->n_chunks++] = before;
         return 0;
     }
@@ -401,7 +392,7 @@ static void find_workloads(LoadBuild *build, Loads *ret) {
         };
         ret->workloads[i] = workloads_of(input, i);
         if (ret->workloads[i])
-            ret->until_nsec = load_earlier(
+            ret->until_nsec = clock_earlier(
                 ret->until_nsec, load_end(ret->workloads[i]->uptime_nsec, gauge->max_age_nsec));
     }
 }
@@ -412,8 +403,8 @@ bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_ns
     return loads->reads_clock && (step > CLOCK_STEP_NSEC || step < -CLOCK_STEP_NSEC);
 }
 
-static int build_loads(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    bool is_counted, Arena *arena, Loads *ret) {
+int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
+    Arena *arena, Loads *ret) {
     LoadBuild build = {.input = input, .table = table};
     int r = 0;
 
@@ -424,7 +415,7 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
         .n_gauges = input->n_gauges,
         .until_nsec = INT64_MAX,
         .clock_nsec = num_sub_sat(input->now_nsec, input->uptime_nsec),
-        .is_counted = is_counted,
+        .is_counted = input->is_counted,
     };
     ret->chunks = ARENA_ARRAY(arena, const LoadChunk *, table->n_chunks);
     ret->workloads = ARENA_ARRAY(arena, const Measurement *, input->n_gauges);
@@ -434,31 +425,21 @@ static int build_loads(const LoadsInput *input, const NodeTable *table, const Kn
     for (size_t i = 0; i < input->n_gauges; i++)
         ret->reads_clock |= input->gauges[i].source == GAUGE_ANNOTATION;
     ret->measurements = input->measurements;
-    if (is_counted && input->measurements)
+    if (input->is_counted && input->measurements)
         measurements_ref(input->measurements);
     find_workloads(&build, ret);
     for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
         r = make_chunk(&build, i, arena, ret);
         if (r == 0)
-            ret->until_nsec = load_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
+            ret->until_nsec = clock_earlier(ret->until_nsec, ret->chunks[i]->until_nsec);
     }
     return r;
-}
-
-int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    Arena *arena, Loads *ret) {
-    return build_loads(input, table, known, /* is_counted= */ true, arena, ret);
-}
-
-int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    Arena *arena, Loads *ret) {
-    return build_loads(input, table, known, /* is_counted= */ false, arena, ret);
 }
 
 void loads_release(Loads *loads) {
     if (loads->is_counted) {
         for (size_t i = 0; i < loads->n_chunks; i++)
-            if (ref_drop(counted(loads->chunks[i])))
+            if (ref_drop(&loads->chunks[i]->ref))
                 free((void *)(uintptr_t)loads->chunks[i]);
         measurements_unref(loads->measurements);
     }

@@ -61,6 +61,7 @@ typedef struct LoadsInput {
     int64_t now_nsec;           /* since 1970 */
     int64_t uptime_nsec;        /* monotonic */
     const LoadZones *zones;     /* NULL: gauges with a zone have no values */
+    bool is_counted;            /* chunks outlive the arena by references: for a view */
 } LoadsInput;
 
 /* Earlier loads of the same gauges, to share with. */
@@ -69,13 +70,9 @@ typedef struct KnownLoads {
     const Loads *loads;
 } KnownLoads;
 
-/* For @table, whose nodes the measurements know by name. Chunks outlive the arena by references:
- * for a view. loads_release() ends it, also after a failure. @known, and its loads, may be NULL. 0
- * or -ENOMEM. */
-int loads_build_counted(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
-    Arena *arena, Loads *ret) MUST_CHECK;
-
-/* The same, all in @arena; shared parts are borrowed. */
+/* For @table, whose nodes the measurements know by name. All is in @arena, and shared parts are
+ * borrowed, unless they are counted. loads_release() ends it, also after a failure. @known, and its
+ * loads, may be NULL. 0 or -ENOMEM. */
 int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 void loads_release(Loads *loads);

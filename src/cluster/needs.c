@@ -27,9 +27,7 @@ static char *add_keys(PodParts *to, const PodParts *from, Str *keys, char *text)
 
         if (pod_parts_has_annotation(to, key) || str_is_empty(key))
             continue;
-        memcpy(text, key.ptr, key.len);
-        keys[to->n_annotations++] = str_of(text, key.len);
-        text += key.len;
+        keys[to->n_annotations++] = str_carve(&text, key);
     }
     return text;
 }

@@ -77,7 +77,7 @@ static int entry_reserve(NodeEntry *entry) {
     return 0;
 }
 
-static int promise(NodeRows *rows, Str name, bool is_pod) {
+int rows_promise(NodeRows *rows, Str name, bool is_pod) {
     NodeEntry *entry = find_or_make(rows, name);
 
     if (!entry)
@@ -88,14 +88,6 @@ static int promise(NodeRows *rows, Str name, bool is_pod) {
     }
     entry->n_promised++;
     return 0;
-}
-
-int rows_promise_pod(NodeRows *rows, Str name) {
-    return promise(rows, name, /* is_pod= */ true);
-}
-
-int rows_promise_node(NodeRows *rows, Str name) {
-    return promise(rows, name, /* is_pod= */ false);
 }
 
 void rows_withdraw(NodeRows *rows, Str name) {

@@ -9,7 +9,7 @@
  *
  * It records which rows differ from the last snapshot, for snapshot-build.c.
  *
- * Callers reserve memory first (rows_promise_pod()), so changes cannot fail. Not thread safe.
+ * Callers reserve memory first (rows_promise()), so changes cannot fail. Not thread safe.
  */
 
 #include "base/set.h"
@@ -46,11 +46,10 @@ void rows_done(NodeRows *rows);
 /* NULL when there is none. */
 NodeEntry *rows_find(const NodeRows *rows, Str name);
 
-/* Room at the entry @name for one more pod, or for its node, which the next
+/* Room at the entry @name for one more pod (@is_pod), or for its node, which the next
  * rows_add_pod() or rows_set_node() uses; rows_withdraw() gives it back. 0, or -ENOMEM:
  * nothing was promised. */
-int rows_promise_pod(NodeRows *rows, Str name) MUST_CHECK;
-int rows_promise_node(NodeRows *rows, Str name) MUST_CHECK;
+int rows_promise(NodeRows *rows, Str name, bool is_pod) MUST_CHECK;
 void rows_withdraw(NodeRows *rows, Str name);
 
 /* Room for @n_more rows. 0, or -ENOMEM. */

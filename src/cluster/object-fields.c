@@ -333,34 +333,6 @@ bool object_items_equal(
     return true;
 }
 
-#define PART_COST 32u /* of a text or an array: a count, and malloc's share */
-
-/* Of what the fields point to. */
-static size_t fields_size(const ObjectType *type, const void *item) {
-    size_t size = 0;
-
-    for (size_t i = 0; i < type->n_fields; i++) {
-        const ObjectField *field = &type->fields[i];
-
-        if (field->kind <= FIELD_VERSION)
-            size += PART_COST + ((const Str *)field_at(field, item))->len;
-        else if (field->kind == FIELD_STRUCT)
-            size += fields_size(field->of, field_at(field, item));
-        else if (field->kind < FIELD_STRUCT)
-            size +=
-                object_items_size(field->of, field_items(field, item), field_count(field, item));
-    }
-    return size;
-}
-
-size_t object_items_size(const ObjectType *type, const void *items, size_t n) {
-    size_t size = PART_COST + n * type->size;
-
-    for (size_t i = 0; i < n; i++)
-        size += fields_size(type, item_at(type, items, i));
-    return size;
-}
-
 /* --- copying ------------------------------------------------------------------------------ */
 
 /* An array as a part: a block of @pool if it is @shared, its texts are always. */

@@ -95,6 +95,3 @@ void object_drop(const ObjectType *type, const void *item);
 /* The copy as a part of its own, for block_drop(); NULL when out of memory. */
 void *object_take_block(RecordPool *pool, const ObjectType *type, uint32_t parts, const void *item)
     MUST_CHECK;
-
-/* The memory that an array of @n takes if nothing of it is shared. */
-size_t object_items_size(const ObjectType *type, const void *items, size_t n);

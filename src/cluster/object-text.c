@@ -104,11 +104,18 @@ static void write_pod_volume(JsonWriter *writer, const PodVolume *volume) {
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
+/* Terms of @type, which begin with their weight. */
 static void write_preferred(
-    JsonWriter *writer, int64_t weight, const char *key, const ObjectType *type, const void *term) {
-    json_write(writer, "{weight: %jd, %s: {", weight, key);
-    write_fields(writer, type, term);
-    json_write(writer, "}}");
+    JsonWriter *writer, const char *key, const ObjectType *type, const void *terms, size_t n) {
+    json_member_array(writer, PREFERRED);
+    for (size_t i = 0; i < n; i++) {
+        const void *term = (const char *)terms + i * type->size;
+
+        json_write(writer, "{weight: %jd, %s: {", *(const int64_t *)term, key);
+        write_fields(writer, type, term);
+        json_write(writer, "}}");
+    }
+    json_write_end_array(writer);
 }
 
 static void write_affinity_to_nodes(JsonWriter *writer, const PodAffinity *affinity) {
@@ -121,13 +128,9 @@ static void write_affinity_to_nodes(JsonWriter *writer, const PodAffinity *affin
             affinity->n_node_required);
         json_write_end_object(writer);
     }
-    if (affinity->n_node_preferred > 0) {
-        json_member_array(writer, PREFERRED);
-        for (size_t i = 0; i < affinity->n_node_preferred; i++)
-            write_preferred(writer, affinity->node_preferred[i].weight, "preference",
-                &node_term_type, &affinity->node_preferred[i]);
-        json_write_end_array(writer);
-    }
+    if (affinity->n_node_preferred > 0)
+        write_preferred(writer, "preference", &node_term_type, affinity->node_preferred,
+            affinity->n_node_preferred);
     json_write_end_object(writer);
 }
 
@@ -137,11 +140,9 @@ static void write_affinity_to_pods(
         return;
     json_member_object(writer, key);
     write_list(writer, REQUIRED, &pod_term_type, terms->required, terms->n_required);
-    json_member_array(writer, PREFERRED);
-    for (size_t i = 0; i < terms->n_preferred; i++)
-        write_preferred(writer, terms->preferred[i].weight, "podAffinityTerm", &pod_term_type,
-            &terms->preferred[i]);
-    json_write(writer, "]}");
+    write_preferred(
+        writer, "podAffinityTerm", &pod_term_type, terms->preferred, terms->n_preferred);
+    json_write_end_object(writer);
 }
 
 static void write_affinity(JsonWriter *writer, const PodAffinity *affinity) {

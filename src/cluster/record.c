@@ -18,16 +18,6 @@ typedef struct PodRecord {
     char text[]; /* of its name, UID and version, which no other pod has */
 } PodRecord;
 
-static Str carve_text(char **at, Str text) {
-    char *copy = *at;
-
-    if (str_is_empty(text))
-        return STR_NULL;
-    memcpy(copy, text.ptr, text.len);
-    *at += text.len;
-    return str_of(copy, text.len);
-}
-
 static NodeRecord *node_record_of(const Node *node) {
     return (NodeRecord *)((uintptr_t)node - offsetof(NodeRecord, node));
 }
@@ -78,9 +68,9 @@ static const Pod *pod_record_make(RecordPool *pool, const Pod *from) {
     record->ref = REF_ONE;
     at = record->text;
     pod = &record->pod;
-    pod->name = carve_text(&at, from->name);
-    pod->uid = carve_text(&at, from->uid);
-    pod->resource_version = carve_text(&at, from->resource_version);
+    pod->name = str_carve(&at, from->name);
+    pod->uid = str_carve(&at, from->uid);
+    pod->resource_version = str_carve(&at, from->resource_version);
     pod->created_at = from->created_at;
     pod->details = from->details;
     if (!text_take(pool, from->namespace, &pod->namespace) ||
@@ -148,8 +138,4 @@ const Pod *pod_record_unref(const Pod *pod) {
 
 bool pod_record_equal(const Pod *a, const Pod *b) {
     return object_equal(&pod_type, a, b);
-}
-
-size_t pod_details_size(const PodDetails *details) {
-    return details ? object_items_size(&pod_details_type, details, 1) : 0;
 }

@@ -42,6 +42,3 @@ DEFINE_CLEANUP(const Pod *, pod_record_unref)
  * images, conditions but Ready, times) count too: a snapshot has them. */
 bool node_record_equal(const Node *a, const Node *b);
 bool pod_record_equal(const Pod *a, const Pod *b);
-
-/* The memory that details take if nothing of them is shared. Takes NULL. */
-size_t pod_details_size(const PodDetails *details);

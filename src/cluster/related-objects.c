@@ -19,9 +19,9 @@ typedef struct ServiceObject {
 
 static void decode_service(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceObject, namespace)},
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(ServiceObject, name)},
-        {"spec.selector", JSON_FIELD_CUSTOM, offsetof(ServiceObject, selector), labels_decode},
+        JSON_MEMBER("metadata.namespace", TEXT, ServiceObject, namespace),
+        JSON_MEMBER("metadata.name", TEXT, ServiceObject, name),
+        JSON_CUSTOM("spec.selector", ServiceObject, selector, labels_decode),
     };
 
     *(ServiceObject *)target = (ServiceObject){0};

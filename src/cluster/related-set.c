@@ -34,15 +34,6 @@ static int compare(const RelatedObject *object, Str namespace, Str name) {
     return order ? order : str_cmp(object->namespace, namespace);
 }
 
-static Str carve(char **at, Str text) {
-    Str copy = {.ptr = *at, .len = text.len};
-
-    if (text.len > 0)
-        memcpy(*at, text.ptr, text.len);
-    *at += text.len;
-    return copy;
-}
-
 static RelatedRecord *record_new(const RelatedObject *from) {
     RelatedRecord *record =
         malloc(sizeof(*record) + from->namespace.len + from->name.len + from->text.len + 1);
@@ -52,16 +43,13 @@ static RelatedRecord *record_new(const RelatedObject *from) {
         return NULL;
     at = record->bytes;
     record->ref = REF_ONE;
-    record->object.namespace = carve(&at, from->namespace);
-    record->object.name = carve(&at, from->name);
-    record->object.text = carve(&at, from->text);
+    record->object.namespace = str_carve(&at, from->namespace);
+    record->object.name = str_carve(&at, from->name);
+    record->object.text = str_carve(&at, from->text);
     return record;
 }
 
-static RelatedRecord *record_ref(RelatedRecord *record) {
-    ref_take(&record->ref);
-    return record;
-}
+DEFINE_REF(RelatedRecord, record)
 
 static void record_unref(RelatedRecord *record) {
     if (record && ref_drop(&record->ref))

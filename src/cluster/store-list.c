@@ -146,7 +146,6 @@ int store_list_pod(Store *store, const Pod *pod) {
     return record ? staged_list_add(store, STORE_PODS, record) : -ENOMEM;
 }
 
-/* The end of a list: room for all of it first, then steps that cannot fail. */
 /* --- its end: room for all of it first, then what cannot fail ------------------------ */
 
 /* Item @i of the list; NULL when it is the record that is there already. */
@@ -173,7 +172,7 @@ static int make_room_for_nodes(Store *store) {
         if (!node)
             continue;
         n_new += !store_find_node(store, node->name);
-        r = rows_promise_node(&store->rows, node->name);
+        r = rows_promise(&store->rows, node->name, /* is_pod= */ false);
     }
     if (r < 0)
         i--; /* that one was not promised */
@@ -216,7 +215,7 @@ static int make_room_for_pods(Store *store) {
         n_new += !old;
         n_nominated += pod_is_nominated(pod);
         if (store_needs_room(old, pod))
-            r = rows_promise_pod(&store->rows, pod->node_name);
+            r = rows_promise(&store->rows, pod->node_name, /* is_pod= */ true);
     }
     if (r < 0)
         i--; /* that one was not promised */

@@ -79,8 +79,10 @@ void store_withdraw_room(Store *store, const Pod *old, const Pod *record) {
 }
 
 int store_make_room(Store *store, const Pod *old, const Pod *record) {
-    int r = store_needs_room(old, record) ? rows_promise_pod(&store->rows, record->node_name) : 0;
+    int r = 0;
 
+    if (store_needs_room(old, record))
+        r = rows_promise(&store->rows, record->node_name, /* is_pod= */ true);
     if (r < 0)
         return r;
     r = set_reserve(&store->pods, old ? 0 : 1);

@@ -77,7 +77,7 @@ int store_apply_node(Store *store, const Node *node) {
         return -ENOMEM;
     r = rows_reserve(&store->rows, 1);
     if (r == 0)
-        r = rows_promise_node(&store->rows, node->name);
+        r = rows_promise(&store->rows, node->name, /* is_pod= */ false);
     if (r < 0)
         return r;
     rows_set_node(&store->rows, TAKE_PTR(record));
@@ -157,7 +157,7 @@ int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec) {
         entry->until_nsec = until_nsec;
         return 0;
     }
-    r = rows_promise_pod(&store->rows, node);
+    r = rows_promise(&store->rows, node, /* is_pod= */ true);
     if (r < 0)
         return r;
     if (entry) {

@@ -20,13 +20,8 @@ const TableDictionary *table_dictionary_new(const TableDictionary *from) {
     return dictionary;
 }
 
-const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary) {
-    ref_take(&((TableDictionary *)(uintptr_t)dictionary)->ref);
-    return dictionary;
-}
-
 const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary) {
-    if (!dictionary || !ref_drop(&((TableDictionary *)(uintptr_t)dictionary)->ref))
+    if (!dictionary || !ref_drop(&dictionary->ref))
         return NULL;
     object_drop(&table_dictionary_type, dictionary);
     free((TableDictionary *)(uintptr_t)dictionary);

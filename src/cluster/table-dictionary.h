@@ -25,7 +25,7 @@ typedef struct TableDictionary {
 /* A copy of all of it. NULL when out of memory. */
 const TableDictionary *table_dictionary_new(const TableDictionary *from);
 
-const TableDictionary *table_dictionary_ref(const TableDictionary *dictionary);
+DEFINE_REF(const TableDictionary, table_dictionary)
 const TableDictionary *table_dictionary_unref(
     const TableDictionary *dictionary); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(const TableDictionary *, table_dictionary_unref)

@@ -261,7 +261,7 @@ static void build_next(Random *random) {
 
     if (random->before)
         known.table = snapshot_table(random->before);
-    assert_int_equal(loads_build_counted(&fixture->input, fixture_table(fixture),
+    assert_int_equal(loads_build(&fixture->input, fixture_table(fixture),
                          random->before ? &known : NULL, arena, &next),
         0);
     for (size_t i = 0; i < next.n_chunks && i < fixture->loads.n_chunks; i++)

@@ -41,7 +41,8 @@ static inline void fixture_open(LoadsFixture *fixture) {
     assert_non_null(fixture->arena);
     for (size_t i = 0; i < FIXTURE_GAUGES; i++)
         fixture->gauges[i] = (Gauge){.max_age_nsec = 60 * SEC};
-    fixture->input = (LoadsInput){.gauges = fixture->gauges,
+    fixture->input = (LoadsInput){.is_counted = true,
+        .gauges = fixture->gauges,
         .n_gauges = FIXTURE_GAUGES,
         .now_nsec = NOW,
         .uptime_nsec = UPTIME};
@@ -120,8 +121,8 @@ static inline void fixture_pass(LoadsFixture *fixture, int64_t nsec) {
 /* Without known loads. */
 static inline void fixture_build(LoadsFixture *fixture) {
     loads_release(&fixture->loads);
-    assert_int_equal(loads_build_counted(&fixture->input, fixture_table(fixture), NULL,
-                         fixture->arena, &fixture->loads),
+    assert_int_equal(
+        loads_build(&fixture->input, fixture_table(fixture), NULL, fixture->arena, &fixture->loads),
         0);
 }
 

@@ -17,7 +17,7 @@ typedef struct FullNode {
     Image images[2];
     Address addresses[2];
     NodeDetails details;
-    Str lists[NODE_DETAILS_LISTS][2];
+    Str lists[3][2];
     Resource capacity[1];
 } FullNode;
 

@@ -67,7 +67,7 @@ static int renew_loads(LoadsFixture *fixture) {
     if (!made->items[0])
         return -ENOMEM;
     fixture->input.measurements = made;
-    r = loads_build_counted(&fixture->input, fixture_table(fixture),
+    r = loads_build(&fixture->input, fixture_table(fixture),
         &(KnownLoads){fixture_table(fixture), &fixture->loads}, fixture->arena, &next);
     fixture->input.measurements = NULL;
     if (r < 0) {

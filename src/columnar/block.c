@@ -80,7 +80,8 @@ void evaluate_range(Evaluator *e, uint32_t number) {
     fill_elements(e, lists, &frame);
     e->frames[number] = frame;
     e->work += frame.n;
-    evaluator_note_space(e, number, work_before);
+    if (e->meter)
+        e->meter->spaces[number].work += e->work - work_before;
 }
 
 static void *keep_bytes(Evaluator *e, Arena *keep, const void *from, size_t size) {

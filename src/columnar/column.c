@@ -88,8 +88,9 @@ CelValue column_get(const Column *column, size_t i, CelKind kind) {
 }
 
 bool column_has_states(const uint8_t *states, size_t n) {
+    uint8_t any = COLUMN_OK;
+
     for (size_t i = 0; states && i < n; i++)
-        if (states[i] != COLUMN_OK)
-            return true;
-    return false;
+        any |= states[i];
+    return any != COLUMN_OK;
 }

@@ -318,14 +318,6 @@ static bool reduce_short(Evaluator *e, const EntryFrame *frame, size_t n, const 
     return true;
 }
 
-static bool is_any_broken(const EntryFrame *frame, size_t n) {
-    uint8_t any = 0;
-
-    for (size_t i = 0; i < n; i++)
-        any |= frame->list_states[i];
-    return any != 0;
-}
-
 void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries, size_t from,
     size_t n, ColumnRegister *reg) {
     const EntryFrame *frame = &e->frames[column->reduction->space];
@@ -337,7 +329,7 @@ void reduce_rows(Evaluator *e, const PlanColumn *column, const uint32_t *entries
     if (!reduce_begin(e, column->reduction, &args))
         return;
     verdicts = find_verdicts(&args, &usual);
-    if (verdicts && !is_any_broken(frame, n)) {
+    if (verdicts && !column_has_states(frame->list_states, n)) {
         if (!reduce_short(e, frame, n, verdicts, usual, &target))
             reduce_verdicts(&args, frame, n, verdicts, usual, &target);
         return;

@@ -78,17 +78,6 @@ static void set_fallback(const PlanColumn *column, ColumnRegister *reg, size_t e
         reg->values[entry] = 0;
 }
 
-/* The register of @column, and the entries to compute. */
-static bool open_result(Evaluator *e, const PlanColumn *column, ColumnRegister *reg,
-    const uint32_t **ret_entries, size_t *ret_n) {
-    const EntryFrame *frame = &e->frames[column->space];
-
-    if ((reg->stamp != frame->stamp || !reg->is_partial) &&
-        !register_open_values(e, reg, (ColumnLane)column->lane, frame->n, false))
-        return false;
-    return evaluator_missing(e, reg, frame, ret_entries, ret_n);
-}
-
 /* In a block a string moves out of the scratch memory, which holds everything it was made from. */
 static CelValue keep_text(Evaluator *e, CelValue v) {
     Str copy;
@@ -105,7 +94,7 @@ void evaluate_scalar(Evaluator *e, const PlanColumn *column) {
     const uint32_t *entries = NULL;
     size_t n = 0;
 
-    if (!open_result(e, column, reg, &entries, &n))
+    if (!evaluator_open_missing(e, column, reg, &entries, &n))
         return;
     make_texts(e, column);
     evaluator_set_inputs(e, column->code);
@@ -333,7 +322,7 @@ void evaluate_by_string(Evaluator *e, const PlanColumn *column) {
     size_t n = 0;
 
     assert(by.of_text); /* by its plan */
-    if (!open_result(e, column, by.reg, &entries, &n))
+    if (!evaluator_open_missing(e, column, by.reg, &entries, &n))
         return;
     if (!e->session && !by.of_text->has_codes &&
         !evaluator_encode(e, by.of_text, e->frames[column->space].n, e->arena))

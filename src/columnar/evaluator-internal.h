@@ -171,15 +171,10 @@ static inline uint32_t entry_frame_row(const EntryFrame *frame, size_t entry) {
     return frame->rows ? frame->rows[entry] : frame->first + (uint32_t)entry;
 }
 
-/* Work that was done since @work_before is for column (or space) @number. */
+/* Work that was done since @work_before is for column @number. */
 static inline void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before) {
     if (e->meter)
         e->meter->columns[number].work += e->work - work_before;
-}
-
-static inline void evaluator_note_space(Evaluator *e, uint32_t number, uint64_t work_before) {
-    if (e->meter)
-        e->meter->spaces[number].work += e->work - work_before;
 }
 
 /* Allocates the shared parts. Check the status afterwards. */
@@ -217,8 +212,9 @@ KernelOperand evaluator_operand(const Evaluator *e, uint32_t column);
 /* The value of a column that is computed once. */
 CelValue evaluator_single(const Evaluator *e, const PlanColumn *column);
 
-/* The entries of @frame that @reg lacks: @ret_n of them, in @ret; NULL: the first @ret_n. */
-bool evaluator_missing(Evaluator *e, ColumnRegister *reg, const EntryFrame *frame,
+/* Makes room for @column in @reg, its register, and finds the entries that it lacks: @ret_n of
+ * them, in @ret; NULL: the first @ret_n. */
+bool evaluator_open_missing(Evaluator *e, const PlanColumn *column, ColumnRegister *reg,
     const uint32_t **ret, size_t *ret_n) MUST_CHECK;
 
 /* Runs steps in @space, unless the status is set. */

@@ -95,13 +95,17 @@ static uint32_t *open_buffer(Evaluator *e, size_t n) {
     return buffer->entries;
 }
 
-bool evaluator_missing(Evaluator *e, ColumnRegister *reg, const EntryFrame *frame,
+bool evaluator_open_missing(Evaluator *e, const PlanColumn *column, ColumnRegister *reg,
     const uint32_t **ret, size_t *ret_n) {
+    const EntryFrame *frame = &e->frames[column->space];
     const EntrySelection *selection = e->selection;
     size_t n = selection ? selection->n : frame->n, n_missing = 0;
     bool is_new = reg->stamp != frame->stamp;
     uint32_t *missing;
 
+    if ((is_new || !reg->is_partial) &&
+        !register_open_values(e, reg, (ColumnLane)column->lane, frame->n, false))
+        return false;
     *ret = NULL;
     *ret_n = frame->n;
     reg->column.states = reg->states;

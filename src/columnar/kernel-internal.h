@@ -48,19 +48,14 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
 /* Operations that never fail. A: the type of the operands' entries in member @am; R, @rm: the
  * result's. A result of bytes is the states of a bool. */
 #define KERNEL_UNARY(name, A, am, R, rm, expression)                                               \
-    KERNEL_INLINE void name##_loop(bool single, size_t n, const A *restrict a, R *restrict out) {  \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            A x = a[single ? 0 : i];                                                               \
-            out[i] = (R)(expression);                                                              \
-        }                                                                                          \
-    }                                                                                              \
+    KERNEL_LOOP(name, A, A, R, ((void)y, expression))                                              \
     KERNEL name(const KernelArgs *args) {                                                          \
         const bool has_own = sizeof(R) == sizeof(uint8_t); /* out->states */                       \
         const KernelOperand *a = &args->operands[0];                                               \
         if (a->is_single)                                                                          \
-            name##_loop(true, args->n, a->column->am, args->out->rm);                              \
+            name##_loop(true, true, args->n, a->column->am, a->column->am, args->out->rm);         \
         else                                                                                       \
-            name##_loop(false, args->n, a->column->am, args->out->rm);                             \
+            name##_loop(false, true, args->n, a->column->am, a->column->am, args->out->rm);        \
         kernel_merge(args, 1, has_own);                                                            \
     }
 
@@ -157,6 +152,6 @@ Kernel kernel_add_int, kernel_sub_int, kernel_mul_int, kernel_div_int, kernel_mo
     kernel_lt_double, kernel_le_double, kernel_gt_double, kernel_ge_double, kernel_lt_int_double,
     kernel_le_int_double, kernel_gt_int_double, kernel_ge_int_double, kernel_lt_double_int,
     kernel_le_double_int, kernel_gt_double_int, kernel_ge_double_int, kernel_eq_bool,
-    kernel_ne_bool, kernel_not, kernel_and, kernel_or, kernel_choose, kernel_sub_time,
-    kernel_add_time_duration, kernel_sub_time_duration, kernel_time_of_int, kernel_int_of_time,
-    kernel_duration_hours, kernel_duration_minutes, kernel_duration_seconds;
+    kernel_ne_bool, kernel_not, kernel_and, kernel_or, kernel_choose, kernel_add_time_duration,
+    kernel_sub_time_duration, kernel_time_of_int, kernel_int_of_time, kernel_duration_hours,
+    kernel_duration_minutes, kernel_duration_seconds;

@@ -53,22 +53,15 @@ LOGIC(or, (x == COLUMN_TRUE || y == COLUMN_TRUE) ? COLUMN_TRUE : worst(x, y))
 COMPARE(eq_bool, ==)
 COMPARE(ne_bool, !=)
 
-KERNEL_INLINE void not_loop(
-    bool single, size_t n, const uint8_t *restrict a, uint8_t *restrict out) {
-    for (size_t i = 0; i < n; i++) {
-        uint8_t x = a[single ? 0 : i];
-
-        out[i] = x & KERNEL_NO_VALUE ? x : x ^ 1;
-    }
-}
+KERNEL_LOOP(not, uint8_t, uint8_t, uint8_t, ((void)y, x < COLUMN_ERROR ? x ^ 1 : x))
 
 KERNEL kernel_not(const KernelArgs *args) {
     const uint8_t *a = args->operands[0].column->states;
 
     if (args->operands[0].is_single)
-        not_loop(true, args->n, a, args->out->states);
+        not_loop(true, true, args->n, a, a, args->out->states);
     else
-        not_loop(false, args->n, a, args->out->states);
+        not_loop(false, true, args->n, a, a, args->out->states);
 }
 
 /* The bits of a double are copied as those of an int. */

@@ -7,9 +7,9 @@
 #include "base/nsec.h"
 #include "columnar/kernel-internal.h"
 
-#define INT(name, expression, fails)                                                               \
-    KERNEL_BINARY_FAILING(kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression,  \
-        fails, COLUMN_ERROR)
+#define INT(name, expression, fails, state)                                                        \
+    KERNEL_BINARY_FAILING(                                                                         \
+        kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression, fails, state)
 
 KERNEL_INLINE bool product_fails(int64_t x, int64_t y) {
     int64_t product;
@@ -25,11 +25,11 @@ KERNEL_INLINE int64_t divisor(int64_t x, int64_t y) {
     return quotient_fails(x, y) ? 1 : y;
 }
 
-INT(add_int, kernel_sum(x, y), kernel_sum_fails(x, y))
-INT(sub_int, kernel_difference(x, y), kernel_difference_fails(x, y))
-INT(mul_int, (uint64_t)x *(uint64_t)y, product_fails(x, y))
-INT(div_int, x / divisor(x, y), quotient_fails(x, y))
-INT(mod_int, x % divisor(x, y), quotient_fails(x, y))
+INT(add_int, kernel_sum(x, y), kernel_sum_fails(x, y), COLUMN_ERROR)
+INT(sub_int, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_ERROR)
+INT(mul_int, (uint64_t)x *(uint64_t)y, product_fails(x, y), COLUMN_ERROR)
+INT(div_int, x / divisor(x, y), quotient_fails(x, y), COLUMN_ERROR)
+INT(mod_int, x % divisor(x, y), quotient_fails(x, y), COLUMN_ERROR)
 
 KERNEL_UNARY_FAILING(
     kernel_neg_int, int64_t, ints, int64_t, ints, 0 - (uint64_t)x, x == INT64_MIN, COLUMN_ERROR)
@@ -114,13 +114,8 @@ COMPARE(ge_double_int, double, doubles, int64_t, ints, >=)
 
 #define SECONDS_MAX (INT64_MAX / NSEC_PER_SEC) /* either way */
 
-#define MOVE(name, expression, fails, state)                                                       \
-    KERNEL_BINARY_FAILING(                                                                         \
-        kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression, fails, state)
-
-MOVE(sub_time, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_ERROR)
-MOVE(sub_time_duration, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_FALLBACK)
-MOVE(add_time_duration, kernel_sum(x, y), kernel_sum_fails(x, y), COLUMN_FALLBACK)
+INT(sub_time_duration, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_FALLBACK)
+INT(add_time_duration, kernel_sum(x, y), kernel_sum_fails(x, y), COLUMN_FALLBACK)
 
 /* Rounded towards the past. */
 KERNEL_INLINE int64_t seconds_of(int64_t ns) {

@@ -82,7 +82,7 @@ static const CallKernel by_call[] = {
     {&cel_time_library, "_+_", "(timestamp, duration) -> timestamp", K(add_time_duration)},
     {&cel_time_library, "_-_", "(duration, duration) -> duration", K(sub_int)},
     {&cel_time_library, "_-_", "(timestamp, duration) -> timestamp", K(sub_time_duration)},
-    {&cel_time_library, "_-_", "(timestamp, timestamp) -> duration", K(sub_time)},
+    {&cel_time_library, "_-_", "(timestamp, timestamp) -> duration", K(sub_int)},
     {&cel_time_library, "getHours", "duration.() -> int", K(duration_hours)},
     {&cel_time_library, "getMinutes", "duration.() -> int", K(duration_minutes)},
     {&cel_time_library, "getSeconds", "duration.() -> int", K(duration_seconds)},

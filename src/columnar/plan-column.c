@@ -6,60 +6,41 @@
 
 #include "columnar/plan-internal.h"
 
-#define PLACES_FIRST 256 /* a power of two */
-
-static uint64_t key_of(uint32_t space, uint32_t node) {
-    return ((uint64_t)space << 32 | node) + 1;
+static bool is_slot(const void *item, const void *key) {
+    return ((const PlanSlot *)item)->key == *(const uint64_t *)key;
 }
 
-static PlanSlot *place_of(const Planner *p, uint64_t key) {
-    size_t mask = p->n_places - 1;
-    size_t i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
-
-    while (p->places[i].key != 0 && p->places[i].key != key)
-        i = (i + 1) & mask;
-    return &p->places[i];
+static uint64_t hash_key(uint64_t key) {
+    return key * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* False: no memory; existing columns stay. */
-static bool grow_places(Planner *p) {
-    PlanSlot *old = p->places;
-    size_t n_old = p->n_places, n = n_old > 0 ? n_old * 2 : PLACES_FIRST;
-    PlanSlot *places = planner_check(p, ARENA_ARRAY(p->scratch, PlanSlot, n));
+/* NULL: not classified yet. */
+static PlanSlot *find_slot(const Planner *p, uint32_t space, uint32_t node) {
+    uint64_t key = (uint64_t)space << 32 | node;
 
-    if (!places)
-        return false;
-    p->n_places = n;
-    p->places = places;
-    for (size_t i = 0; i < n_old; i++) {
-        if (old[i].key != 0)
-            *place_of(p, old[i].key) = old[i];
-    }
-    return true;
+    return set_find(&p->slots, hash_key(key), is_slot, &key);
 }
 
 void planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column) {
-    PlanSlot *place;
+    PlanSlot *slot = find_slot(p, space, node);
 
-    if (p->n_used * 2 >= p->n_places && !grow_places(p))
+    if (slot) {
+        slot->column = column;
         return;
-    place = place_of(p, key_of(space, node));
-    p->n_used += place->key == 0;
-    *place = (PlanSlot){key_of(space, node), column};
+    }
+    slot = planner_check(p, ARENA_NEW(p->scratch, PlanSlot));
+    if (!slot)
+        return;
+    *slot = (PlanSlot){.key = (uint64_t)space << 32 | node, .column = column};
+    p->failed |= set_add(&p->slots, hash_key(slot->key), slot) < 0;
 }
 
 /* The column under @space and @node: NO_COLUMN for none; false: not classified yet. */
 static bool is_known(const Planner *p, uint32_t space, uint32_t node, uint32_t *ret) {
-    const PlanSlot *place;
+    const PlanSlot *slot = find_slot(p, space, node);
 
-    *ret = NO_COLUMN;
-    if (p->n_places == 0)
-        return false;
-    place = place_of(p, key_of(space, node));
-    if (place->key == 0)
-        return false;
-    *ret = place->column;
-    return true;
+    *ret = slot ? slot->column : NO_COLUMN;
+    return slot;
 }
 
 uint32_t planner_add(Planner *p, const PlanColumn *column, bool is_found) {
@@ -198,18 +179,14 @@ static bool try_fold(Planner *p, PlanColumn *column) {
     const CelGraphNode *node = cel_graph_node(p->graph, column->node), *list;
 
     column->kernel = kernel_find_fold(p->graph, column->node);
-    if (!column->kernel || column->lane == LANE_TEXT)
+    if (!column->kernel)
         return false;
     list = cel_graph_node(p->graph, node->args[0]);
-    if (list->op != OP_LIST || list->n_args < 2 || list->n_args > PLAN_FOLD_ARGS_MAX)
+    if (list->n_args > PLAN_FOLD_ARGS_MAX)
         return false;
     column->inputs = find_args(p, column, list->args, list->n_args);
     column->method = METHOD_FOLD;
     column->n_inputs = list->n_args;
-    for (uint32_t i = 0; column->inputs && i < list->n_args; i++) {
-        if (plan_column_at(p->plan, column->inputs[i])->lane != column->lane)
-            return false;
-    }
     return column->inputs != NULL;
 }
 

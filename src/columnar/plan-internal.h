@@ -9,6 +9,7 @@
  * each stage.
  */
 
+#include "base/set.h"
 #include "base/vec.h"
 #include "cel/code.h"
 #include "columnar/column.h"
@@ -196,9 +197,9 @@ struct Plan {
     uint32_t n_groups;
 };
 
-/* A slot of the map from a space and a node to a column. */
+/* An entry of the map from a space and a node to a column. */
 typedef struct PlanSlot {
-    uint64_t key; /* + 1; 0: free */
+    uint64_t key; /* the number of the space, then that of the node */
     uint32_t column;
 } PlanSlot;
 
@@ -207,11 +208,10 @@ typedef struct Planner {
     Plan *plan;
     CelGraph *graph;
     const PlanHost *host;
-    Arena *arena;   /* the plan's */
-    Arena *scratch; /* gone when the plan is made */
-    Arena *mini;    /* reset for each code */
-    PlanSlot *places;
-    size_t n_places, n_used;
+    Arena *arena;           /* the plan's */
+    Arena *scratch;         /* gone when the plan is made */
+    Arena *mini;            /* reset for each code */
+    Set slots;              /* PlanSlot, in @scratch */
     bool *reads_other_rows; /* by node: reads other rows */
     uint32_t n_seen;        /* nodes that are known */
     uint32_t capacity;      /* for how many */
@@ -237,14 +237,7 @@ static inline int plan_compare_nodes(const void *a, const void *b) {
 }
 
 /* Appends a value to a vector of @arena. */
-#define PLAN_PUSH(p, vec, arena, ...)                                                              \
-    do {                                                                                           \
-        __typeof__((vec)->items) added_ = VEC_PUSH((vec), (arena));                                \
-        if (added_)                                                                                \
-            *added_ = (__VA_ARGS__);                                                               \
-        else                                                                                       \
-            (p)->failed = true;                                                                    \
-    } while (0)
+#define PLAN_PUSH(p, vec, arena, ...) ((p)->failed |= !VEC_ADD((vec), (arena), (__VA_ARGS__)))
 
 static inline bool planner_is_list(const Planner *p, uint32_t node) {
     return cel_graph_node(p->graph, node)->type->kind == CEL_T_LIST;

@@ -83,6 +83,7 @@ int plan_new(CelGraph *graph, const uint32_t *roots, size_t n_roots, const PlanH
         own[i] = (PlanRoot){.node = roots[i], .slow = CEL_NO_NODE};
     *plan = (Plan){.graph = graph, .host = host, .roots = own, .n_roots = n_roots};
     r = make(&p);
+    set_done(&p.slots);
     if (r == 0)
         *ret = plan;
     return arena_limit_reached(scratch) > 0 || arena_limit_reached(mini) > 0 ? -E2BIG : r;

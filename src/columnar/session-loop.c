@@ -179,20 +179,16 @@ static size_t next_piece(
 }
 
 void evaluate_reduce(Evaluator *e, const PlanColumn *column) {
-    const EntryFrame *frame = &e->frames[column->space];
     ColumnRegister *reg = evaluator_register(e, column);
     const uint32_t *entries = NULL;
     size_t n = 0;
 
-    if ((reg->stamp != frame->stamp || !reg->is_partial) &&
-        !register_open(e, reg, (ColumnLane)column->lane, frame->n))
+    if (!evaluator_open_missing(e, column, reg, &entries, &n))
         return;
     if (!e->session) {
-        reduce_rows(e, column, NULL, 0, frame->n, reg);
+        reduce_rows(e, column, NULL, 0, n, reg);
         return;
     }
-    if (!evaluator_missing(e, reg, frame, &entries, &n))
-        return;
     e->depth++; /* the entries stay while selections of elements come and go */
     for (size_t from = 0, length; e->status == 0 && from < n; from += length) {
         length = next_piece(e, column->reduction, entries, from, n);

@@ -12,6 +12,7 @@
 #include "cli/policy-files.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cluster/object-fields.h"
 #include "commands/commands.h"
 #include "commands/simulate-report.h"
 #include "input/zones.h"
@@ -166,7 +167,9 @@ static void find_shapes(Simulation *simulation) {
         Resources *shape = &report->shapes[report->n_shapes];
 
         *shape = find_quantile(report->input, quantiles[i], report->scratch);
-        if (shape->n > 0 && (report->n_shapes == 0 || !resources_equal(shape, shape - 1)))
+        if (shape->n > 0 &&
+            (report->n_shapes == 0 || !object_items_equal(&resource_type, shape->items, shape->n,
+                                          shape[-1].items, shape[-1].n)))
             report->n_shapes++;
     }
     for (size_t i = 0; i < settings->n_shapes; i++) {

@@ -91,12 +91,13 @@ static int find_loads(View *view, const ViewParts *parts, const View *before) {
         .now_nsec = parts->now_nsec,
         .uptime_nsec = parts->uptime_nsec,
         .zones = view->zones ? &zones->loads : NULL,
+        .is_counted = true,
     };
     if (program->n_gauges == 0)
         return 0;
     if (may_share)
         known = (KnownLoads){.table = before->table, .loads = &before->loads};
-    r = loads_build_counted(
+    r = loads_build(
         &view->measured, view->table, may_share ? &known : NULL, view->arena, &view->loads);
     view->with_loads.loads = &view->loads;
     return r;
@@ -181,6 +182,7 @@ static int measure(const View *view, const RequestTime *time, const NodeTable *b
     loads = ARENA_NEW(arena, Loads);
     if (!loads)
         return -ENOMEM;
+    input.is_counted = false;
     if (time && !view->snapshot) /* no new view comes when annotations expire */
         input.now_nsec = time->now_nsec;
     r = loads_build(&input, table, &known, arena, loads);

@@ -4,8 +4,8 @@
  * JsonField: reads an object of a known shape into a struct, by a table of paths.
  *
  *     static const JsonField fields[] = {
- *         {"name", JSON_FIELD_TEXT, offsetof(Item, name)},
- *         {"status.ready", JSON_FIELD_BOOL, offsetof(Item, is_ready)},
+ *         JSON_MEMBER("name", TEXT, Item, name),
+ *         JSON_MEMBER("status.ready", BOOL, Item, is_ready),
  *     };
  *
  * Other fields are skipped.
@@ -44,6 +44,15 @@ typedef struct JsonField {
 
 /* A path with its length, for a table of keys: {JSON_NAME("name"), JSON_FIELD_TEXT, ...}. */
 #define JSON_NAME(path_) .len = sizeof(path_) - 1, .path = (path_)
+
+/* A row for the member of @type; and for one that @read_ reads. More initializers may follow. */
+#define JSON_MEMBER(path_, its_kind, type, member, ...)                                            \
+    {                                                                                              \
+        JSON_NAME(path_), .kind = JSON_FIELD_##its_kind, .offset = offsetof(type, member),         \
+                          __VA_ARGS__                                                              \
+    }
+#define JSON_CUSTOM(path_, type, member, read_, ...)                                               \
+    JSON_MEMBER(path_, CUSTOM, type, member, .read = (read_), __VA_ARGS__)
 
 /* A row for a list: @type has a pointer to its items, @member, and their number, @n_member. Beyond
  * @max_ items the rest is skipped. More initializers may follow. */

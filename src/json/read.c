@@ -67,22 +67,21 @@ static bool take_or_null(JsonReader *reader, JsonToken wanted, const char *expec
     return !json_null(reader) && take(reader, wanted, expected);
 }
 
-void json_object(JsonReader *reader) {
-    if (is_at(reader, '{'))
-        (void)json_open_container(reader, reader->at, JSON_OBJECT_BEGIN);
+static inline void enter(JsonReader *reader, char bracket, JsonToken begin, const char *expected) {
+    if (is_at(reader, bracket))
+        (void)json_open_container(reader, reader->at, begin);
     else if (json_null(reader))
         reader->state = JSON_IN_NULL;
     else
-        (void)take(reader, JSON_OBJECT_BEGIN, "expected an object");
+        (void)take(reader, begin, expected);
+}
+
+void json_object(JsonReader *reader) {
+    enter(reader, '{', JSON_OBJECT_BEGIN, "expected an object");
 }
 
 void json_array(JsonReader *reader) {
-    if (is_at(reader, '['))
-        (void)json_open_container(reader, reader->at, JSON_ARRAY_BEGIN);
-    else if (json_null(reader))
-        reader->state = JSON_IN_NULL;
-    else
-        (void)take(reader, JSON_ARRAY_BEGIN, "expected an array");
+    enter(reader, '[', JSON_ARRAY_BEGIN, "expected an array");
 }
 
 /* Whether there is nothing to iterate: after an error, or in a null, which is

@@ -127,6 +127,13 @@ void json_write_null(JsonWriter *writer) {
     buf_append(writer->out, STR("null"));
 }
 
+void json_write_int_or_null(JsonWriter *writer, int64_t value, int64_t none) {
+    if (value == none)
+        json_write_null(writer);
+    else
+        json_write_int(writer, value);
+}
+
 void json_write_raw(JsonWriter *writer, Str raw) {
     begin_value(writer);
     buf_append(writer->out, raw);

@@ -52,6 +52,7 @@ void json_write_string(JsonWriter *writer, Str text);
 void json_write_int(JsonWriter *writer, int64_t value);
 void json_write_bool(JsonWriter *writer, bool value);
 void json_write_null(JsonWriter *writer);
+void json_write_int_or_null(JsonWriter *writer, int64_t value, int64_t none); /* @none: null */
 
 /* With as few of 15 to 17 digits as read back; null for NaN and infinities. */
 void json_write_double(JsonWriter *writer, double value);

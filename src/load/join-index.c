@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/hash.h"
+#include "cluster/object-fields.h"
 #include "cluster/record.h"
 #include "kube/proxy.h"
 
@@ -56,7 +57,8 @@ static bool nodes_hold(JoinIndex *index) {
         if (now == *was)
             continue;
         if (!now || !*was || !str_eq(hostname_label(now), hostname_label(*was)) ||
-            !node_addresses_equal(now, *was))
+            !object_items_equal(&address_type, now->addresses, now->n_addresses, (*was)->addresses,
+                (*was)->n_addresses))
             return false;
         node_record_unref(*was);
         *was = node_record_ref(now);

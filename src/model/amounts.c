@@ -4,19 +4,11 @@
 
 #include <errno.h>
 
-static const Amount *find(const Amount *items, size_t n, Str name) {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(items[i].name, name))
-            return &items[i];
-    return NULL;
-}
-
-const Amount *amounts_find(const Amounts *amounts, Str name) {
-    return find(amounts->items, amounts->n, name);
-}
-
 const Amount *amount_list_find(const AmountList *list, Str name) {
-    return find(list->items, list->n, name);
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(list->items[i].name, name))
+            return &list->items[i];
+    return NULL;
 }
 
 static bool is_nothing(Quantity quantity) {
@@ -34,7 +26,7 @@ static Amount *claim(Amounts *amounts) {
 }
 
 void amounts_put(Amounts *amounts, Amount amount, AmountsRule rule) {
-    Amount *entry = (Amount *)(uintptr_t)amounts_find(amounts, amount.name);
+    Amount *entry = (Amount *)(uintptr_t)amount_list_find(AMOUNTS_LIST(amounts), amount.name);
 
     if (!entry) {
         entry = claim(amounts);
@@ -49,18 +41,9 @@ void amounts_put(Amounts *amounts, Amount amount, AmountsRule rule) {
     }
 }
 
-static void put_items(Amounts *amounts, const Amount *items, size_t n, AmountsRule rule) {
-    for (size_t i = 0; i < n; i++)
-        amounts_put(amounts, items[i], rule);
-}
-
-void amounts_put_all(Amounts *amounts, const Amounts *other, AmountsRule rule) {
-    put_items(amounts, other->items, other->n, rule);
-    amounts->is_cut |= other->is_cut;
-}
-
 void amounts_put_list(Amounts *amounts, const AmountList *list, AmountsRule rule) {
-    put_items(amounts, list->items, list->n, rule);
+    for (size_t i = 0; i < list->n; i++)
+        amounts_put(amounts, list->items[i], rule);
     amounts->is_cut |= list->is_cut;
 }
 
@@ -123,35 +106,26 @@ void amount_list_decode(JsonReader *reader, Arena *arena, void *target) {
 
 void resource_requirements_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("limits"), JSON_FIELD_CUSTOM, offsetof(ResourceRequirements, limits),
-            amount_list_decode},
-        {JSON_NAME("requests"), JSON_FIELD_CUSTOM, offsetof(ResourceRequirements, requests),
-            amount_list_decode},
+        JSON_CUSTOM("limits", ResourceRequirements, limits, amount_list_decode),
+        JSON_CUSTOM("requests", ResourceRequirements, requests, amount_list_decode),
     };
 
     *(ResourceRequirements *)target = (ResourceRequirements){0};
     JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-static int round_up(const Amount *amounts, size_t n, Arena *arena, Resources *ret) {
-    Resource *items = ARENA_ARRAY(arena, Resource, n);
+int amount_list_round(const AmountList *list, Arena *arena, Resources *ret) {
+    Resource *items = ARENA_ARRAY(arena, Resource, list->n);
 
     if (!items)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        int64_t rounded = resource_amount_of(amounts[i].name, amounts[i].quantity);
+    for (size_t i = 0; i < list->n; i++) {
+        Str name = list->items[i].name;
+        int64_t rounded = resource_amount_of(name, list->items[i].quantity);
 
         /* The API server rejects negative amounts; here they count as 0. */
-        items[i] = (Resource){.name = amounts[i].name, .amount = rounded > 0 ? rounded : 0};
+        items[i] = (Resource){.name = name, .amount = rounded > 0 ? rounded : 0};
     }
-    *ret = (Resources){.items = items, .n = n};
+    *ret = (Resources){.items = items, .n = list->n};
     return 0;
-}
-
-int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret) {
-    return round_up(amounts->items, amounts->n, arena, ret);
-}
-
-int amount_list_round(const AmountList *list, Arena *arena, Resources *ret) {
-    return round_up(list->items, list->n, arena, ret);
 }

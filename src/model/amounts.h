@@ -40,6 +40,10 @@ typedef struct Amounts {
     Amount items[RESOURCES_MAX]; /* each name once */
 } Amounts;
 
+/* They as a list, borrowed. */
+#define AMOUNTS_LIST(amounts)                                                                      \
+    (&(AmountList){.items = (amounts)->items, .n = (amounts)->n, .is_cut = (amounts)->is_cut})
+
 static inline void amounts_clear(Amounts *amounts) {
     amounts->n = 0;
     amounts->is_cut = false;
@@ -63,14 +67,11 @@ typedef enum AmountsRule {
 /* Sets, adds, or takes the larger of, an amount. */
 void amounts_put(Amounts *amounts, Amount amount, AmountsRule rule);
 
-/* The same of all amounts of another, or of a list; what was left out there is left out here. */
-void amounts_put_all(Amounts *amounts, const Amounts *other, AmountsRule rule);
+/* The same of all amounts of a list; what was left out there is left out here. */
 void amounts_put_list(Amounts *amounts, const AmountList *list, AmountsRule rule);
 
 /* NULL when absent. */
-const Amount *amounts_find(const Amounts *amounts, Str name);
 const Amount *amount_list_find(const AmountList *list, Str name);
 
 /* In kube-scheduler's units. 0, or -ENOMEM. */
-int amounts_round(const Amounts *amounts, Arena *arena, Resources *ret);
 int amount_list_round(const AmountList *list, Arena *arena, Resources *ret);

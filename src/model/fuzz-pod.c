@@ -80,7 +80,7 @@ static void check_node_details(const NodeDetails *details) {
     check_texts(&details->pod_cidrs, NODE_POD_CIDRS_MAX);
     check_texts(&details->volumes_in_use, NODE_VOLUMES_MAX);
     check_texts(&details->volumes_attached, NODE_VOLUMES_MAX);
-    for (size_t i = 0; i < NODE_DETAILS_TEXTS; i++)
+    for (size_t i = 0; i < offsetof(NodeDetails, pod_cidrs) / sizeof(Str); i++)
         touch((&details->provider_id)[i]);
 }
 

@@ -2,28 +2,6 @@
 
 #include "model/gauge.h"
 
-static bool strs_equal(const Str *a, size_t n_a, const Str *b, size_t n_b) {
-    if (n_a != n_b)
-        return false;
-    for (size_t i = 0; i < n_a; i++)
-        if (!str_eq(a[i], b[i]))
-            return false;
-    return true;
-}
-
-static bool selector_equal(const Selector *a, const Selector *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++) {
-        const Requirement *x = &a->items[i], *y = &b->items[i];
-
-        if (x->op != y->op || x->bound != y->bound || !str_eq(x->key, y->key) ||
-            !strs_equal(x->values, x->n_values, y->values, y->n_values))
-            return false;
-    }
-    return true;
-}
-
 /* Texts of a gauge: those that count when it is compared, and three others. */
 static const size_t texts[] = {
     offsetof(Gauge, from),
@@ -52,13 +30,6 @@ static bool texts_equal(const Gauge *a, const Gauge *b) {
     return true;
 }
 
-static bool pods_equal(const Gauge *a, const Gauge *b) {
-    return a->is_of_pods == b->is_of_pods && a->aggregate == b->aggregate &&
-           a->workload_aggregate == b->workload_aggregate &&
-           selector_equal(&a->selector, &b->selector) &&
-           strs_equal(a->namespaces, a->n_namespaces, b->namespaces, b->n_namespaces);
-}
-
 static uint32_t by_gauge(const GaugePlacements *placements) {
     return str_is_empty(placements->by) ? GAUGE_NONE : placements->by_gauge;
 }
@@ -69,13 +40,6 @@ static bool placements_equal(const GaugePlacements *a, const GaugePlacements *b)
         return false;
     return !a->is_counted || (a->unit == b->unit && a->settle_nsec == b->settle_nsec &&
                                  str_eq(a->resource, b->resource) && by_gauge(a) == by_gauge(b));
-}
-
-bool gauge_equal(const Gauge *a, const Gauge *b) {
-    return a->source == b->source && a->identity == b->identity &&
-           a->interval_nsec == b->interval_nsec && a->max_age_nsec == b->max_age_nsec &&
-           texts_equal(a, b) && labels_equal(&a->mapping, &b->mapping) && pods_equal(a, b) &&
-           placements_equal(&a->placements, &b->placements);
 }
 
 static Digest chain_numbers(Digest digest, const int64_t *numbers, size_t n) {
@@ -107,6 +71,13 @@ Digest gauge_digest(const Gauge *gauge) {
         digest = chain_texts(digest, item->values, item->n_values);
     }
     return chain_texts(digest, gauge->namespaces, gauge->n_namespaces);
+}
+
+/* Texts are compared first: most gauges differ there. */
+bool gauge_equal(const Gauge *a, const Gauge *b) {
+    return a->interval_nsec == b->interval_nsec && a->max_age_nsec == b->max_age_nsec &&
+           texts_equal(a, b) && placements_equal(&a->placements, &b->placements) &&
+           digest_equal(gauge_digest(a), gauge_digest(b));
 }
 
 /* Copies are made of arrays first, then of every string of them in place. Empty ones need no

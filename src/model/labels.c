@@ -177,13 +177,3 @@ const Str *labels_find(const Labels *labels, Str key) {
     }
     return NULL;
 }
-
-bool labels_equal(const Labels *a, const Labels *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (!str_eq(a->items[i].key, b->items[i].key) ||
-            !str_eq(a->items[i].value, b->items[i].value))
-            return false;
-    return true;
-}

@@ -28,7 +28,5 @@ JsonRead annotations_decode;
 void labels_decode_some(
     JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret);
 
-bool labels_equal(const Labels *a, const Labels *b);
-
 /* The value, or NULL when the key is absent. Borrowed. */
 const Str *labels_find(const Labels *labels, Str key);

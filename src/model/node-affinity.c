@@ -1,35 +1,16 @@
-/* nodeAffinity: reads and matches its terms. */
+/* nodeAffinity: makes its terms from those that are written, and matches them. */
 
 #include "model/node-affinity.h"
 
-/* An expression on labels, or a field. */
-typedef struct Condition {
-    Str key, op;
-    const Str *values;
-    size_t n_values;
-    bool is_too_large;
-} Condition;
-
-static void decode_condition(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"key", JSON_FIELD_TEXT, offsetof(Condition, key)},
-        {"operator", JSON_FIELD_TEXT, offsetof(Condition, op)},
-        JSON_LIST_CUT(
-            "values", Condition, values, n_values, is_too_large, TERM_VALUES_MAX, json_read_text),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
 /* False: it is invalid. */
-static bool make_requirement(const Condition *condition, Requirement *ret) {
+static bool make_requirement(const MatchExpression *condition, Requirement *ret) {
     *ret = (Requirement){
         .key = condition->key,
         .values = condition->values,
         .n_values = condition->n_values,
     };
     for (size_t op = 0; op < SELECTOR_OPS; op++) {
-        if (!str_eq(condition->op, selector_op_words[op]))
+        if (!str_eq(condition->operator, selector_op_words[op]))
             continue;
         ret->op = (SelectorOp)op;
         if (ret->op == SELECTOR_IN || ret->op == SELECTOR_NOT_IN)
@@ -41,104 +22,98 @@ static bool make_requirement(const Condition *condition, Requirement *ret) {
     return false;
 }
 
-static bool make_name_test(const Condition *condition, NameTest *ret) {
+static bool make_name_test(const MatchExpression *condition, NameTest *ret) {
     bool is_one = condition->n_values == 1;
 
     *ret = (NameTest){
         .value = is_one ? condition->values[0] : STR_NULL,
-        .is_not = str_is(condition->op, "NotIn"),
+        .is_not = str_is(condition->operator, "NotIn"),
     };
     return is_one && str_is(condition->key, "metadata.name") &&
-           (ret->is_not || str_is(condition->op, "In"));
+           (ret->is_not || str_is(condition->operator, "In"));
 }
 
-/* The conditions of a term. */
-static Condition *decode_conditions(
-    JsonReader *reader, Arena *arena, NodeTerm *term, size_t *ret_n) {
-    Condition *conditions = json_read_items(reader, arena, TERM_CONDITIONS_MAX, sizeof(*conditions),
-        decode_condition, ret_n, &term->is_too_large);
+static bool make_term(const NodeSelectorTerm *written, Arena *arena, NodeTerm *ret) {
+    Requirement *requirements = ARENA_RAW(arena, Requirement, written->n_expressions);
+    NameTest *names = ARENA_RAW(arena, NameTest, written->n_fields);
 
-    for (size_t i = 0; i < *ret_n; i++)
-        term->is_too_large |= conditions[i].is_too_large;
-    return conditions;
-}
-
-static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
-    NodeTerm *term = target;
-    size_t n;
-    const Condition *conditions = decode_conditions(reader, arena, term, &n);
-    Requirement *requirements = ARENA_RAW(arena, Requirement, n);
-
-    for (size_t i = 0; requirements && i < n; i++)
-        term->holds_nowhere |= !make_requirement(&conditions[i], &requirements[i]);
-    if (!requirements)
-        json_fail(reader, JSON_E_MEMORY, "a node affinity");
-    else
-        term->labels = (Selector){.items = requirements, .n = n};
-}
-
-static void decode_names(JsonReader *reader, Arena *arena, void *target) {
-    NodeTerm *term = target;
-    const Condition *conditions = decode_conditions(reader, arena, term, &term->n_names);
-    NameTest *names = ARENA_RAW(arena, NameTest, term->n_names);
-
-    for (size_t i = 0; names && i < term->n_names; i++)
-        term->holds_nowhere |= !make_name_test(&conditions[i], &names[i]);
-    if (!names)
-        json_fail(reader, JSON_E_MEMORY, "a node affinity");
-    term->names = names;
-}
-
-static void decode_term(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"matchExpressions", JSON_FIELD_CUSTOM, 0, decode_labels},
-        {"matchFields", JSON_FIELD_CUSTOM, 0, decode_names},
+    *ret = (NodeTerm){
+        .labels = {.items = requirements, .n = written->n_expressions},
+        .names = names,
+        .n_names = written->n_fields,
+        .holds_nowhere = written->n_expressions + written->n_fields == 0,
+        .weight = written->weight,
     };
-    NodeTerm *term = target;
+    for (size_t i = 0; requirements && i < written->n_expressions; i++)
+        ret->holds_nowhere |= !make_requirement(&written->expressions[i], &requirements[i]);
+    for (size_t i = 0; names && i < written->n_fields; i++)
+        ret->holds_nowhere |= !make_name_test(&written->fields[i], &names[i]);
+    return requirements && names;
+}
 
-    JSON_READ_FIELDS(reader, arena, fields, term);
-    term->holds_nowhere |= term->labels.n == 0 && term->n_names == 0;
+static bool is_cut(const NodeSelectorTerm *term) {
+    bool is_any = term->is_cut;
+
+    for (size_t i = 0; i < term->n_expressions; i++)
+        is_any |= term->expressions[i].is_cut;
+    for (size_t i = 0; i < term->n_fields; i++)
+        is_any |= term->fields[i].is_cut;
+    return is_any;
+}
+
+static void make_terms(
+    JsonReader *reader, Arena *arena, const NodeSelectorTerm *written, size_t n, NodeTerms *ret) {
+    bool is_ok = true;
+
+    if (n == 0 || json_error(reader))
+        return;
+    ret->items = ARENA_RAW(arena, NodeTerm, n);
+    for (size_t i = 0; ret->items && i < n; i++) {
+        is_ok &= make_term(&written[i], arena, &ret->items[i]);
+        ret->is_too_large |= is_cut(&written[i]);
+    }
+    if (ret->items && is_ok)
+        ret->n = n;
+    else
+        json_fail(reader, JSON_E_MEMORY, "a node affinity");
+}
+
+NodeTerms terms_required(JsonReader *reader, Arena *arena, const PodAffinity *affinity) {
+    NodeTerms terms = {
+        .is_given = affinity->is_node_required,
+        .is_too_large = affinity->is_node_required_cut,
+    };
+
+    make_terms(reader, arena, affinity->node_required, affinity->n_node_required, &terms);
+    return terms;
+}
+
+void terms_decode_required(JsonReader *reader, Arena *arena, void *target) {
+    PodAffinity affinity = {0};
+
+    node_required_decode(reader, arena, &affinity);
+    *(NodeTerms *)target = terms_required(reader, arena, &affinity);
 }
 
 static void decode_weighted(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"weight", JSON_FIELD_INT, offsetof(NodeTerm, weight)},
-        {"preference", JSON_FIELD_CUSTOM, 0, decode_term},
-    };
-    NodeTerm *term = target;
+    const NodeSelectorTerm *term = target;
 
-    JSON_READ_FIELDS(reader, arena, fields, term);
-    term->holds_nowhere |= term->labels.n == 0 && term->n_names == 0;
+    node_preference_decode(reader, arena, target);
     if (term->weight < 0 || term->weight > 100)
         json_fail(reader, JSON_E_RANGE, "the weight of a preferred node affinity is 1 to 100");
 }
 
-static void decode_list(JsonReader *reader, Arena *arena, JsonRead *decode, NodeTerms *ret) {
-    ret->items = json_read_items(
-        reader, arena, TERMS_MAX, sizeof(*ret->items), decode, &ret->n, &ret->is_too_large);
-    for (size_t i = 0; i < ret->n; i++)
-        ret->is_too_large |= ret->items[i].is_too_large;
-}
-
-static void decode_terms(JsonReader *reader, Arena *arena, void *target) {
-    decode_list(reader, arena, decode_term, target);
-}
-
-void terms_decode_required(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {{"nodeSelectorTerms", JSON_FIELD_CUSTOM, 0, decode_terms}};
-    NodeTerms *terms = target;
-
-    *terms = (NodeTerms){.is_given = !json_null(reader)};
-    if (terms->is_given)
-        JSON_READ_FIELDS(reader, arena, fields, terms);
-}
-
 void terms_decode_preferred(JsonReader *reader, Arena *arena, void *target) {
+    const NodeSelectorTerm *written;
     NodeTerms *terms = target;
+    size_t n;
 
     *terms = (NodeTerms){.is_given = !json_null(reader)};
-    if (terms->is_given)
-        decode_list(reader, arena, decode_weighted, terms);
+    if (!terms->is_given)
+        return;
+    written = json_read_items(
+        reader, arena, TERMS_MAX, sizeof(*written), decode_weighted, &n, &terms->is_too_large);
+    make_terms(reader, arena, written, n, terms);
 }
 
 static bool term_holds(const NodeTerm *term, Str name, const Labels *labels) {

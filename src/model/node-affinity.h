@@ -8,13 +8,11 @@
  * one (an unknown operator, Gt of a text), matches no node.
  */
 
-#include "model/labels.h"
+#include "model/pod-affinity.h"
 #include "model/selector.h"
 
 /* Per pod; what is over is left out (is_too_large). The API server has no such limit. */
-#define TERMS_MAX 256u
-#define TERM_CONDITIONS_MAX 256u
-#define TERM_VALUES_MAX 4096u
+#define TERMS_MAX AFFINITY_ITEMS_MAX
 
 /* metadata.name is, or is not, @value. */
 typedef struct NameTest {
@@ -27,7 +25,6 @@ typedef struct NodeTerm {
     const NameTest *names;
     size_t n_names;
     bool holds_nowhere;
-    bool is_too_large;
     int64_t weight; /* preferred terms: 1 to 100 */
 } NodeTerm;
 
@@ -41,6 +38,9 @@ typedef struct NodeTerms {
 /* The value of requiredDuringScheduling...: {nodeSelectorTerms: [...]}; and of preferred...:
  * [{weight, preference}]; into NodeTerms. Errors are set in the reader. */
 JsonRead terms_decode_required, terms_decode_preferred;
+
+/* The required terms of @affinity, in @arena. Errors are set in the reader. */
+NodeTerms terms_required(JsonReader *reader, Arena *arena, const PodAffinity *affinity);
 
 /* Whether one of them matches, or none is given. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);

@@ -22,9 +22,6 @@ typedef struct Decoding {
     unsigned bits; /* the same */
 } Decoding;
 
-#define NODE(member) offsetof(Decoding, node.member)
-#define DETAIL(member) offsetof(Decoding, details.member)
-
 /* Unread fields are skipped by structure alone. */
 #define READ_PARTS(reader, arena, fields, bits, target)                                            \
     json_read_parts((reader), (arena), (fields), ELEMENTS_OF(fields), (bits), (target))
@@ -48,14 +45,13 @@ static void decode_labels(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_metadata(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, NODE(name)},
+        JSON_MEMBER("name", TEXT, Decoding, node.name),
         {JSON_NAME("labels"), JSON_FIELD_CUSTOM, 0, decode_labels},
-        {JSON_NAME("uid"), JSON_FIELD_TEXT, NODE(uid), .part = PART_REST},
-        {JSON_NAME("resourceVersion"), JSON_FIELD_TEXT, NODE(resource_version), .part = PART_REST},
-        {JSON_NAME("creationTimestamp"), JSON_FIELD_CUSTOM, NODE(created_at), time_decode,
-            .part = PART_REST},
-        {JSON_NAME("annotations"), JSON_FIELD_CUSTOM, NODE(annotations), annotations_decode,
-            .part = PART_REST},
+        JSON_MEMBER("uid", TEXT, Decoding, node.uid, .part = PART_REST),
+        JSON_MEMBER("resourceVersion", TEXT, Decoding, node.resource_version, .part = PART_REST),
+        JSON_CUSTOM("creationTimestamp", Decoding, node.created_at, time_decode, .part = PART_REST),
+        JSON_CUSTOM(
+            "annotations", Decoding, node.annotations, annotations_decode, .part = PART_REST),
     };
 
     READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
@@ -63,29 +59,22 @@ static void decode_metadata(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("taints"), JSON_FIELD_CUSTOM, NODE(taints), taints_decode, .part = PART_TAINTS},
-        {JSON_NAME("unschedulable"), JSON_FIELD_BOOL, NODE(is_unschedulable)},
-        {JSON_NAME("providerID"), JSON_FIELD_TEXT, DETAIL(provider_id), .part = PART_DETAILS},
+        JSON_CUSTOM("taints", Decoding, node.taints, taints_decode, .part = PART_TAINTS),
+        JSON_MEMBER("unschedulable", BOOL, Decoding, node.is_unschedulable),
+        JSON_MEMBER("providerID", TEXT, Decoding, details.provider_id, .part = PART_DETAILS),
         TEXTS("podCIDRs", pod_cidrs, NODE_POD_CIDRS_MAX, json_read_text),
     };
 
     READ_PARTS(reader, arena, fields, ((Decoding *)target)->bits, target);
 }
 
-static void decode_condition(
-    JsonReader *reader, Arena *arena, const NodeParts *parts, Condition *ret) {
-    static const JsonField fields[] = {
-        {JSON_NAME("type"), JSON_FIELD_TEXT, offsetof(Condition, type)},
-        {JSON_NAME("status"), JSON_FIELD_TEXT, offsetof(Condition, status)},
-        {JSON_NAME("lastTransitionTime"), JSON_FIELD_CUSTOM, offsetof(Condition, changed_at),
-            time_decode, .part = PART_DETAILS},
-    };
-
-    READ_PARTS(reader, arena, fields, parts->details ? PART_DETAILS : 0, ret);
-}
-
 /* Readiness is found anywhere in the list, also after the last kept condition. */
 static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_MEMBER("type", TEXT, Condition, type),
+        JSON_MEMBER("status", TEXT, Condition, status),
+        JSON_CUSTOM("lastTransitionTime", Condition, changed_at, time_decode, .part = PART_DETAILS),
+    };
     Decoding *decoding = target;
     VEC(Condition) kept = {0};
 
@@ -94,7 +83,7 @@ static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
     while (json_element(reader)) {
         Condition condition = {0};
 
-        decode_condition(reader, arena, decoding->parts, &condition);
+        READ_PARTS(reader, arena, fields, decoding->bits, &condition);
         if (str_eq(condition.type, STR("Ready")))
             decoding->node.is_ready = str_eq(condition.status, STR("True"));
         if (!str_is_empty(condition.type) && kept.n < NODE_CONDITIONS_MAX)
@@ -107,7 +96,7 @@ static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
 static void decode_image(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_LIST("names", Image, names, n_names, NODE_IMAGE_NAMES_MAX, json_read_text),
-        {JSON_NAME("sizeBytes"), JSON_FIELD_COUNT, offsetof(Image, size)},
+        JSON_MEMBER("sizeBytes", COUNT, Image, size),
     };
 
     READ_PARTS(reader, arena, fields, 0, target);
@@ -126,8 +115,8 @@ typedef struct WrittenAddress {
 /* Of types that are kept. */
 static void decode_addresses(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("address"), JSON_FIELD_TEXT, offsetof(WrittenAddress, text)},
-        {JSON_NAME("type"), JSON_FIELD_TEXT, offsetof(WrittenAddress, type)},
+        JSON_MEMBER("address", TEXT, WrittenAddress, text),
+        JSON_MEMBER("type", TEXT, WrittenAddress, type),
     };
     Decoding *decoding = target;
     VEC(Address) kept = {0};
@@ -150,13 +139,12 @@ static void decode_addresses(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_info(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("architecture"), JSON_FIELD_TEXT, offsetof(NodeDetails, architecture)},
-        {JSON_NAME("operatingSystem"), JSON_FIELD_TEXT, offsetof(NodeDetails, operating_system)},
-        {JSON_NAME("osImage"), JSON_FIELD_TEXT, offsetof(NodeDetails, os_image)},
-        {JSON_NAME("kernelVersion"), JSON_FIELD_TEXT, offsetof(NodeDetails, kernel_version)},
-        {JSON_NAME("containerRuntimeVersion"), JSON_FIELD_TEXT,
-            offsetof(NodeDetails, container_runtime_version)},
-        {JSON_NAME("kubeletVersion"), JSON_FIELD_TEXT, offsetof(NodeDetails, kubelet_version)},
+        JSON_MEMBER("architecture", TEXT, NodeDetails, architecture),
+        JSON_MEMBER("operatingSystem", TEXT, NodeDetails, operating_system),
+        JSON_MEMBER("osImage", TEXT, NodeDetails, os_image),
+        JSON_MEMBER("kernelVersion", TEXT, NodeDetails, kernel_version),
+        JSON_MEMBER("containerRuntimeVersion", TEXT, NodeDetails, container_runtime_version),
+        JSON_MEMBER("kubeletVersion", TEXT, NodeDetails, kubelet_version),
     };
 
     READ_PARTS(reader, arena, fields, 0, target);
@@ -164,14 +152,12 @@ static void decode_info(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_status(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("capacity"), JSON_FIELD_CUSTOM, DETAIL(capacity), resources_decode,
-            .part = PART_DETAILS},
-        {JSON_NAME("allocatable"), JSON_FIELD_CUSTOM, NODE(allocatable), resources_decode,
-            .part = PART_ALLOCATABLE},
+        JSON_CUSTOM("capacity", Decoding, details.capacity, resources_decode, .part = PART_DETAILS),
+        JSON_CUSTOM(
+            "allocatable", Decoding, node.allocatable, resources_decode, .part = PART_ALLOCATABLE),
         {JSON_NAME("conditions"), JSON_FIELD_CUSTOM, 0, decode_conditions, .part = PART_CONDITIONS},
         {JSON_NAME("addresses"), JSON_FIELD_CUSTOM, 0, decode_addresses, .part = PART_REST},
-        {JSON_NAME("nodeInfo"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), decode_info,
-            .part = PART_DETAILS},
+        JSON_CUSTOM("nodeInfo", Decoding, details, decode_info, .part = PART_DETAILS),
         JSON_LIST("images", Decoding, node.images, node.n_images, NODE_IMAGES_MAX, decode_image,
             .part = PART_REST),
         TEXTS("volumesInUse", volumes_in_use, NODE_VOLUMES_MAX, json_read_text),
@@ -225,16 +211,6 @@ void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts,
     }
     if (!json_error(reader) && str_is_empty(ret->name))
         json_fail(reader, JSON_E_TYPE, "a Node without a name");
-}
-
-bool node_addresses_equal(const Node *a, const Node *b) {
-    if (a->n_addresses != b->n_addresses)
-        return false;
-    for (size_t i = 0; i < a->n_addresses; i++)
-        if (a->addresses[i].type != b->addresses[i].type ||
-            !str_eq(a->addresses[i].text, b->addresses[i].text))
-            return false;
-    return true;
 }
 
 Str address_type_name(AddressType type) {

@@ -54,12 +54,10 @@ typedef struct TextList {
  * (kube/cluster-watcher.h). */
 typedef struct NodeDetails {
     Str provider_id, architecture, operating_system, os_image, kernel_version;
-    Str container_runtime_version, kubelet_version; /* NODE_DETAILS_TEXTS */
+    Str container_runtime_version, kubelet_version;
     TextList pod_cidrs, volumes_in_use, volumes_attached;
     Resources capacity;
 } NodeDetails;
-#define NODE_DETAILS_TEXTS 7u
-#define NODE_DETAILS_LISTS 3u
 
 typedef struct Node {
     Str name, uid;
@@ -99,9 +97,6 @@ JsonRead node_decode;
 
 /* The same, of @parts only. Keys of labels are borrowed from @parts. */
 void node_decode_parts(JsonReader *reader, Arena *arena, const NodeParts *parts, Node *ret);
-
-/* The same addresses in the same order. */
-bool node_addresses_equal(const Node *a, const Node *b);
 
 /* "InternalIP": as Kubernetes calls it. */
 Str address_type_name(AddressType type);

@@ -2,17 +2,22 @@
 
 #include "model/pod-affinity.h"
 
-static const JsonField expression_fields[] = {
-    {"key", JSON_FIELD_TEXT, offsetof(MatchExpression, key)},
-    {"operator", JSON_FIELD_TEXT, offsetof(MatchExpression, operator)},
-    JSON_LIST("values", MatchExpression, values, n_values, AFFINITY_VALUES_MAX, json_read_text),
-};
+static void decode_expression(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_MEMBER("key", TEXT, MatchExpression, key),
+        JSON_MEMBER("operator", TEXT, MatchExpression, operator),
+        JSON_LIST_CUT("values", MatchExpression, values, n_values, is_cut, AFFINITY_VALUES_MAX,
+            json_read_text),
+    };
+
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
 
 static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"matchLabels", JSON_FIELD_CUSTOM, offsetof(LabelSelector, labels), labels_decode},
-        JSON_LIST_OF("matchExpressions", LabelSelector, expressions, n_expressions, AFFINITY_ITEMS_MAX,
-            expression_fields),
+        JSON_CUSTOM("matchLabels", LabelSelector, labels, labels_decode),
+        JSON_LIST("matchExpressions", LabelSelector, expressions, n_expressions, AFFINITY_ITEMS_MAX,
+            decode_expression),
     };
     LabelSelector *selector = target;
 
@@ -23,24 +28,28 @@ static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_node_term(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        JSON_LIST_OF("matchExpressions", NodeSelectorTerm, expressions, n_expressions,
-            AFFINITY_ITEMS_MAX, expression_fields),
-        JSON_LIST_OF("matchFields", NodeSelectorTerm, fields, n_fields, AFFINITY_ITEMS_MAX,
-            expression_fields),
+        JSON_LIST_CUT("matchExpressions", NodeSelectorTerm, expressions, n_expressions, is_cut,
+            AFFINITY_ITEMS_MAX, decode_expression),
+        JSON_LIST_CUT("matchFields", NodeSelectorTerm, fields, n_fields, is_cut, AFFINITY_ITEMS_MAX,
+            decode_expression),
     };
 
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static const JsonField node_preference_fields[] = {
-    {"weight", JSON_FIELD_INT, offsetof(NodeSelectorTerm, weight)},
-    {"preference", JSON_FIELD_CUSTOM, 0, decode_node_term},
-};
-
-static void decode_node_required(JsonReader *reader, Arena *arena, void *target) {
+void node_preference_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        JSON_LIST("nodeSelectorTerms", PodAffinity, node_required, n_node_required,
-            AFFINITY_ITEMS_MAX, decode_node_term),
+        JSON_MEMBER("weight", INT, NodeSelectorTerm, weight),
+        {"preference", JSON_FIELD_CUSTOM, 0, decode_node_term},
+    };
+
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
+void node_required_decode(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_LIST_CUT("nodeSelectorTerms", PodAffinity, node_required, n_node_required,
+            is_node_required_cut, AFFINITY_ITEMS_MAX, decode_node_term),
     };
     PodAffinity *affinity = target;
 
@@ -51,10 +60,9 @@ static void decode_node_required(JsonReader *reader, Arena *arena, void *target)
 
 static void decode_pod_term(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"topologyKey", JSON_FIELD_TEXT, offsetof(PodAffinityTerm, topology_key)},
-        {"labelSelector", JSON_FIELD_CUSTOM, offsetof(PodAffinityTerm, selector), decode_selector},
-        {"namespaceSelector", JSON_FIELD_CUSTOM, offsetof(PodAffinityTerm, namespace_selector),
-            decode_selector},
+        JSON_MEMBER("topologyKey", TEXT, PodAffinityTerm, topology_key),
+        JSON_CUSTOM("labelSelector", PodAffinityTerm, selector, decode_selector),
+        JSON_CUSTOM("namespaceSelector", PodAffinityTerm, namespace_selector, decode_selector),
         JSON_LIST("namespaces", PodAffinityTerm, namespaces, n_namespaces, AFFINITY_ITEMS_MAX,
             json_read_text),
         JSON_LIST("matchLabelKeys", PodAffinityTerm, match_keys, n_match_keys, AFFINITY_ITEMS_MAX,
@@ -66,27 +74,31 @@ static void decode_pod_term(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
-static const JsonField pod_preference_fields[] = {
-    {"weight", JSON_FIELD_INT, offsetof(PodAffinityTerm, weight)},
-    {"podAffinityTerm", JSON_FIELD_CUSTOM, 0, decode_pod_term},
-};
+static void decode_pod_preference(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_MEMBER("weight", INT, PodAffinityTerm, weight),
+        {"podAffinityTerm", JSON_FIELD_CUSTOM, 0, decode_pod_term},
+    };
+
+    JSON_READ_FIELDS(reader, arena, fields, target);
+}
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
 void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
     static const JsonField fields[] = {
-        {"nodeAffinity." REQUIRED, JSON_FIELD_CUSTOM, 0, decode_node_required},
-        JSON_LIST_OF("nodeAffinity." PREFERRED, PodAffinity, node_preferred, n_node_preferred,
-            AFFINITY_ITEMS_MAX, node_preference_fields),
+        {"nodeAffinity." REQUIRED, JSON_FIELD_CUSTOM, 0, node_required_decode},
+        JSON_LIST("nodeAffinity." PREFERRED, PodAffinity, node_preferred, n_node_preferred,
+            AFFINITY_ITEMS_MAX, node_preference_decode),
         JSON_LIST("podAffinity." REQUIRED, PodAffinity, pods.required, pods.n_required,
             AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST_OF("podAffinity." PREFERRED, PodAffinity, pods.preferred, pods.n_preferred,
-            AFFINITY_ITEMS_MAX, pod_preference_fields),
+        JSON_LIST("podAffinity." PREFERRED, PodAffinity, pods.preferred, pods.n_preferred,
+            AFFINITY_ITEMS_MAX, decode_pod_preference),
         JSON_LIST("podAntiAffinity." REQUIRED, PodAffinity, anti.required, anti.n_required,
             AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST_OF("podAntiAffinity." PREFERRED, PodAffinity, anti.preferred, anti.n_preferred,
-            AFFINITY_ITEMS_MAX, pod_preference_fields),
+        JSON_LIST("podAntiAffinity." PREFERRED, PodAffinity, anti.preferred, anti.n_preferred,
+            AFFINITY_ITEMS_MAX, decode_pod_preference),
     };
 
     *ret = (PodAffinity){0};
@@ -95,13 +107,13 @@ void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
 
 void spread_constraint_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"topologyKey", JSON_FIELD_TEXT, offsetof(SpreadConstraint, topology_key)},
-        {"whenUnsatisfiable", JSON_FIELD_TEXT, offsetof(SpreadConstraint, when_unsatisfiable)},
-        {"nodeAffinityPolicy", JSON_FIELD_TEXT, offsetof(SpreadConstraint, node_affinity_policy)},
-        {"nodeTaintsPolicy", JSON_FIELD_TEXT, offsetof(SpreadConstraint, node_taints_policy)},
-        {"maxSkew", JSON_FIELD_INT, offsetof(SpreadConstraint, max_skew)},
-        {"minDomains", JSON_FIELD_INT, offsetof(SpreadConstraint, min_domains)},
-        {"labelSelector", JSON_FIELD_CUSTOM, offsetof(SpreadConstraint, selector), decode_selector},
+        JSON_MEMBER("topologyKey", TEXT, SpreadConstraint, topology_key),
+        JSON_MEMBER("whenUnsatisfiable", TEXT, SpreadConstraint, when_unsatisfiable),
+        JSON_MEMBER("nodeAffinityPolicy", TEXT, SpreadConstraint, node_affinity_policy),
+        JSON_MEMBER("nodeTaintsPolicy", TEXT, SpreadConstraint, node_taints_policy),
+        JSON_MEMBER("maxSkew", INT, SpreadConstraint, max_skew),
+        JSON_MEMBER("minDomains", INT, SpreadConstraint, min_domains),
+        JSON_CUSTOM("labelSelector", SpreadConstraint, selector, decode_selector),
         JSON_LIST("matchLabelKeys", SpreadConstraint, match_keys, n_match_keys, AFFINITY_ITEMS_MAX,
             json_read_text),
     };

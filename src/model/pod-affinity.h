@@ -16,6 +16,7 @@ typedef struct MatchExpression {
     Str key, operator;
     const Str *values;
     size_t n_values;
+    bool is_cut; /* there were more */
 } MatchExpression;
 
 typedef struct LabelSelector {
@@ -29,6 +30,7 @@ typedef struct NodeSelectorTerm {
     int64_t weight; /* of a preferred one; else 0 */
     const MatchExpression *expressions, *fields;
     size_t n_expressions, n_fields;
+    bool is_cut; /* there were more of either */
 } NodeSelectorTerm;
 
 typedef struct PodAffinityTerm {
@@ -46,7 +48,8 @@ typedef struct PodAffinityTerms {
 } PodAffinityTerms;
 
 typedef struct PodAffinity {
-    bool is_node_required; /* nodeAffinity.required… is there, perhaps empty */
+    bool is_node_required;     /* nodeAffinity.required… is there, perhaps empty */
+    bool is_node_required_cut; /* it had more terms */
     const NodeSelectorTerm *node_required, *node_preferred;
     size_t n_node_required, n_node_preferred;
     PodAffinityTerms pods, anti;
@@ -62,6 +65,10 @@ typedef struct SpreadConstraint {
 
 /* The value of spec.affinity. Errors are the reader's. */
 void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret);
+
+/* The required terms of a node affinity into a PodAffinity; and a preferred one into a
+ * NodeSelectorTerm. */
+JsonRead node_required_decode, node_preference_decode;
 
 /* An item of spec.topologySpreadConstraints, into a SpreadConstraint. */
 JsonRead spread_constraint_decode;

@@ -4,8 +4,7 @@
 
 /* The storage class in the template of an ephemeral volume. */
 static const JsonField ephemeral_fields[] = {
-    {"volumeClaimTemplate.spec.storageClassName", JSON_FIELD_TEXT,
-        offsetof(PodVolume, storage_class)},
+    JSON_MEMBER("volumeClaimTemplate.spec.storageClassName", TEXT, PodVolume, storage_class),
 };
 
 static void decode_volume(JsonReader *reader, Arena *arena, PodVolume *ret) {
@@ -57,10 +56,9 @@ void pod_volumes_decode(JsonReader *reader, Arena *arena, void *target) {
 
 void pod_resource_claim_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodResourceClaim, name)},
-        {JSON_NAME("resourceClaimName"), JSON_FIELD_TEXT, offsetof(PodResourceClaim, claim_name)},
-        {JSON_NAME("resourceClaimTemplateName"), JSON_FIELD_TEXT,
-            offsetof(PodResourceClaim, template_name)},
+        JSON_MEMBER("name", TEXT, PodResourceClaim, name),
+        JSON_MEMBER("resourceClaimName", TEXT, PodResourceClaim, claim_name),
+        JSON_MEMBER("resourceClaimTemplateName", TEXT, PodResourceClaim, template_name),
     };
 
     JSON_READ_KEYS(reader, arena, fields, target);

@@ -13,19 +13,13 @@ typedef enum Stage {
     LIMITS,    /* of the spec */
 } Stage;
 
-bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *arena, Str key) {
-    static const JsonField fields[] = {POD_SPEC_REQUESTS(PodRequests, spec)};
-
-    return json_read_key(reader, arena, fields, ELEMENTS_OF(fields), key, requests);
-}
-
 static void decode_port(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(ContainerPort, name)},
-        {JSON_NAME("protocol"), JSON_FIELD_TEXT, offsetof(ContainerPort, protocol)},
-        {JSON_NAME("hostIP"), JSON_FIELD_TEXT, offsetof(ContainerPort, host_ip)},
-        {JSON_NAME("containerPort"), JSON_FIELD_INT, offsetof(ContainerPort, port)},
-        {JSON_NAME("hostPort"), JSON_FIELD_INT, offsetof(ContainerPort, host_port)},
+        JSON_MEMBER("name", TEXT, ContainerPort, name),
+        JSON_MEMBER("protocol", TEXT, ContainerPort, protocol),
+        JSON_MEMBER("hostIP", TEXT, ContainerPort, host_ip),
+        JSON_MEMBER("containerPort", INT, ContainerPort, port),
+        JSON_MEMBER("hostPort", INT, ContainerPort, host_port),
     };
 
     JSON_READ_KEYS(reader, arena, fields, target);
@@ -52,13 +46,12 @@ static void apply_limits(
 
 void pod_container_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodContainer, name)},
-        {JSON_NAME("image"), JSON_FIELD_TEXT, offsetof(PodContainer, image)},
+        JSON_MEMBER("name", TEXT, PodContainer, name),
+        JSON_MEMBER("image", TEXT, PodContainer, image),
         JSON_LIST("ports", PodContainer, ports, n_ports, CONTAINER_PORTS_MAX, decode_port),
         JSON_LIST("env", PodContainer, env, n_env, CONTAINER_ENV_MAX, json_read_name_of),
-        {JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(PodContainer, requests),
-            resource_requirements_decode},
-        {JSON_NAME("restartPolicy"), JSON_FIELD_TEXT, offsetof(PodContainer, restart_policy)},
+        JSON_CUSTOM("resources", PodContainer, requests, resource_requirements_decode),
+        JSON_MEMBER("restartPolicy", TEXT, PodContainer, restart_policy),
     };
     PodContainer *container = target;
 
@@ -68,8 +61,7 @@ void pod_container_decode(JsonReader *reader, Arena *arena, void *target) {
 
 void status_resources_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("requests"), JSON_FIELD_CUSTOM, offsetof(StatusAmounts, in_force),
-            amount_list_decode},
+        JSON_CUSTOM("requests", StatusAmounts, in_force, amount_list_decode),
     };
     StatusAmounts *amounts = target;
 
@@ -80,20 +72,12 @@ void status_resources_decode(JsonReader *reader, Arena *arena, void *target) {
 
 void container_status_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(ContainerStatus, name)},
-        {JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(ContainerStatus, amounts),
-            status_resources_decode},
-        {JSON_NAME("allocatedResources"), JSON_FIELD_CUSTOM,
-            offsetof(ContainerStatus, amounts.allocated), amount_list_decode},
+        JSON_MEMBER("name", TEXT, ContainerStatus, name),
+        JSON_CUSTOM("resources", ContainerStatus, amounts, status_resources_decode),
+        JSON_CUSTOM("allocatedResources", ContainerStatus, amounts.allocated, amount_list_decode),
     };
 
     JSON_READ_KEYS(reader, arena, fields, target);
-}
-
-bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key) {
-    static const JsonField fields[] = {POD_STATUS_REQUESTS(PodRequests, status)};
-
-    return json_read_key(reader, arena, fields, ELEMENTS_OF(fields), key, requests);
 }
 
 /* The first status of that name in either list: names are unique in a pod. NULL: none. */
@@ -125,7 +109,7 @@ static void add_largest(
     amounts_put_list(&amounts, &status->in_force, AMOUNTS_MAX);
     if (!is_infeasible)
         amounts_put_list(&amounts, &container->requests, AMOUNTS_MAX);
-    amounts_put_all(sum, &amounts, AMOUNTS_ADD);
+    amounts_put_list(sum, AMOUNTS_LIST(&amounts), AMOUNTS_ADD);
 }
 
 /* Adds a container to @sum. The status of an init container that ends counts for nothing in
@@ -169,11 +153,11 @@ static void add_containers(const PodRequests *requests, Stage stage, Amounts *re
         add_container(requests, container, true, stage, is_sidecar ? &sidecars : &now);
         if (is_sidecar)
             continue;
-        amounts_put_all(&now, &sidecars, AMOUNTS_ADD);
-        amounts_put_all(&peak, &now, AMOUNTS_MAX);
+        amounts_put_list(&now, AMOUNTS_LIST(&sidecars), AMOUNTS_ADD);
+        amounts_put_list(&peak, AMOUNTS_LIST(&now), AMOUNTS_MAX);
     }
-    amounts_put_all(ret, &sidecars, AMOUNTS_ADD);
-    amounts_put_all(ret, &peak, AMOUNTS_MAX);
+    amounts_put_list(ret, AMOUNTS_LIST(&sidecars), AMOUNTS_ADD);
+    amounts_put_list(ret, AMOUNTS_LIST(&peak), AMOUNTS_MAX);
 }
 
 /* For RESIZE_BY_POD: the maximum of the requests in the spec and of the status, that of the pod as
@@ -184,14 +168,14 @@ static void max_of_sums(const PodRequests *requests, const Amounts *wanted, Amou
 
     amounts_clear(total);
     if (!status->is_infeasible)
-        amounts_put_all(total, wanted, AMOUNTS_MAX);
+        amounts_put_list(total, AMOUNTS_LIST(wanted), AMOUNTS_MAX);
     if (status->pod.allocated.is_given && status->pod.in_force.is_given) {
         amounts_put_list(total, &status->pod.allocated, AMOUNTS_MAX);
         amounts_put_list(total, &status->pod.in_force, AMOUNTS_MAX);
     } else if (status->has_amounts) { /* else no status has amounts to add */
         for (Stage stage = ALLOCATED; stage <= IN_FORCE; stage++) {
             add_containers(requests, stage, &amounts);
-            amounts_put_all(total, &amounts, AMOUNTS_MAX);
+            amounts_put_list(total, AMOUNTS_LIST(&amounts), AMOUNTS_MAX);
         }
     }
 }
@@ -209,7 +193,7 @@ bool pod_level_covers(Str name) {
 static void set_covered(Amounts *amounts, const Amount *items, size_t n, bool only_missing) {
     for (size_t i = 0; i < n; i++)
         if (pod_level_covers(items[i].name) &&
-            !(only_missing && amounts_find(amounts, items[i].name)))
+            !(only_missing && amount_list_find(AMOUNTS_LIST(amounts), items[i].name)))
             amounts_put(amounts, items[i], AMOUNTS_SET);
 }
 
@@ -261,7 +245,7 @@ bool pod_requests_sum(
         add_containers(requests, LARGEST, &total);
     set_pod_level(requests, &wanted, &total);
     amounts_put_list(&total, &requests->spec.overhead, AMOUNTS_ADD);
-    if (amounts_round(&total, arena, ret) < 0)
+    if (amount_list_round(AMOUNTS_LIST(&total), arena, ret) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
     return !(is_cut || wanted.is_cut || total.is_cut);
 }
@@ -281,10 +265,11 @@ int pod_limits(const PodDetails *details, Arena *arena, Resources *ret) {
     add_containers(&requests, LIMITS, &total);
     set_covered(&total, details->limits.items, details->limits.n, /* only_missing= */ false);
     for (size_t i = 0; i < details->overhead.n; i++) {
-        const Amount *limit = amounts_find(&total, details->overhead.items[i].name);
+        const Amount *limit =
+            amount_list_find(AMOUNTS_LIST(&total), details->overhead.items[i].name);
 
         if (limit && limit->quantity.nano != 0)
             amounts_put(&total, details->overhead.items[i], AMOUNTS_ADD);
     }
-    return amounts_round(&total, arena, ret);
+    return amount_list_round(AMOUNTS_LIST(&total), arena, ret);
 }

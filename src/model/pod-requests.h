@@ -88,36 +88,22 @@ typedef struct PodRequests {
 } PodRequests;
 
 /* Rows of a JsonField table for the fields of a spec (of a status) that count: @member of @type is
- * the PodSpecRequests (the PodStatusRequests). */
+ * the PodSpecRequests (the PodStatusRequests). A field that comes again replaces the one before. */
 #define POD_SPEC_REQUESTS(type, member)                                                            \
     JSON_LIST_CUT("initContainers", type, member.init_containers, member.n_init_containers,        \
         member.is_cut, POD_CONTAINERS_MAX, pod_container_decode),                                  \
         JSON_LIST_CUT("containers", type, member.containers, member.n_containers, member.is_cut,   \
             POD_CONTAINERS_MAX, pod_container_decode),                                             \
-        {JSON_NAME("overhead"), JSON_FIELD_CUSTOM, offsetof(type, member.overhead),                \
-            amount_list_decode},                                                                   \
-    {                                                                                              \
-        JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member.requests),                \
-            resource_requirements_decode                                                           \
-    }
+        JSON_CUSTOM("overhead", type, member.overhead, amount_list_decode),                        \
+        JSON_CUSTOM("resources", type, member.requests, resource_requirements_decode)
 #define POD_STATUS_REQUESTS(type, member)                                                          \
     JSON_LIST_CUT("initContainerStatuses", type, member.init_containers, member.n_init_containers, \
         member.is_cut, POD_CONTAINERS_MAX, container_status_decode),                               \
         JSON_LIST_CUT("containerStatuses", type, member.containers, member.n_containers,           \
             member.is_cut, POD_CONTAINERS_MAX, container_status_decode),                           \
-        {JSON_NAME("allocatedResources"), JSON_FIELD_CUSTOM, offsetof(type, member.pod.allocated), \
-            amount_list_decode},                                                                   \
-    {                                                                                              \
-        JSON_NAME("resources"), JSON_FIELD_CUSTOM, offsetof(type, member.pod),                     \
-            status_resources_decode                                                                \
-    }
+        JSON_CUSTOM("allocatedResources", type, member.pod.allocated, amount_list_decode),         \
+        JSON_CUSTOM("resources", type, member.pod, status_resources_decode)
 JsonRead pod_container_decode, container_status_decode, status_resources_decode;
-
-/* Reads the value of @key, a field of a pod's spec (of its status) that json_key() has just
- * given, if it is one of those that count. False, and nothing consumed, if it is not. A field
- * that comes again replaces the one before. Errors are the reader's. */
-bool pod_requests_decode_spec(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
-bool pod_requests_decode_status(PodRequests *requests, JsonReader *reader, Arena *arena, Str key);
 
 /* Whether spec.resources, of the pod as a whole, may have that resource: cpu, memory, hugepages-*.
  */

@@ -13,25 +13,7 @@ typedef struct Decoding {
     bool is_cut; /* some tolerations, or parts of the node affinity, were left out */
 } Decoding;
 
-#define POD(member) offsetof(Decoding, pod.member)
-#define DETAIL(member) offsetof(Decoding, details.member)
-
-static void decode_node_affinity(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {JSON_NAME("requiredDuringSchedulingIgnoredDuringExecution"), JSON_FIELD_CUSTOM, 0,
-            terms_decode_required},
-    };
-
-    *(NodeTerms *)target = (NodeTerms){0};
-    JSON_READ_KEYS(reader, arena, fields, target);
-}
-
-/* Read twice: as written, and for its required terms. */
 static void decode_affinity(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {JSON_NAME("nodeAffinity"), JSON_FIELD_CUSTOM, 0, decode_node_affinity},
-    };
-    JsonReader again = *reader;
     PodDetails *details = target;
     PodAffinity *affinity = ARENA_NEW(arena, PodAffinity);
 
@@ -39,31 +21,28 @@ static void decode_affinity(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_MEMORY, "an affinity");
         return;
     }
-    pod_affinity_decode(&again, arena, affinity);
-    if (json_error(&again))
-        *reader = again;
+    pod_affinity_decode(reader, arena, affinity);
     details->affinity = affinity;
     details->n_affinity = 1;
-    details->required_terms = (NodeTerms){0};
-    JSON_READ_KEYS(reader, arena, fields, &details->required_terms);
+    details->required_terms = terms_required(reader, arena, affinity);
 }
 
 /* In the order in which the API server writes them. */
 static const JsonField spec_fields[] = {
-    {JSON_NAME("volumes"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), pod_volumes_decode},
+    JSON_CUSTOM("volumes", Decoding, details, pod_volumes_decode),
     POD_SPEC_REQUESTS(Decoding, requests.spec),
-    {JSON_NAME("nodeSelector"), JSON_FIELD_CUSTOM, DETAIL(node_selector), labels_decode},
-    {JSON_NAME("serviceAccountName"), JSON_FIELD_TEXT, DETAIL(service_account_name)},
-    {JSON_NAME("nodeName"), JSON_FIELD_TEXT, POD(node_name)},
-    {JSON_NAME("hostNetwork"), JSON_FIELD_BOOL, DETAIL(host_network)},
-    {JSON_NAME("affinity"), JSON_FIELD_CUSTOM, offsetof(Decoding, details), decode_affinity},
-    {JSON_NAME("schedulerName"), JSON_FIELD_TEXT, POD(scheduler_name)},
+    JSON_CUSTOM("nodeSelector", Decoding, details.node_selector, labels_decode),
+    JSON_MEMBER("serviceAccountName", TEXT, Decoding, details.service_account_name),
+    JSON_MEMBER("nodeName", TEXT, Decoding, pod.node_name),
+    JSON_MEMBER("hostNetwork", BOOL, Decoding, details.host_network),
+    JSON_CUSTOM("affinity", Decoding, details, decode_affinity),
+    JSON_MEMBER("schedulerName", TEXT, Decoding, pod.scheduler_name),
     JSON_LIST_CUT("tolerations", Decoding, pod.tolerations.items, pod.tolerations.n, is_cut,
         TOLERATIONS_MAX, toleration_decode),
-    {JSON_NAME("priorityClassName"), JSON_FIELD_TEXT, DETAIL(priority_class_name)},
-    {JSON_NAME("priority"), JSON_FIELD_INT, POD(priority)},
-    {JSON_NAME("runtimeClassName"), JSON_FIELD_TEXT, DETAIL(runtime_class_name)},
-    {JSON_NAME("preemptionPolicy"), JSON_FIELD_TEXT, DETAIL(preemption_policy)},
+    JSON_MEMBER("priorityClassName", TEXT, Decoding, details.priority_class_name),
+    JSON_MEMBER("priority", INT, Decoding, pod.priority),
+    JSON_MEMBER("runtimeClassName", TEXT, Decoding, details.runtime_class_name),
+    JSON_MEMBER("preemptionPolicy", TEXT, Decoding, details.preemption_policy),
     JSON_LIST("topologySpreadConstraints", Decoding, details.spread, details.n_spread,
         AFFINITY_ITEMS_MAX, spread_constraint_decode),
     JSON_LIST("schedulingGates", Decoding, details.scheduling_gates, details.n_scheduling_gates,
@@ -81,21 +60,16 @@ static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
     decoding->is_cut |= decoding->details.required_terms.is_too_large;
 }
 
-static void decode_owner(JsonReader *reader, Arena *arena, PodOwner *ret) {
-    static const JsonField fields[] = {
-        {JSON_NAME("apiVersion"), JSON_FIELD_TEXT, offsetof(PodOwner, api_version)},
-        {JSON_NAME("kind"), JSON_FIELD_TEXT, offsetof(PodOwner, kind)},
-        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PodOwner, name)},
-        {JSON_NAME("uid"), JSON_FIELD_TEXT, offsetof(PodOwner, uid)},
-        {JSON_NAME("controller"), JSON_FIELD_BOOL, offsetof(PodOwner, is_controller)},
-        {JSON_NAME("blockOwnerDeletion"), JSON_FIELD_BOOL, offsetof(PodOwner, blocks_deletion)},
-    };
-
-    JSON_READ_KEYS(reader, arena, fields, ret);
-}
-
 /* The first controller counts, however many owners come before it. */
 static void decode_owners(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_MEMBER("apiVersion", TEXT, PodOwner, api_version),
+        JSON_MEMBER("kind", TEXT, PodOwner, kind),
+        JSON_MEMBER("name", TEXT, PodOwner, name),
+        JSON_MEMBER("uid", TEXT, PodOwner, uid),
+        JSON_MEMBER("controller", BOOL, PodOwner, is_controller),
+        JSON_MEMBER("blockOwnerDeletion", BOOL, PodOwner, blocks_deletion),
+    };
     VEC(PodOwner) owners = {0};
     Decoding *decoding = target;
     Pod *pod = &decoding->pod;
@@ -105,7 +79,7 @@ static void decode_owners(JsonReader *reader, Arena *arena, void *target) {
     while (json_element(reader)) {
         PodOwner owner = {0};
 
-        decode_owner(reader, arena, &owner);
+        JSON_READ_KEYS(reader, arena, fields, &owner);
         if (owner.is_controller && str_is_empty(pod->owner_kind)) {
             pod->owner_kind = owner.kind;
             pod->owner_name = owner.name;
@@ -120,14 +94,14 @@ static void decode_owners(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_metadata(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, POD(name)},
-        {JSON_NAME("namespace"), JSON_FIELD_TEXT, POD(namespace)},
-        {JSON_NAME("uid"), JSON_FIELD_TEXT, POD(uid)},
-        {JSON_NAME("resourceVersion"), JSON_FIELD_TEXT, POD(resource_version)},
-        {JSON_NAME("creationTimestamp"), JSON_FIELD_CUSTOM, POD(created_at), time_decode},
-        {JSON_NAME("deletionTimestamp"), JSON_FIELD_TEXT, offsetof(Decoding, deletion)},
-        {JSON_NAME("labels"), JSON_FIELD_CUSTOM, POD(labels), labels_decode},
-        {JSON_NAME("annotations"), JSON_FIELD_CUSTOM, DETAIL(annotations), annotations_decode},
+        JSON_MEMBER("name", TEXT, Decoding, pod.name),
+        JSON_MEMBER("namespace", TEXT, Decoding, pod.namespace),
+        JSON_MEMBER("uid", TEXT, Decoding, pod.uid),
+        JSON_MEMBER("resourceVersion", TEXT, Decoding, pod.resource_version),
+        JSON_CUSTOM("creationTimestamp", Decoding, pod.created_at, time_decode),
+        JSON_MEMBER("deletionTimestamp", TEXT, Decoding, deletion),
+        JSON_CUSTOM("labels", Decoding, pod.labels, labels_decode),
+        JSON_CUSTOM("annotations", Decoding, details.annotations, annotations_decode),
         {JSON_NAME("ownerReferences"), JSON_FIELD_CUSTOM, 0, decode_owners},
     };
     Decoding *decoding = target;
@@ -142,21 +116,15 @@ typedef struct PodCondition {
     int64_t changed_at; /* lastTransitionTime */
 } PodCondition;
 
-static void decode_condition(JsonReader *reader, Arena *arena, PodCondition *ret) {
-    static const JsonField fields[] = {
-        {JSON_NAME("type"), JSON_FIELD_TEXT, offsetof(PodCondition, type)},
-        {JSON_NAME("status"), JSON_FIELD_TEXT, offsetof(PodCondition, status)},
-        {JSON_NAME("lastTransitionTime"), JSON_FIELD_CUSTOM, offsetof(PodCondition, changed_at),
-            time_decode},
-        {JSON_NAME("reason"), JSON_FIELD_TEXT, offsetof(PodCondition, reason)},
-    };
-
-    JSON_READ_KEYS(reader, arena, fields, ret);
-}
-
 /* The first condition of a type decides. status.resize, which had this before 1.33, is not read, as
  * in kube-scheduler. */
 static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_MEMBER("type", TEXT, PodCondition, type),
+        JSON_MEMBER("status", TEXT, PodCondition, status),
+        JSON_CUSTOM("lastTransitionTime", PodCondition, changed_at, time_decode),
+        JSON_MEMBER("reason", TEXT, PodCondition, reason),
+    };
     bool has_scheduled = false, has_resize = false;
     Decoding *decoding = target;
 
@@ -166,7 +134,7 @@ static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
     while (json_element(reader)) {
         PodCondition condition = {0};
 
-        decode_condition(reader, arena, &condition);
+        JSON_READ_KEYS(reader, arena, fields, &condition);
         if (!has_scheduled && str_eq(condition.type, STR("PodScheduled"))) {
             has_scheduled = true;
             if (str_eq(condition.status, STR("True")))
@@ -180,10 +148,10 @@ static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_status(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("phase"), JSON_FIELD_TEXT, offsetof(Decoding, phase)},
+        JSON_MEMBER("phase", TEXT, Decoding, phase),
         {JSON_NAME("conditions"), JSON_FIELD_CUSTOM, 0, decode_conditions},
-        {JSON_NAME("nominatedNodeName"), JSON_FIELD_TEXT, POD(nominated_node_name)},
-        {JSON_NAME("startTime"), JSON_FIELD_CUSTOM, POD(started_at), time_decode},
+        JSON_MEMBER("nominatedNodeName", TEXT, Decoding, pod.nominated_node_name),
+        JSON_CUSTOM("startTime", Decoding, pod.started_at, time_decode),
         POD_STATUS_REQUESTS(Decoding, requests.status),
     };
     Decoding *decoding = target;
@@ -232,11 +200,11 @@ static void finish_details(JsonReader *reader, Arena *arena, Decoding *decoding)
 static void decode_related(JsonReader *reader, Arena *arena, void *target) {
     Related *related = ARENA_NEW(arena, Related);
 
+    *(const Related **)target = related;
     if (related)
         related_decode(reader, arena, related);
     else
         json_fail(reader, JSON_E_MEMORY, "a pod");
-    *(const Related **)target = related;
 }
 
 void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *ret) {
@@ -244,7 +212,7 @@ void pod_decode_resized(JsonReader *reader, Arena *arena, ResizeRule rule, Pod *
         {JSON_NAME("metadata"), JSON_FIELD_CUSTOM, 0, decode_metadata},
         {JSON_NAME("spec"), JSON_FIELD_CUSTOM, 0, decode_spec},
         {JSON_NAME("status"), JSON_FIELD_CUSTOM, 0, decode_status},
-        {JSON_NAME(RELATED_KEY), JSON_FIELD_CUSTOM, POD(related), decode_related},
+        JSON_CUSTOM(RELATED_KEY, Decoding, pod.related, decode_related),
     };
     Decoding *decoding = ARENA_NEW(arena, Decoding);
     bool has_room;

@@ -7,10 +7,9 @@
 
 void namespace_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(Namespace, name)},
-        {"metadata.labels", JSON_FIELD_CUSTOM, offsetof(Namespace, labels), labels_decode},
-        {"metadata.annotations", JSON_FIELD_CUSTOM, offsetof(Namespace, annotations),
-            annotations_decode},
+        JSON_MEMBER("metadata.name", TEXT, Namespace, name),
+        JSON_CUSTOM("metadata.labels", Namespace, labels, labels_decode),
+        JSON_CUSTOM("metadata.annotations", Namespace, annotations, annotations_decode),
     };
 
     *(Namespace *)target = (Namespace){0};
@@ -30,11 +29,9 @@ static void add_zone(TextVec *zones, Arena *arena, Str zone) {
 
 static void add_zones_of_label(TextVec *zones, Arena *arena, Str label) {
     while (label.len > 0) {
-        size_t at = 0;
+        const char *next = memmem(label.ptr, label.len, "__", 2);
+        size_t at = next ? (size_t)(next - label.ptr) : label.len;
 
-        while (at + 1 < label.len && !(label.ptr[at] == '_' && label.ptr[at + 1] == '_'))
-            at++;
-        at = at + 1 < label.len ? at : label.len;
         add_zone(zones, arena, str_take(label, at));
         label = str_skip(label, at + 2);
     }
@@ -57,17 +54,14 @@ static void read_is_limited(JsonReader *reader, Arena *arena, void *target) {
     json_skip(reader, NULL);
 }
 
-#define LIMITED(field)                                                                             \
-    { "spec." field, JSON_FIELD_CUSTOM, offsetof(PersistentVolume, is_limited), read_is_limited }
+#define LIMITED(field) JSON_CUSTOM("spec." field, PersistentVolume, is_limited, read_is_limited)
 
 void persistent_volume_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(PersistentVolume, name)},
-        {"metadata.labels." ZONE_LABEL, JSON_FIELD_TEXT, offsetof(PersistentVolume, zone_label)},
-        {"metadata.labels." OLD_ZONE_LABEL, JSON_FIELD_TEXT,
-            offsetof(PersistentVolume, zone_label)},
-        {"spec.nodeAffinity.required", JSON_FIELD_CUSTOM, offsetof(PersistentVolume, terms),
-            terms_decode_required},
+        JSON_MEMBER("metadata.name", TEXT, PersistentVolume, name),
+        JSON_MEMBER("metadata.labels." ZONE_LABEL, TEXT, PersistentVolume, zone_label),
+        JSON_MEMBER("metadata.labels." OLD_ZONE_LABEL, TEXT, PersistentVolume, zone_label),
+        JSON_CUSTOM("spec.nodeAffinity.required", PersistentVolume, terms, terms_decode_required),
         LIMITED("csi"),
         LIMITED("awsElasticBlockStore"),
         LIMITED("gcePersistentDisk"),
@@ -112,17 +106,16 @@ static void read_storage(JsonReader *reader, Arena *arena, void *target) {
 
 void volume_claim_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(VolumeClaim, name)},
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(VolumeClaim, namespace)},
-        {"spec.storageClassName", JSON_FIELD_TEXT, offsetof(VolumeClaim, storage_class)},
-        {"spec.volumeName", JSON_FIELD_TEXT, offsetof(VolumeClaim, volume_name)},
+        JSON_MEMBER("metadata.name", TEXT, VolumeClaim, name),
+        JSON_MEMBER("metadata.namespace", TEXT, VolumeClaim, namespace),
+        JSON_MEMBER("spec.storageClassName", TEXT, VolumeClaim, storage_class),
+        JSON_MEMBER("spec.volumeName", TEXT, VolumeClaim, volume_name),
         JSON_LIST("spec.accessModes", VolumeClaim, access_modes, n_access_modes,
             CLAIM_ACCESS_MODES_MAX, json_read_text),
-        {"spec.resources.requests", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, requested),
-            read_storage},
-        {"status.phase", JSON_FIELD_TEXT, offsetof(VolumeClaim, phase)},
-        {"status.capacity", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, capacity), read_storage},
-        {"volume", JSON_FIELD_CUSTOM, offsetof(VolumeClaim, volume), persistent_volume_decode},
+        JSON_CUSTOM("spec.resources.requests", VolumeClaim, requested, read_storage),
+        JSON_MEMBER("status.phase", TEXT, VolumeClaim, phase),
+        JSON_CUSTOM("status.capacity", VolumeClaim, capacity, read_storage),
+        JSON_CUSTOM("volume", VolumeClaim, volume, persistent_volume_decode),
     };
 
     *(VolumeClaim *)target = (VolumeClaim){0};
@@ -150,7 +143,7 @@ static void read_claims(JsonReader *reader, Arena *arena, void *target) {
 
 void related_decode(JsonReader *reader, Arena *arena, Related *ret) {
     static const JsonField fields[] = {
-        {"namespace", JSON_FIELD_CUSTOM, offsetof(Related, namespace), read_namespace},
+        JSON_CUSTOM("namespace", Related, namespace, read_namespace),
         {"claims", JSON_FIELD_CUSTOM, 0, read_claims},
     };
 

@@ -8,17 +8,8 @@ void resources_decode(JsonReader *reader, Arena *arena, void *target) {
     SCRATCH Amounts amounts;
 
     amounts_decode(reader, arena, &amounts);
-    if (!json_error(reader) && amounts_round(&amounts, arena, target) < 0)
+    if (!json_error(reader) && amount_list_round(AMOUNTS_LIST(&amounts), arena, target) < 0)
         json_fail(reader, JSON_E_MEMORY, "too many resources");
-}
-
-bool resources_equal(const Resources *a, const Resources *b) {
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->items[i].amount != b->items[i].amount || !str_eq(a->items[i].name, b->items[i].name))
-            return false;
-    return true;
 }
 
 const Resource *resources_find(const Resources *resources, Str name) {

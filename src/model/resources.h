@@ -29,9 +29,6 @@ typedef struct Resources {
  * RESOURCES_MAX the first. An invalid quantity is the reader's error. */
 JsonRead resources_decode;
 
-/* The same amounts in the same order. */
-bool resources_equal(const Resources *a, const Resources *b);
-
 /* 0 when absent. */
 int64_t resources_get(const Resources *resources, Str name);
 

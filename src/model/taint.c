@@ -43,26 +43,15 @@ typedef struct Words {
 
 static Words decode_words(JsonReader *reader, Arena *arena) {
     static const JsonField fields[] = {
-        {JSON_NAME("key"), JSON_FIELD_TEXT, offsetof(Words, key)},
-        {JSON_NAME("operator"), JSON_FIELD_TEXT, offsetof(Words, operator)},
-        {JSON_NAME("value"), JSON_FIELD_TEXT, offsetof(Words, value)},
-        {JSON_NAME("effect"), JSON_FIELD_TEXT, offsetof(Words, effect)},
+        JSON_MEMBER("key", TEXT, Words, key),
+        JSON_MEMBER("operator", TEXT, Words, operator),
+        JSON_MEMBER("value", TEXT, Words, value),
+        JSON_MEMBER("effect", TEXT, Words, effect),
     };
     Words words = {0};
 
     JSON_READ_KEYS(reader, arena, fields, &words);
     return words;
-}
-
-static Taint taint_decode(JsonReader *reader, Arena *arena) {
-    Words words = decode_words(reader, arena);
-
-    return (Taint){
-        .key = words.key,
-        .value = words.value,
-        /* A taint always names its effect; one that does not repels no pod. */
-        .effect = str_is_empty(words.effect) ? TAINT_UNKNOWN : effect_parse(words.effect),
-    };
 }
 
 /* The operators Gt and Lt (behind a feature gate of Kubernetes 1.35) and words we
@@ -92,8 +81,11 @@ void taints_decode(JsonReader *reader, Arena *arena, void *target) {
 
     json_array(reader);
     while (json_element(reader)) {
-        Taint taint = taint_decode(reader, arena);
+        Words words = decode_words(reader, arena);
+        Taint taint = {.key = words.key, .value = words.value, .effect = TAINT_UNKNOWN};
 
+        if (!str_is_empty(words.effect)) /* a taint always names it; else it repels no pod */
+            taint.effect = effect_parse(words.effect);
         if (taints.n == TAINTS_MAX) {
             if (taint_repels(&taint))
                 taints.items[TAINTS_MAX - 1] = for_more;

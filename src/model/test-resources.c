@@ -99,21 +99,6 @@ static void test_ceiling(void **state) {
     }
 }
 
-static void test_equal(void **state) {
-    Resource a[] = {{STR("cpu"), 1}, {STR("gpu"), 2}}, b[] = {{STR("cpu"), 1}, {STR("gpu"), 2}};
-    Resources left = {.items = a, .n = 2}, right = {.items = b, .n = 2};
-
-    (void)state;
-    assert_true(resources_equal(&left, &right));
-    right.n = 1;
-    assert_false(resources_equal(&left, &right));
-    right.n = 2;
-    b[1].amount = 3;
-    assert_false(resources_equal(&left, &right));
-    b[1] = (Resource){STR("gpus"), 2};
-    assert_false(resources_equal(&left, &right));
-}
-
 /* The API server rejects negative amounts; in a file they count as 0. */
 static void test_negative(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
@@ -232,7 +217,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_ceiling),
-        cmocka_unit_test(test_equal),
         cmocka_unit_test(test_negative),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_parse),

@@ -170,12 +170,7 @@ static Measurement *find_measurement(
 }
 
 static bool has_same_items(const Measurements *a, const Measurements *b) {
-    if (!a || a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->items[i] != b->items[i])
-            return false;
-    return true;
+    return a && a->n == b->n && memcmp(a->items, b->items, a->n * sizeof(a->items[0])) == 0;
 }
 
 /* The saved view's measurements in the order of the program's gauges: equal ones are taken from the

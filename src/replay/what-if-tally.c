@@ -67,15 +67,13 @@ static PodTally *pod_at(Tallies *tallies, uint32_t place) {
 static uint32_t find_pod(Tallies *tallies, const RecordedDecision *decision, bool may_add) {
     Str key = pod_key(decision, tallies->arena);
     uint32_t place = key.ptr ? map_find(&tallies->pod_keys, key) : MAP_NONE;
-    PodTally *pod;
 
     if (place != MAP_NONE || !key.ptr || !may_add)
         return place == MAP_NONE ? TALLY_NONE : place;
     place = (uint32_t)tallies->pods.n;
-    pod = VEC_PUSH(&tallies->pods, tallies->arena);
-    if (!pod || map_add(&tallies->pod_keys, key, place) < 0)
+    if (!VEC_ADD(&tallies->pods, tallies->arena, (PodTally){.chosen = TALLY_NONE}) ||
+        map_add(&tallies->pod_keys, key, place) < 0)
         return TALLY_NONE;
-    pod->chosen = TALLY_NONE;
     return place;
 }
 
