@@ -175,7 +175,7 @@ static void add(Simulation *s, Threads *threads, uint16_t instruction, size_t at
             s->todo[n_todo++] = (Todo){.what = code->next};
             break;
         case REGEX_OP_ASSERT:
-            if (regex_holds((RegexAssert)code->arg, regex_edge_at(s->text, at)))
+            if (regex_holds((RegexAssert)code->arg, s->text, at))
                 s->todo[n_todo++] = (Todo){.what = code->next};
             break;
         case REGEX_OP_MATCH:
