@@ -44,6 +44,26 @@ const char *cel_operator_text(Str function) {
     return NULL;
 }
 
+void cel_call_print(Str function, bool is_receiver, const Str *types, size_t n, Buf *out) {
+    Str sign = str_from_c(cel_operator_text(function));
+    bool is_index = str_has_prefix(sign, STR("[")), is_operator = sign.len > 0;
+    size_t first = is_operator ? n - 1 : is_receiver && n > 0; /* of the types behind the name */
+    const char *space = is_operator && !is_index && first > 0 ? " " : "";
+
+    if (first > 0)
+        buf_append(out, types[0]);
+    if (is_operator)
+        buf_printf(out, "%s%.*s%s", space, STR_FMT(str_take(sign, sign.len - is_index)), space);
+    else
+        buf_printf(out, "%s%.*s(", first > 0 ? "." : "", STR_FMT(function));
+    for (size_t i = first; i < n; i++) {
+        buf_append(out, i > first ? STR(", ") : STR_NULL);
+        buf_append(out, types[i]);
+    }
+    if (is_index || !is_operator)
+        buf_append_char(out, is_index ? ']' : ')');
+}
+
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret) {
     uint32_t child = i - 1; /* the last child comes directly before its parent */
 
