@@ -28,7 +28,6 @@ typedef struct Lower {
     uint32_t *stack; /* finished nodes that no parent has taken yet */
     uint32_t n_stack;
     uint32_t *heights; /* of the stack, before each node of the tree */
-    uint32_t *parents; /* of each node of the tree */
     uint32_t *bound;   /* of a BINDER: its node */
     uint32_t *nodes;   /* of each node of the tree; may be NULL */
     uint32_t level;    /* number of enclosing loops */
@@ -471,10 +470,10 @@ static bool is_composite(const Lower *l, const CelNodeInfo *info) {
 /* A composite has fields and no value: nothing reads this node, its SELECT replaces it. */
 static uint32_t lower_composite(Lower *l, const Part *part) {
     Str name = part->info->variable->name;
-    uint32_t number = lower_variable(l, part), parent = l->parents[part->i];
-    bool has_parent = part->i + 1 < l->tree->n_nodes;
+    uint32_t number = lower_variable(l, part);
+    bool is_last = part->i + 1 == l->tree->n_nodes;
 
-    if (number == CEL_NO_NODE || (has_parent && l->checked->infos[parent].field != UINT32_MAX))
+    if (number == CEL_NO_NODE || (!is_last && part->info[1].field != UINT32_MAX))
         return number;
     refuse(l, part->node,
         arena_printf(l->graph->arena, "'%.*s' has no value of its own", STR_FMT(name)),
@@ -564,7 +563,7 @@ static void enter_loop(Lower *l, uint32_t macro) {
  * of the optional. */
 static uint32_t lower_binder(Lower *l, const Part *part) {
     const CelNode *nodes = l->tree->nodes;
-    uint32_t parent = l->parents[part->i], value = l->stack[l->n_stack - 1];
+    uint32_t parent = part->info->binder, value = l->stack[l->n_stack - 1];
     uint32_t number = cel_tree_binder_number(l->tree, part->i);
     CelGraphNode node = blank_node(l, part, OP_LOCAL);
 
@@ -827,19 +826,6 @@ static void judge_failing(Lower *l, uint32_t root) {
             refuse_field(l, &l->uses.items[i], l->n_failing_before);
 }
 
-/* The parent of each node. The stack holds nodes without a parent yet. */
-static void find_parents(Lower *l) {
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < l->tree->n_nodes; i++) {
-        uint32_t from = i + 1 - l->tree->nodes[i].size;
-
-        while (n > 0 && l->stack[n - 1] >= from)
-            l->parents[l->stack[--n]] = i;
-        l->stack[n++] = i;
-    }
-}
-
 static int lower_tree(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *nodes, uint32_t *ret_root) {
     uint32_t n = checked->tree->n_nodes, root;
@@ -856,13 +842,11 @@ static int lower_tree(CelGraph *graph, const CelChecked *checked, const CelOptio
         .n_failing_before = graph->failing.n,
         .stack = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
         .heights = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
-        .parents = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
         .bound = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
     };
 
-    if (!l.stack || !l.heights || !l.parents || !l.bound)
+    if (!l.stack || !l.heights || !l.bound)
         return -ENOMEM;
-    find_parents(&l);
     for (uint32_t i = 0; i < n; i++)
         if (!lower_node(&l, i))
             return -ENOMEM;
