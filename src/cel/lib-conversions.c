@@ -31,8 +31,7 @@ CEL_FUNCTION(uint_from_double) {
     return cel_number_uint_of(args[0].d, &u) ? cel_uint(u) : cel_overflow_uint(run);
 }
 
-CEL_RETURNS(double_from_int, cel_double((double)args[0].i))
-CEL_RETURNS(double_from_uint, cel_double((double)args[0].u))
+CEL_RETURNS(double_from_integer, cel_double(cel_as_double(args[0])))
 CEL_RETURNS(string_from_bool, cel_string(args[0].boolean ? STR("true") : STR("false")))
 
 CEL_FUNCTION(string_from_integer) {
@@ -112,8 +111,8 @@ static const CelOverloadSpec overloads[] = {
     {"uint", "(double) -> uint", uint_from_double},
     {"uint", "(string) -> uint", uint_from_string, .cost = CEL_COST_BYTES},
     {"double", "(double) -> double", same},
-    {"double", "(int) -> double", double_from_int},
-    {"double", "(uint) -> double", double_from_uint},
+    {"double", "(int) -> double", double_from_integer},
+    {"double", "(uint) -> double", double_from_integer},
     {"double", "(string) -> double", double_from_string, .cost = CEL_COST_BYTES},
     {"string", "(string) -> string", same, .result_size = CEL_SIZE_FIRST},
     {"string", "(bool) -> string", string_from_bool},

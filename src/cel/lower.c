@@ -692,18 +692,8 @@ CEL_RETURNS(expect_bool, args[0].kind == CEL_BOOL ? args[0] : wrong_type(run, "b
 CEL_RETURNS(
     expect_string, args[0].kind == CEL_STRING ? args[0] : wrong_type(run, "string", args[0]))
 
-CEL_FUNCTION(expect_number) {
-    switch (args[0].kind) {
-    case CEL_INT:
-        return cel_double((double)args[0].i);
-    case CEL_UINT:
-        return cel_double((double)args[0].u);
-    case CEL_DOUBLE:
-        return args[0];
-    default:
-        return wrong_type(run, "a number", args[0]);
-    }
-}
+CEL_RETURNS(expect_number, cel_is_number(args[0]) ? cel_double(cel_as_double(args[0]))
+                                                  : wrong_type(run, "a number", args[0]))
 
 #define EXPECT(what, type)                                                                         \
     static const CelOverloadSpec what##_spec = {                                                   \
