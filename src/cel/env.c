@@ -25,27 +25,10 @@ struct CelEnv {
 };
 
 const CelLibrary *const cel_libraries[] = {
-    &cel_operators_library,
-    &cel_conversions_library,
-    &cel_standard_library,
-    &cel_strings_library,
-    &cel_format_library,
-    &cel_lists_library,
-    &cel_sets_library,
-    &cel_optional_library,
-    &cel_math_library,
-    &cel_statistics_library,
-    &cel_hash_library,
-    &cel_encoders_library,
-    &cel_json_library,
-    &cel_time_library,
-    &cel_regex_library,
-    &cel_quantity_library,
-    &cel_semver_library,
-    &cel_net_library,
-    &cel_url_library,
-    &cel_formats_library,
+#define X(name) &cel_##name##_library
+    CEL_LIBRARIES(X),
     NULL,
+#undef X
 };
 
 CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
