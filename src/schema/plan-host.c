@@ -182,12 +182,10 @@ static LabelIndex *index_labels(
         return NULL;
     index->numbers = MAP_INIT_IN(arena);
     for (size_t i = 0; i < n; i++) {
-        const Node *node = table_node(table, rows[i]);
-        const Labels *labels = node && annotations ? &node->annotations
-                               : node              ? &node->labels
-                                                   : NULL;
+        const Node *node = schema_node_at(table, rows[i]);
+        const Labels *labels = annotations ? &node->annotations : &node->labels;
 
-        for (size_t k = 0; labels && k < labels->n; k++)
+        for (size_t k = 0; k < labels->n; k++)
             if (!add_label(index, i, &labels->items[k]))
                 return NULL;
     }
