@@ -185,8 +185,11 @@ static bool is_int_literal(const CelNode *node) {
     return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_INT;
 }
 
-static bool is_text_literal(const CelNode *node) {
-    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING;
+/* The text that a literal has; STR_NULL: it is another part. */
+static Str literal_text(const CelNode *node) {
+    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING
+               ? cel_str(node->literal)
+               : STR_NULL;
 }
 
 /* All of an argument's source. */
@@ -325,10 +328,10 @@ static Str number_in(const Call *call, Str text, const CelType *type) {
 /* Text beside a number or a bool: text that is written out becomes one, a literal beside text
  * becomes text; to compare by size text is converted, and all else becomes text. */
 static Str hint_text(const Call *call, size_t text) {
-    const CelNode *written = node_of(call, text), *other = node_of(call, 1 - text);
+    const CelNode *other = node_of(call, 1 - text);
     const CelType *type = call->types[1 - text];
     bool is_sum = is_one_of(call->op, "+"), is_equality = is_one_of(call->op, "== !=");
-    Str value = is_text_literal(written) ? cel_str(written->literal) : STR_NULL, number = STR_NULL;
+    Str value = literal_text(node_of(call, text)), number = STR_NULL;
 
     if (!is_sum && is_number(type) && value.ptr)
         number = number_in(call, value, type);
@@ -348,8 +351,7 @@ static Str hint_text(const Call *call, size_t text) {
 /* Text beside a time: it becomes one, unless it is written out and is none. */
 static Str hint_text_as_time(const Call *call, size_t text) {
     bool is_point = call->types[1 - text]->kind == CEL_T_TIMESTAMP;
-    const CelNode *node = node_of(call, text);
-    Str value = is_text_literal(node) ? cel_str(node->literal) : STR_NULL;
+    Str value = literal_text(node_of(call, text));
     uint32_t nanos;
     int64_t number;
 
