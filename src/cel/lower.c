@@ -745,9 +745,9 @@ static uint32_t lower_expected(Lower *l, uint32_t root) {
     return add_node(l, &part, &node);
 }
 
-/* The nodes that every run of @root evaluates, without && or || around them (@all: those that some
- * run may); NULL: out of memory. */
-static bool *find_nodes(const Lower *l, uint32_t root, bool all) {
+/* The nodes that every run of @root evaluates, without && or || around them; NULL: out of memory.
+ */
+static bool *find_certain(const Lower *l, uint32_t root) {
     bool *found = ARENA_ARRAY(l->graph->arena, bool, (size_t)root + 1);
 
     if (!found)
@@ -755,9 +755,9 @@ static bool *find_nodes(const Lower *l, uint32_t root, bool all) {
     found[root] = true;
     for (uint32_t i = root + 1; i-- > 0;) {
         const CelGraphNode *node = graph_node(l, i);
-        uint32_t n = all || cel_ops[node->op].class == CEL_OP_VALUE ? node->n_args
-                     : node->op == OP_AND || node->op == OP_OR      ? 0
-                                                                    : 1; /* condition or range */
+        uint32_t n = cel_ops[node->op].class == CEL_OP_VALUE   ? node->n_args
+                     : node->op == OP_AND || node->op == OP_OR ? 0
+                                                               : 1; /* condition or range */
 
         for (uint32_t k = 0; found[i] && k < n; k++)
             found[node->args[k]] = true;
@@ -781,7 +781,7 @@ static void warn(const Lower *l, const CelFailing *failing) {
 
 /* Reports a field of a composite that always fails, at the place that always reads it. */
 static void refuse_field(Lower *l, const FieldUse *use, size_t n_failing) {
-    const bool *certain = find_nodes(l, use->number, /* all= */ false);
+    const bool *certain = find_certain(l, use->number);
 
     for (size_t i = 0; i < n_failing; i++) {
         const CelFailing *failing = &l->graph->failing.items[i];
@@ -799,8 +799,8 @@ static void judge_failing(Lower *l, uint32_t root) {
 
     if (n == 0)
         return;
-    certain = l->options->may_be_unused ? NULL : find_nodes(l, root, /* all= */ false);
-    possible = find_nodes(l, root, /* all= */ true);
+    certain = l->options->may_be_unused ? NULL : find_certain(l, root);
+    possible = cel_graph_mark(l->graph, &root, 1, l->graph->arena);
     if (!possible || (!certain && !l->options->may_be_unused))
         l->has_failed = true;
     for (size_t i = l->n_failing_before; i < n; i++) {
