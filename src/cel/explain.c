@@ -47,26 +47,21 @@ static size_t first_of_part(const CelTraceLog *log, const CelGraphNode *node) {
 
 /* Whether CEL_TRACE_TURNS turns of the loop that runs @node are kept: others are only counted. */
 static bool is_enough(CelTraceLog *log, uint32_t node) {
-    if (!log->is_turn[node])
-        return false;
-    if (log->kept[node] >= CEL_TRACE_TURNS) {
-        log->skipped[node]++;
-        return true;
-    }
-    log->kept[node]++;
-    return false;
+    return log->is_turn[node] && log->turns[node]++ >= CEL_TRACE_TURNS;
 }
 
 /* At the end of a loop: how many turns were skipped, and resets its counts. 0 for other nodes. */
 static uint32_t take_skipped(CelTraceLog *log, const CelGraphNode *node) {
-    uint32_t most = 0;
+    uint32_t most = CEL_TRACE_TURNS;
 
     for (uint32_t k = 1; cel_op_is_loop(node->op) && k < node->n_args; k++) {
-        if (log->skipped[node->args[k]] > most)
-            most = log->skipped[node->args[k]];
-        log->skipped[node->args[k]] = log->kept[node->args[k]] = 0;
+        uint32_t *turns = &log->turns[node->args[k]];
+
+        if (*turns > most)
+            most = *turns;
+        *turns = 0;
     }
-    return most;
+    return most - CEL_TRACE_TURNS;
 }
 
 static void add(CelTraceLog *log, uint32_t node, CelValue v, size_t first, bool is_again) {
@@ -112,10 +107,9 @@ static int log_init(CelTraceLog *log, const CelGraph *graph, Arena *arena) {
         .graph = graph,
         .arena = arena,
         .is_turn = ARENA_ARRAY(arena, bool, size),
-        .kept = ARENA_ARRAY(arena, uint32_t, size),
-        .skipped = ARENA_ARRAY(arena, uint32_t, size),
+        .turns = ARENA_ARRAY(arena, uint32_t, size),
     };
-    if (!log->is_turn || !log->kept || !log->skipped)
+    if (!log->is_turn || !log->turns)
         return -ENOMEM;
     for (uint32_t i = 0; i < size; i++) {
         const CelGraphNode *node = cel_graph_node(graph, i);
@@ -639,14 +633,9 @@ void cel_explained_print(const CelExplained *explained, size_t value_max, bool c
 
 #define LEAVES_STACK_MAX 256 /* parts still to visit; more are skipped */
 
-typedef struct Visit {
-    uint32_t node;  /* of the tree */
-    uint32_t entry; /* in the log */
-} Visit;
-
 typedef struct Leaves {
     Parts parts;
-    Visit stack[LEAVES_STACK_MAX];
+    Part stack[LEAVES_STACK_MAX];
     size_t n_stack;
     CelLeaf *found;
     size_t n, max;
@@ -654,7 +643,7 @@ typedef struct Leaves {
 
 static void push_visit(Leaves *l, uint32_t node, uint32_t entry) {
     if (entry != NOT_SEEN && l->n_stack < LEAVES_STACK_MAX)
-        l->stack[l->n_stack++] = (Visit){node, entry};
+        l->stack[l->n_stack++] = (Part){.node = node, .entry = entry};
 }
 
 /* Prints labels[params.key] with the value of the key, which is what users search for. False: part
@@ -704,12 +693,12 @@ static void add_leaf(Leaves *l, Str text, CelValue value) {
     l->found[l->n++] = (CelLeaf){text, value};
 }
 
-static void add_visited(Leaves *l, const Visit *visit) {
+static void add_visited(Leaves *l, const Part *visit) {
     add_leaf(l, leaf_text(l, visit->node, visit->entry), value_at(&l->parts, visit->entry));
 }
 
 /* The size of the range; or its error, if the range itself failed. */
-static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
+static void add_size(Leaves *l, const Part *loop, uint32_t range) {
     uint32_t entry = find_entry(&l->parts, loop->entry, range);
     CelValue v = value_at(&l->parts, entry);
     Str text;
@@ -731,7 +720,7 @@ static bool is_like(CelValue v, CelValue whole) {
 
 /* Pushes the children, the last one first; with @only_alike, those with the value of the whole. */
 static void push_children(
-    Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n, bool only_alike) {
+    Leaves *l, const Part *visit, const uint32_t *children, uint32_t n, bool only_alike) {
     for (uint32_t k = n; k-- > 0;) {
         uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
 
@@ -741,7 +730,7 @@ static void push_children(
 }
 
 /* Pushes the first turn whose body decided the value of the loop. False: there is none. */
-static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
+static bool push_turn(Leaves *l, const Part *loop, uint32_t body) {
     CelValue whole = value_at(&l->parts, loop->entry);
     uint32_t first = first_entry(&l->parts, loop->entry), found = NOT_SEEN;
 
@@ -756,7 +745,7 @@ static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
 }
 
 static void visit_loop(
-    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    Leaves *l, const Part *visit, const CelNode *node, const uint32_t *children) {
     bool decides =
         value_at(&l->parts, visit->entry).kind == CEL_ERROR ||
         (node->kind == CEL_NODE_ALL && !cel_is_true(value_at(&l->parts, visit->entry))) ||
@@ -773,7 +762,7 @@ static void visit_loop(
 
 /* map[?'key'].orValue('') is shown as map['key'] with its value, or absent. */
 static bool add_or_value(
-    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    Leaves *l, const Part *visit, const CelNode *node, const uint32_t *children) {
     uint32_t entry;
 
     if (node->n_children != 2 || !node->is_receiver || !str_is(node->name, "orValue") ||
@@ -789,7 +778,7 @@ static bool is_large(CelValue v) {
 }
 
 /* Pushes operands of a test. Instead of a list, map or record the test itself is a leaf. */
-static void push_operands(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+static void push_operands(Leaves *l, const Part *visit, const uint32_t *children, uint32_t n) {
     bool is_told = false;
 
     for (uint32_t k = n; k-- > 0;) {
@@ -807,7 +796,7 @@ static void push_operands(Leaves *l, const Visit *visit, const uint32_t *childre
 
 /* Operators and calls that return bool are explained by their operands, others are leaves. */
 static void visit_call(
-    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    Leaves *l, const Part *visit, const CelNode *node, const uint32_t *children) {
     CelValue v = value_at(&l->parts, visit->entry);
     size_t stacked = l->n_stack, found = l->n;
 
@@ -819,7 +808,7 @@ static void visit_call(
         add_visited(l, visit);
 }
 
-static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) {
+static void visit_part(Leaves *l, const Part *visit, const uint32_t *children) {
     const CelNode *node = node_at(&l->parts, visit->node);
     CelValue v = value_at(&l->parts, visit->entry);
 
@@ -858,7 +847,7 @@ size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t 
 
     push_visit(&l, tree->n_nodes - 1, (uint32_t)explained->log.seen.n - 1);
     while (l.n_stack > 0 && l.n < max) {
-        Visit visit = l.stack[--l.n_stack];
+        Part visit = l.stack[--l.n_stack];
         const CelNode *node = node_at(&l.parts, visit.node);
         uint32_t *children = ARENA_RAW(l.parts.arena, uint32_t, node->n_children);
 

@@ -438,15 +438,11 @@ static void read_constant(CelParser *parser) {
 /* Whether @word cannot name a variable or function. CEL also reserves "namespace", which is a
  * variable here (schema/schema.h). */
 static bool is_reserved(Str word) {
-    static const char *const reserved[] = {"as", "break", "const", "continue", "else", "for",
-        "function", "if", "import", "let", "loop", "package", "return", "var", "void", "while"};
+    static const Str reserved[] = {STR("as"), STR("break"), STR("const"), STR("continue"),
+        STR("else"), STR("for"), STR("function"), STR("if"), STR("import"), STR("let"), STR("loop"),
+        STR("package"), STR("return"), STR("var"), STR("void"), STR("while")};
 
-    if (word.len < 2 || word.len > 9)
-        return false;
-    for (size_t i = 0; i < ELEMENTS_OF(reserved); i++)
-        if (str_is(word, reserved[i]))
-            return true;
-    return false;
+    return str_is_one_of(word, reserved, ELEMENTS_OF(reserved));
 }
 
 /* A variable, or a function when a bracket follows. @from: its offset, or that of a dot before. */
