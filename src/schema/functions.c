@@ -9,20 +9,6 @@
 
 #define AMOUNT_TEXT_MAX 64
 
-CelValue schema_call_domain(CelRun *run, const CelValue *args, const void *prepared) {
-    const NodeValue *node = node_value_of(args[0]);
-
-    return schema_domain_of_row(run, node->table, node->row, cel_str(args[1]));
-}
-
-CelValue schema_call_domains(CelRun *run, const CelValue *args, const void *prepared) {
-    return schema_domains(run, cluster_value_of(args[0])->table, cel_str(args[1]));
-}
-
-CelValue schema_call_nodes_by_label(CelRun *run, const CelValue *args, const void *prepared) {
-    return schema_nodes_by_label(run, cluster_value_of(args[0])->table, cel_str(args[1]));
-}
-
 /* One taint alone, by the rule for all. */
 static CelValue tolerates_taint(CelRun *run, const CelRecord *record, const Taint *taint) {
     const Pod *pod = OBJECT_OF(record, PodValue, head)->pod;

@@ -188,10 +188,8 @@ static inline const ClusterValue *cluster_value_of(CelValue cluster) {
  * @ret_group_of_row the number of each row's, UINT32_MAX for none. */
 uint32_t domain_groups(const NodeTable *table, Str key, size_t n_rows, uint32_t *ret_group_of_row);
 
-/* Values; an error when out of memory or fuel: each reads every row of the table. */
-CelValue schema_domain_of_row(CelRun *run, const NodeTable *table, uint32_t row, Str key);
-CelValue schema_domains(CelRun *run, const NodeTable *table, Str key);
-CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key);
+/* Each reads every row of the table. */
+CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
 
 /* --- functions.c */
 
@@ -201,7 +199,6 @@ extern const CelOverloadSpec schema_functions[];
 extern const Str schema_function_abouts[]; /* one a function, for users */
 extern const size_t schema_n_functions;
 
-CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
 CelFunction schema_call_selects, schema_call_tolerates, schema_call_tolerates_text;
 
 /* --- metrics.c */
