@@ -37,16 +37,16 @@ static bool read_call(CelChecker *checker, uint32_t node, FormatCall *ret) {
 
 /* A mistake in bytes [@from, @to) of the format. Text without escapes stays in the source, and
  * there the bytes have a place; of other text only the whole has. */
-static void report_clause(const FormatCall *call, size_t from, size_t to, Str text, Str hint) {
+static void report_clause(const FormatCall *call, size_t from, size_t to, Str text) {
     const CelTree *tree = call->checker->tree;
     const CelNode *literal = &tree->nodes[call->format];
     uintptr_t start = (uintptr_t)tree->source.ptr, at = (uintptr_t)cel_str(literal->literal).ptr;
 
     if (at < start + literal->from || at - start + to > literal->to)
-        cel_checker_report_all(call->checker, call->format, text, hint);
+        cel_checker_report_all(call->checker, call->format, text, STR_NULL);
     else
-        cel_checker_report(
-            call->checker, (uint32_t)(at - start + from), (uint32_t)(at - start + to), text, hint);
+        cel_checker_report(call->checker, (uint32_t)(at - start + from),
+            (uint32_t)(at - start + to), text, STR_NULL);
 }
 
 static Str hint_for(CelChecker *checker, const CelFormatClause *clause, const CelType *type) {
@@ -89,8 +89,7 @@ static void check_format(const FormatCall *call) {
         if (piece.problem) { /* what follows means nothing, and so does the number of clauses */
             Str text = cel_format_problem(&piece, call->checker->arena);
 
-            report_clause(
-                call, from, to, cel_checker_printf(call->checker, "%.*s", STR_FMT(text)), STR_NULL);
+            report_clause(call, from, to, cel_checker_printf(call->checker, "%.*s", STR_FMT(text)));
             return;
         }
         if (n_taken < call->n_args) {
@@ -104,8 +103,7 @@ static void check_format(const FormatCall *call) {
     if (n_taken > call->n_args)
         report_clause(call, lonely_from, lonely_to,
             cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
-                n_taken, n_taken == 1 ? "" : "s", call->n_args),
-            STR_NULL);
+                n_taken, n_taken == 1 ? "" : "s", call->n_args));
     else if (n_taken < call->n_args)
         cel_checker_report_all(call->checker, call->args[n_taken],
             cel_checker_printf(call->checker,

@@ -449,30 +449,12 @@ static void check_node(CelChecker *checker, uint32_t i) {
         checker->infos[i].type = &cel_dyn_type;
 }
 
-/* The longest name that resolving can build: a chain of selections and a function. Not the source's
- * length: macros create names that no text has. */
-static size_t longest_name(const CelTree *tree) {
-    size_t chain = 0, longest_chain = 0, longest = 0;
-
-    for (uint32_t i = 0; i < tree->n_nodes; i++) {
-        const CelNode *node = &tree->nodes[i];
-
-        if (node->kind == CEL_NODE_SELECT)
-            chain += 1 + node->name.len;
-        else
-            chain = node->name.len;
-        if (chain > longest_chain)
-            longest_chain = chain;
-        if (node->name.len > longest)
-            longest = node->name.len;
-    }
-    return longest_chain + 1 + longest;
-}
-
 /* False: no memory. */
 static bool prepare(CelChecker *checker) {
     const CelTree *tree = checker->tree;
-    size_t container = cel_env_container(checker->env).len;
+    /* No name that resolving builds has a part twice. Not the source's length: macros create names
+     * that no text has. */
+    size_t longest_name = cel_env_container(checker->env).len + 1;
     uint32_t most = 1;
 
     checker->infos = ARENA_ARRAY(checker->arena, CelNodeInfo, tree->n_nodes);
@@ -480,13 +462,14 @@ static bool prepare(CelChecker *checker) {
         return false;
     for (uint32_t i = 0; i < tree->n_nodes; i++) {
         checker->infos[i].field = UINT32_MAX;
+        longest_name += tree->nodes[i].name.len + 1;
         if (tree->nodes[i].n_children > most)
             most = tree->nodes[i].n_children;
         if (tree->nodes[i].kind >= CEL_NODE_ALL)
             own_binders(checker, i);
     }
     checker->children = ARENA_ARRAY(checker->arena, uint32_t, most);
-    checker->name = ARENA_RAW(checker->arena, char, container + 1 + longest_name(tree));
+    checker->name = ARENA_RAW(checker->arena, char, longest_name);
     return checker->children && checker->name;
 }
 

@@ -456,15 +456,10 @@ static void estimate_node(Estimate *estimate, uint32_t i) {
     static void (*const estimators[CEL_N_NODES])(Estimate * estimate, uint32_t i) = {
         [CEL_NODE_LITERAL] = estimate_constant,
         [CEL_NODE_IDENT] = estimate_name,
-        [CEL_NODE_SELECT] = estimate_select,
-        [CEL_NODE_OPT_SELECT] = estimate_select,
-        [CEL_NODE_TEST] = estimate_select,
+        [CEL_NODE_SELECT... CEL_NODE_TEST] = estimate_select,
         [CEL_NODE_CALL] = estimate_call,
-        [CEL_NODE_AND] = estimate_choice,
-        [CEL_NODE_OR] = estimate_choice,
-        [CEL_NODE_CONDITIONAL] = estimate_choice,
-        [CEL_NODE_LIST] = estimate_literal,
-        [CEL_NODE_MAP] = estimate_literal,
+        [CEL_NODE_AND... CEL_NODE_CONDITIONAL] = estimate_choice,
+        [CEL_NODE_LIST... CEL_NODE_MAP] = estimate_literal,
         [CEL_NODE_OPTIONAL] = estimate_optional,
         [CEL_NODE_BINDER] = estimate_binder,
     };

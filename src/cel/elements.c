@@ -114,11 +114,9 @@ static bool charge_hash(CelValue v, CelRun *run) {
 static uint64_t hash_scalar(CelValue v) {
     switch (v.kind) {
     case CEL_INT:
-        return hash_number((double)v.i);
     case CEL_UINT:
-        return hash_number((double)v.u);
     case CEL_DOUBLE:
-        return hash_number(v.d);
+        return hash_number(cel_as_double(v));
     case CEL_STRING:
     case CEL_BYTES:
         return hash_str(cel_str(v));

@@ -13,7 +13,6 @@ typedef struct Name {
     Str text;
     const CelVariable *variable; /* NULL: none */
     VEC(const CelOverload *) overloads;
-    const CelType *record; /* NULL: none */
 } Name;
 
 struct CelEnv {
@@ -26,27 +25,10 @@ struct CelEnv {
 };
 
 const CelLibrary *const cel_libraries[] = {
-    &cel_operators_library,
-    &cel_conversions_library,
-    &cel_standard_library,
-    &cel_strings_library,
-    &cel_format_library,
-    &cel_lists_library,
-    &cel_sets_library,
-    &cel_optional_library,
-    &cel_math_library,
-    &cel_statistics_library,
-    &cel_hash_library,
-    &cel_encoders_library,
-    &cel_json_library,
-    &cel_time_library,
-    &cel_regex_library,
-    &cel_quantity_library,
-    &cel_semver_library,
-    &cel_net_library,
-    &cel_url_library,
-    &cel_formats_library,
+#define X(name) &cel_##name##_library
+    CEL_LIBRARIES(X),
     NULL,
+#undef X
 };
 
 CelEnv *cel_env_extend(const CelEnv *parent, Arena *arena) {
@@ -173,12 +155,8 @@ int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) {
 
 int cel_env_add_record(CelEnv *env, const CelRecordType *record) {
     const CelType *type = cel_record_of(env->arena, record);
-    Name *name = type ? own_name(env, record->name) : NULL;
 
-    if (!name)
-        return -ENOMEM;
-    name->record = type;
-    return add_type_name(env, type);
+    return type ? add_type_name(env, type) : -ENOMEM;
 }
 
 void cel_env_skip_slots(CelEnv *env, uint32_t slot) {
@@ -214,14 +192,10 @@ size_t cel_env_overloads(const CelEnv *env, Str text, const CelOverload *const *
 }
 
 const CelType *cel_env_record(const CelEnv *env, Str text) {
-    const CelType *found = NULL;
+    const CelVariable *name = cel_env_variable(env, text);
+    bool is_type = name && name->value.kind == CEL_TYPE;
 
-    for (; env && !found; env = env->parent) {
-        const Name *name = find_name(env, text);
-
-        found = name ? name->record : NULL;
-    }
-    return found;
+    return is_type && name->value.type->kind == CEL_T_RECORD ? name->value.type : NULL;
 }
 
 Str cel_env_container(const CelEnv *env) {

@@ -47,26 +47,21 @@ static size_t first_of_part(const CelTraceLog *log, const CelGraphNode *node) {
 
 /* Whether CEL_TRACE_TURNS turns of the loop that runs @node are kept: others are only counted. */
 static bool is_enough(CelTraceLog *log, uint32_t node) {
-    if (!log->is_turn[node])
-        return false;
-    if (log->kept[node] >= CEL_TRACE_TURNS) {
-        log->skipped[node]++;
-        return true;
-    }
-    log->kept[node]++;
-    return false;
+    return log->is_turn[node] && log->turns[node]++ >= CEL_TRACE_TURNS;
 }
 
 /* At the end of a loop: how many turns were skipped, and resets its counts. 0 for other nodes. */
 static uint32_t take_skipped(CelTraceLog *log, const CelGraphNode *node) {
-    uint32_t most = 0;
+    uint32_t most = CEL_TRACE_TURNS;
 
     for (uint32_t k = 1; cel_op_is_loop(node->op) && k < node->n_args; k++) {
-        if (log->skipped[node->args[k]] > most)
-            most = log->skipped[node->args[k]];
-        log->skipped[node->args[k]] = log->kept[node->args[k]] = 0;
+        uint32_t *turns = &log->turns[node->args[k]];
+
+        if (*turns > most)
+            most = *turns;
+        *turns = 0;
     }
-    return most;
+    return most - CEL_TRACE_TURNS;
 }
 
 static void add(CelTraceLog *log, uint32_t node, CelValue v, size_t first, bool is_again) {
@@ -112,10 +107,9 @@ static int log_init(CelTraceLog *log, const CelGraph *graph, Arena *arena) {
         .graph = graph,
         .arena = arena,
         .is_turn = ARENA_ARRAY(arena, bool, size),
-        .kept = ARENA_ARRAY(arena, uint32_t, size),
-        .skipped = ARENA_ARRAY(arena, uint32_t, size),
+        .turns = ARENA_ARRAY(arena, uint32_t, size),
     };
-    if (!log->is_turn || !log->kept || !log->skipped)
+    if (!log->is_turn || !log->turns)
         return -ENOMEM;
     for (uint32_t i = 0; i < size; i++) {
         const CelGraphNode *node = cel_graph_node(graph, i);
@@ -124,23 +118,6 @@ static int log_init(CelTraceLog *log, const CelGraph *graph, Arena *arena) {
             log->is_turn[node->args[k]] = true;
     }
     return 0;
-}
-
-/* Writes the numbers of the entries that entry @i was computed from into @ret, in order, @max at
- * most. Returns how many there are. */
-static size_t list_parts(const CelTraceLog *log, uint32_t i, uint32_t *ret, size_t max) {
-    uint32_t first = i + 1 - log->seen.items[i].size;
-    size_t n = 0, at = 0;
-
-    for (uint32_t part = i; part > first; part -= log->seen.items[part - 1].size)
-        n++;
-    for (uint32_t part = i; part > first; part -= log->seen.items[part - 1].size) {
-        size_t place = n - 1 - at++;
-
-        if (place < max)
-            ret[place] = part - 1;
-    }
-    return n;
 }
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
@@ -168,7 +145,7 @@ typedef struct Parts {
     const CelTraceLog *log;
     Arena *arena;
     VEC(Part) items;   /* result of find_parts(): parts with a line of their own */
-    VEC(Part) pending; /* to be visited, the last one first */
+    VEC(Part) pending; /* to be visited, the last one first: parts are added in that order */
     bool is_full;      /* there were more, or no memory */
 } Parts;
 
@@ -182,6 +159,11 @@ static const CelNode *node_at(const Parts *parts, uint32_t i) {
 
 static const CelSeen *seen_at(const Parts *parts, uint32_t entry) {
     return &parts->log->seen.items[entry];
+}
+
+/* The first entry of the part that ends with @entry. */
+static uint32_t first_entry(const Parts *parts, uint32_t entry) {
+    return entry + 1 - seen_at(parts, entry)->size;
 }
 
 /* CEL_ABSENT: not seen. */
@@ -198,7 +180,7 @@ static uint32_t find_entry(const Parts *x, uint32_t around, uint32_t i) {
 
     if (around == NOT_SEEN)
         return NOT_SEEN;
-    for (uint32_t at = around + 1 - seen_at(x, around)->size; at <= around; at++) {
+    for (uint32_t at = first_entry(x, around); at <= around; at++) {
         if (seen_at(x, at)->node != x->of.nodes[i])
             continue;
         if (!seen_at(x, at)->is_again)
@@ -322,81 +304,60 @@ static void add_named(Parts *x, const Part *parent, uint32_t i) {
 /* Adds the turns of @loop: two lines for each if there is a predicate. */
 static void add_turns(Parts *x, const Part *loop, const uint32_t *children) {
     const CelNode *node = node_at(x, loop->node);
-    uint32_t body = children[node->n_children - 1], *entries;
-    size_t n = list_parts(x->log, loop->entry, NULL, 0);
+    uint32_t body = children[node->n_children - 1], first = first_entry(x, loop->entry), from;
 
-    entries = ARENA_RAW(x->arena, uint32_t, n);
-    if (!entries) {
-        x->is_full = true;
-        return;
-    }
-    n = list_parts(x->log, loop->entry, entries, n);
-    for (size_t i = 0; i < n && !x->is_full; i++) {
-        uint32_t number = seen_at(x, entries[i])->node;
-        uint32_t part = number == x->of.nodes[body] ? body : children[1 + node->n_binders];
-
-        if (i > 0 || number != x->of.nodes[children[0]])
-            add_part(x, (Part){.node = part, .entry = entries[i], .macro = loop->node + 1});
-    }
     if (seen_at(x, loop->entry)->skipped > 0)
         add_part(x, (Part){
                         .node = loop->node,
                         .entry = NOT_SEEN,
                         .skipped = seen_at(x, loop->entry)->skipped,
                     });
+    for (uint32_t to = loop->entry; to > first && !x->is_full; to = from) {
+        uint32_t number = seen_at(x, to - 1)->node;
+        uint32_t part = number == x->of.nodes[body] ? body : children[1 + node->n_binders];
+
+        from = first_entry(x, to - 1);
+        if (from > first || number != x->of.nodes[children[0]])
+            add_part(x, (Part){.node = part, .entry = to - 1, .macro = loop->node + 1});
+    }
 }
 
 static void add_macro(Parts *x, const Part *item, const uint32_t *children) {
     switch (node_at(x, item->node)->kind) {
     case CEL_NODE_BIND:
+        add_child(x, item, children[2]);
         if (is_named_bind(x, item->node))
             add_named(x, item, children[0]);
         else
             add_child(x, item, children[0]);
-        add_child(x, item, children[2]);
         break;
     case CEL_NODE_OPT_MAP:
     case CEL_NODE_OPT_FLAT_MAP:
-        add_child(x, item, children[0]);
         add_named(x, item, children[2]);
+        add_child(x, item, children[0]);
         break;
     default:
-        add_child(x, item, children[0]);
         if (item->entry != NOT_SEEN)
             add_turns(x, item, children);
+        add_child(x, item, children[0]);
     }
 }
 
+/* Adds the parts of @item. A value that was used again has its parts where it was computed. */
 static void add_parts(Parts *x, const Part *item) {
     const CelNode *node = node_at(x, item->node);
     uint32_t *children = ARENA_RAW(x->arena, uint32_t, node->n_children);
 
-    if (!children) {
-        x->is_full = true;
+    x->is_full |= !children;
+    if (!children || (item->entry != NOT_SEEN && seen_at(x, item->entry)->is_again))
         return;
-    }
     cel_tree_children(x->of.checked->tree, item->node, children);
     if (node->n_binders > 0) {
         add_macro(x, item, children);
         return;
     }
-    for (uint32_t k = 0; k < node->n_children && !x->is_full; k++)
+    for (uint32_t k = node->n_children; k-- > 0 && !x->is_full;)
         add_child(x, item, children[k]);
-}
-
-/* The parts of @part come next. A value that was used again has its parts where it was computed. */
-static void expand(Parts *x, const Part *part) {
-    size_t from = x->pending.n;
-
-    if (part->entry != NOT_SEEN && seen_at(x, part->entry)->is_again)
-        return;
-    add_parts(x, part);
-    for (size_t to = x->pending.n; from + 1 < to; from++) {
-        Part first = x->pending.items[from];
-
-        x->pending.items[from] = x->pending.items[--to];
-        x->pending.items[to] = first;
-    }
 }
 
 /* Finds the parts of @item that have a line, into x->items: a part without a line of its own is
@@ -405,12 +366,12 @@ static void find_parts(Parts *x, const Part *item) {
     x->items.n = x->pending.n = 0;
     if (item->entry == NOT_SEEN)
         return;
-    expand(x, item);
+    add_parts(x, item);
     while (x->pending.n > 0 && !x->is_full) {
         Part part = x->pending.items[--x->pending.n];
 
         if (part.macro == 0 && part.skipped == 0 && is_same_line(x, item->node, part.node))
-            expand(x, &part);
+            add_parts(x, &part);
         else
             x->is_full |= x->items.n >= PARTS_MAX || !VEC_ADD(&x->items, x->arena, part);
     }
@@ -672,14 +633,9 @@ void cel_explained_print(const CelExplained *explained, size_t value_max, bool c
 
 #define LEAVES_STACK_MAX 256 /* parts still to visit; more are skipped */
 
-typedef struct Visit {
-    uint32_t node;  /* of the tree */
-    uint32_t entry; /* in the log */
-} Visit;
-
 typedef struct Leaves {
     Parts parts;
-    Visit stack[LEAVES_STACK_MAX];
+    Part stack[LEAVES_STACK_MAX];
     size_t n_stack;
     CelLeaf *found;
     size_t n, max;
@@ -687,7 +643,7 @@ typedef struct Leaves {
 
 static void push_visit(Leaves *l, uint32_t node, uint32_t entry) {
     if (entry != NOT_SEEN && l->n_stack < LEAVES_STACK_MAX)
-        l->stack[l->n_stack++] = (Visit){node, entry};
+        l->stack[l->n_stack++] = (Part){.node = node, .entry = entry};
 }
 
 /* Prints labels[params.key] with the value of the key, which is what users search for. False: part
@@ -737,12 +693,12 @@ static void add_leaf(Leaves *l, Str text, CelValue value) {
     l->found[l->n++] = (CelLeaf){text, value};
 }
 
-static void add_visited(Leaves *l, const Visit *visit) {
+static void add_visited(Leaves *l, const Part *visit) {
     add_leaf(l, leaf_text(l, visit->node, visit->entry), value_at(&l->parts, visit->entry));
 }
 
 /* The size of the range; or its error, if the range itself failed. */
-static void add_size(Leaves *l, const Visit *loop, uint32_t range) {
+static void add_size(Leaves *l, const Part *loop, uint32_t range) {
     uint32_t entry = find_entry(&l->parts, loop->entry, range);
     CelValue v = value_at(&l->parts, entry);
     Str text;
@@ -764,7 +720,7 @@ static bool is_like(CelValue v, CelValue whole) {
 
 /* Pushes the children, the last one first; with @only_alike, those with the value of the whole. */
 static void push_children(
-    Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n, bool only_alike) {
+    Leaves *l, const Part *visit, const uint32_t *children, uint32_t n, bool only_alike) {
     for (uint32_t k = n; k-- > 0;) {
         uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
 
@@ -774,24 +730,22 @@ static void push_children(
 }
 
 /* Pushes the first turn whose body decided the value of the loop. False: there is none. */
-static bool push_turn(Leaves *l, const Visit *loop, uint32_t body) {
-    uint32_t turns[CEL_TRACE_TURNS + 1];
-    size_t n = list_parts(l->parts.log, loop->entry, turns, CEL_TRACE_TURNS + 1);
+static bool push_turn(Leaves *l, const Part *loop, uint32_t body) {
     CelValue whole = value_at(&l->parts, loop->entry);
+    uint32_t first = first_entry(&l->parts, loop->entry), found = NOT_SEEN;
 
-    for (size_t i = 0; i < n && i <= CEL_TRACE_TURNS; i++) {
-        const CelSeen *turn = seen_at(&l->parts, turns[i]);
+    for (uint32_t to = loop->entry; to > first; to = first_entry(&l->parts, to - 1)) {
+        const CelSeen *turn = seen_at(&l->parts, to - 1);
 
-        if (turn->node == l->parts.of.nodes[body] && is_like(turn->value, whole)) {
-            push_visit(l, body, turns[i]);
-            return true;
-        }
+        if (turn->node == l->parts.of.nodes[body] && is_like(turn->value, whole))
+            found = to - 1;
     }
-    return false;
+    push_visit(l, body, found);
+    return found != NOT_SEEN;
 }
 
 static void visit_loop(
-    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    Leaves *l, const Part *visit, const CelNode *node, const uint32_t *children) {
     bool decides =
         value_at(&l->parts, visit->entry).kind == CEL_ERROR ||
         (node->kind == CEL_NODE_ALL && !cel_is_true(value_at(&l->parts, visit->entry))) ||
@@ -808,7 +762,7 @@ static void visit_loop(
 
 /* map[?'key'].orValue('') is shown as map['key'] with its value, or absent. */
 static bool add_or_value(
-    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    Leaves *l, const Part *visit, const CelNode *node, const uint32_t *children) {
     uint32_t entry;
 
     if (node->n_children != 2 || !node->is_receiver || !str_is(node->name, "orValue") ||
@@ -824,7 +778,7 @@ static bool is_large(CelValue v) {
 }
 
 /* Pushes operands of a test. Instead of a list, map or record the test itself is a leaf. */
-static void push_operands(Leaves *l, const Visit *visit, const uint32_t *children, uint32_t n) {
+static void push_operands(Leaves *l, const Part *visit, const uint32_t *children, uint32_t n) {
     bool is_told = false;
 
     for (uint32_t k = n; k-- > 0;) {
@@ -842,7 +796,7 @@ static void push_operands(Leaves *l, const Visit *visit, const uint32_t *childre
 
 /* Operators and calls that return bool are explained by their operands, others are leaves. */
 static void visit_call(
-    Leaves *l, const Visit *visit, const CelNode *node, const uint32_t *children) {
+    Leaves *l, const Part *visit, const CelNode *node, const uint32_t *children) {
     CelValue v = value_at(&l->parts, visit->entry);
     size_t stacked = l->n_stack, found = l->n;
 
@@ -854,7 +808,7 @@ static void visit_call(
         add_visited(l, visit);
 }
 
-static void visit_part(Leaves *l, const Visit *visit, const uint32_t *children) {
+static void visit_part(Leaves *l, const Part *visit, const uint32_t *children) {
     const CelNode *node = node_at(&l->parts, visit->node);
     CelValue v = value_at(&l->parts, visit->entry);
 
@@ -893,7 +847,7 @@ size_t cel_explained_leaves(const CelExplained *explained, CelLeaf *ret, size_t 
 
     push_visit(&l, tree->n_nodes - 1, (uint32_t)explained->log.seen.n - 1);
     while (l.n_stack > 0 && l.n < max) {
-        Visit visit = l.stack[--l.n_stack];
+        Part visit = l.stack[--l.n_stack];
         const CelNode *node = node_at(&l.parts, visit.node);
         uint32_t *children = ARENA_RAW(l.parts.arena, uint32_t, node->n_children);
 

@@ -65,8 +65,7 @@ typedef struct CelTraceLog {
     Arena *arena;
     VEC(CelSeen) seen; /* the last one is the whole expression, unless something was dropped */
     bool *is_turn;     /* by node: a loop runs it on every turn */
-    uint32_t *kept;    /* by node: turns of the loop under way that were kept */
-    uint32_t *skipped; /* by node: those that were not */
+    uint32_t *turns;   /* by node: of the loop under way; CEL_TRACE_TURNS are kept */
     bool is_cut;       /* over the limit, or out of memory */
 } CelTraceLog;
 

@@ -5,7 +5,6 @@
 #include "cel/graph.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/hash.h"
 
@@ -152,6 +151,20 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) {
     return number;
 }
 
+bool *cel_graph_mark(const CelGraph *graph, const uint32_t *roots, size_t n, Arena *arena) {
+    bool *marks = ARENA_ARRAY(arena, bool, graph->nodes.n);
+
+    for (size_t i = 0; marks && i < n; i++)
+        marks[roots[i]] = true;
+    for (uint32_t i = cel_graph_size(graph); marks && i-- > 0;) { /* arguments have lower numbers */
+        const CelGraphNode *node = cel_graph_node(graph, i);
+
+        for (uint32_t k = 0; marks[i] && k < node->n_args; k++)
+            marks[node->args[k]] = true;
+    }
+    return marks;
+}
+
 #define NAME_WIDTH 16
 #define TYPE_WIDTH 20
 #define OPERANDS_WIDTH 28
@@ -231,22 +244,12 @@ static void print_node(const CelGraph *graph, uint32_t number, Buf *out) {
 }
 
 void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out) {
-    bool *is_needed = calloc((size_t)root + 1, sizeof(bool));
+    const bool *is_needed = cel_graph_mark(graph, &root, 1, graph->arena);
 
-    if (!is_needed) {
+    if (!is_needed)
         out->error = -ENOMEM;
-        return;
-    }
-    is_needed[root] = true;
-    for (uint32_t i = root + 1; i-- > 0;) {
-        const CelGraphNode *node = cel_graph_node(graph, i);
-
-        for (uint32_t k = 0; is_needed[i] && k < node->n_args; k++)
-            is_needed[node->args[k]] = true;
-    }
-    for (uint32_t i = 0; i <= root; i++) {
+    for (uint32_t i = 0; is_needed && i <= root; i++) {
         if (is_needed[i])
             print_node(graph, i, out);
     }
-    free(is_needed);
 }

@@ -124,6 +124,10 @@ static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
     return i > 0 && overload->spec->any_kinds ? CEL_ABSENT : overload->args[i]->value_kind;
 }
 
+/* Which nodes the @n @roots are made of, by node. NULL: out of memory. */
+bool *cel_graph_mark(const CelGraph *graph, const uint32_t *roots, size_t n, Arena *arena)
+    MUST_CHECK;
+
 /* The nodes that @root needs, one per line: number, operation, arguments, type, groups, levels, and
  * its uses if there are several. */
 void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out);

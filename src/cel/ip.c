@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/ascii.h"
+#include "cel/number.h"
 
 #define GROUPS 8 /* of two bytes, in an IPv6 address */
 
@@ -188,7 +189,7 @@ static unsigned family_bits(const CelIp *ip) {
 bool cel_cidr_parse(Str text, CelCidr *ret, const char **ret_why) {
     size_t slash = str_find_last(text, '/');
     Str bits = slash == SIZE_MAX ? STR_NULL : str_skip(text, slash + 1);
-    unsigned n_bits = 0;
+    uint64_t n_bits;
 
     if (slash == SIZE_MAX)
         return refuse(ret_why, "a range needs \"/\" and the length of its prefix");
@@ -196,13 +197,8 @@ bool cel_cidr_parse(Str text, CelCidr *ret, const char **ret_why) {
         return false;
     if (is_mapped(&ret->ip))
         return refuse(ret_why, mapped_refused);
-    if (bits.len == 0 || bits.len > 3 || (bits.len > 1 && bits.ptr[0] == '0'))
+    if (bits.len > 3 || (bits.len > 1 && bits.ptr[0] == '0') || !cel_number_uint(bits, &n_bits))
         return refuse(ret_why, "the length of the prefix is no plain number");
-    for (size_t i = 0; i < bits.len; i++) {
-        if (!ascii_is_digit(bits.ptr[i]))
-            return refuse(ret_why, "the length of the prefix is no plain number");
-        n_bits = n_bits * 10 + (unsigned)(bits.ptr[i] - '0');
-    }
     if (n_bits > family_bits(&ret->ip))
         return refuse(ret_why, "the prefix is longer than the address");
     ret->n_bits = (uint8_t)n_bits;

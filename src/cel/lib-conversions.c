@@ -17,22 +17,17 @@ CEL_RETURNS(same, args[0])
 CEL_RETURNS(
     int_from_uint, args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run))
 
-CEL_FUNCTION(int_from_double) {
-    int64_t i;
-
-    return cel_number_int_of(args[0].d, &i) ? cel_int(i) : cel_overflow_int(run);
-}
+/* Cut, not rounded; NaN is neither. Both limits of int64 are rejected, because a double near them
+ * may be a rounded larger number (conversions/int/double_int_…_range). */
+CEL_RETURNS(int_from_double,
+    args[0].d > -0x1p63 && args[0].d < 0x1p63 ? cel_int((int64_t)args[0].d) : cel_overflow_int(run))
 
 CEL_RETURNS(uint_from_int, args[0].i >= 0 ? cel_uint((uint64_t)args[0].i) : cel_overflow_uint(run))
 
-CEL_FUNCTION(uint_from_double) {
-    uint64_t u;
+CEL_RETURNS(uint_from_double,
+    args[0].d >= 0 && args[0].d < 0x1p64 ? cel_uint((uint64_t)args[0].d) : cel_overflow_uint(run))
 
-    return cel_number_uint_of(args[0].d, &u) ? cel_uint(u) : cel_overflow_uint(run);
-}
-
-CEL_RETURNS(double_from_int, cel_double((double)args[0].i))
-CEL_RETURNS(double_from_uint, cel_double((double)args[0].u))
+CEL_RETURNS(double_from_integer, cel_double(cel_as_double(args[0])))
 CEL_RETURNS(string_from_bool, cel_string(args[0].boolean ? STR("true") : STR("false")))
 
 CEL_FUNCTION(string_from_integer) {
@@ -112,8 +107,8 @@ static const CelOverloadSpec overloads[] = {
     {"uint", "(double) -> uint", uint_from_double},
     {"uint", "(string) -> uint", uint_from_string, .cost = CEL_COST_BYTES},
     {"double", "(double) -> double", same},
-    {"double", "(int) -> double", double_from_int},
-    {"double", "(uint) -> double", double_from_uint},
+    {"double", "(int) -> double", double_from_integer},
+    {"double", "(uint) -> double", double_from_integer},
     {"double", "(string) -> double", double_from_string, .cost = CEL_COST_BYTES},
     {"string", "(string) -> string", same, .result_size = CEL_SIZE_FIRST},
     {"string", "(bool) -> string", string_from_bool},

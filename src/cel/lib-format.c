@@ -81,16 +81,15 @@ static void append_shortest(double d, Buf *out) {
 
 /* %f and %e, exactly, with halves to even. An int or uint is a double first, as in cel-go. */
 static void append_precise(CelValue v, const CelFormatPiece *piece, Buf *out) {
-    double number = v.kind == CEL_INT ? (double)v.i : v.kind == CEL_UINT ? (double)v.u : v.d;
     char text[NUMBER_MAX];
     int n;
 
     if (v.kind == CEL_DOUBLE && append_special(v.d, out))
         return;
     if (piece->clause == 'f')
-        n = snprintf(text, sizeof(text), "%.*f", (int)piece->precision, number);
+        n = snprintf(text, sizeof(text), "%.*f", (int)piece->precision, cel_as_double(v));
     else
-        n = snprintf(text, sizeof(text), "%.*e", (int)piece->precision, number);
+        n = snprintf(text, sizeof(text), "%.*e", (int)piece->precision, cel_as_double(v));
     if (n > 0)
         buf_append(out, str_take(str_of(text, (size_t)n), sizeof(text) - 1));
 }

@@ -15,12 +15,8 @@ static CelValue hash(CelRun *run, Str text, uint64_t seed) {
 CEL_RETURNS(hash_one, hash(run, cel_str(args[0]), 0))
 
 /* Where the first text ends counts: hash('ab', 'c') is not hash('a', 'bc'). */
-CEL_FUNCTION(hash_two) {
-    Str first = cel_str(args[0]);
-
-    if (!cel_charge_bytes(run, first.len))
-        return cel_exhausted(run);
-    return hash(run, cel_str(args[1]), digest_short(first, 0));
+CEL_CHARGED(hash_two, args[0].len) {
+    return hash(run, cel_str(args[1]), digest_short(cel_str(args[0]), 0));
 }
 
 static const CelOverloadSpec overloads[] = {

@@ -61,9 +61,7 @@ CEL_FUNCTION(sign_double) { /* NaN stays; -0.0 becomes 0.0 */
 }
 CEL_RETURNS(sign_int, cel_int((args[0].i > 0) - (args[0].i < 0)))
 CEL_RETURNS(sign_uint, cel_uint(args[0].u > 0))
-CEL_RETURNS(sqrt_double, cel_double(sqrt(args[0].d)))
-CEL_RETURNS(sqrt_int, cel_double(sqrt((double)args[0].i)))
-CEL_RETURNS(sqrt_uint, cel_double(sqrt((double)args[0].u)))
+CEL_RETURNS(square_root, cel_double(sqrt(cel_as_double(args[0]))))
 
 /* The same bits for int and uint: both live in one union. */
 static CelValue with_bits(CelValue v, uint64_t bits) {
@@ -119,9 +117,9 @@ static const CelOverloadSpec overloads[] = {
     {"math.sign", "(double) -> double", sign_double},
     {"math.sign", "(int) -> int", sign_int},
     {"math.sign", "(uint) -> uint", sign_uint},
-    {"math.sqrt", "(double) -> double", sqrt_double},
-    {"math.sqrt", "(int) -> double", sqrt_int},
-    {"math.sqrt", "(uint) -> double", sqrt_uint},
+    {"math.sqrt", "(double) -> double", square_root},
+    {"math.sqrt", "(int) -> double", square_root},
+    {"math.sqrt", "(uint) -> double", square_root},
     {"math.bitAnd", "(int, int) -> int", bit_and},
     {"math.bitAnd", "(uint, uint) -> uint", bit_and},
     {"math.bitOr", "(int, int) -> int", bit_or},

@@ -19,17 +19,14 @@ UNARY(not )
 
 static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
     size_t len = (size_t)a.len + b.len;
+    CelValue error;
     char *text;
 
     if (a.len == 0 || b.len == 0)
         return a.len == 0 ? b : a;
-    if (len > UINT32_MAX)
-        return cel_no_memory(run);
-    if (!cel_charge_bytes(run, len))
-        return cel_exhausted(run);
-    text = cel_alloc(run, len);
+    text = cel_text_begin(run, len, &error);
     if (!text)
-        return cel_no_memory(run);
+        return error;
     memcpy(text, a.text, a.len);
     memcpy(text + a.len, b.text, b.len);
     return (CelValue){.kind = a.kind, .len = (uint32_t)len, .text = text};

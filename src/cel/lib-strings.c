@@ -50,20 +50,6 @@ static CelValue out_of_range(CelRun *run, int64_t index) {
     return cel_fail(run, "index out of range: %" PRId64, index);
 }
 
-/* Memory for a string of @len bytes, charged. NULL: the error is in @ret_error. */
-static char *text_begin(CelRun *run, size_t len, CelValue *ret_error) {
-    char *text;
-
-    if (!cel_charge_bytes(run, len)) {
-        *ret_error = cel_exhausted(run);
-        return NULL;
-    }
-    text = len <= UINT32_MAX ? cel_alloc(run, len) : NULL;
-    if (!text)
-        *ret_error = cel_no_memory(run);
-    return text;
-}
-
 static char *put(char *at, Str s) {
     return s.len > 0 ? (char *)memcpy(at, s.ptr, s.len) + s.len : at;
 }
@@ -192,7 +178,7 @@ CEL_CHARGED(last_index_of_from, args[0].len) {
 static CelValue change_case(CelRun *run, CelValue v, char first, char last) {
     Str s = cel_str(v);
     CelValue error;
-    char *text = text_begin(run, s.len, &error);
+    char *text = cel_text_begin(run, s.len, &error);
 
     if (!text)
         return error;
@@ -207,7 +193,7 @@ CEL_RETURNS(upper_ascii, change_case(run, args[0], 'a', 'z'))
 CEL_FUNCTION(reverse) {
     Str s = cel_str(args[0]);
     CelValue error;
-    char *text = text_begin(run, s.len, &error);
+    char *text = cel_text_begin(run, s.len, &error);
 
     if (!text)
         return error;
@@ -234,7 +220,7 @@ CEL_FUNCTION(quote) {
 
     for (size_t i = 0; i < s.len; i++)
         len += escape_of(s.ptr[i]) != 0;
-    text = at = text_begin(run, len, &error);
+    text = at = cel_text_begin(run, len, &error);
     if (!text)
         return error;
     *at++ = '"';
@@ -296,7 +282,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
     if (__builtin_mul_overflow(n_hits, new.len, &len) ||
         __builtin_add_overflow(len, s.len - n_hits * old.len, &len))
         return cel_no_memory(run);
-    text = at = text_begin(run, len, &error);
+    text = at = cel_text_begin(run, len, &error);
     if (!text)
         return error;
     for (uint64_t i = 0; i < n_hits; i++) {
@@ -355,7 +341,7 @@ static CelValue join_with(CelRun *run, CelValue list, Str separator) {
         if (__builtin_add_overflow(len, items[i].len, &len))
             return cel_no_memory(run);
     }
-    text = at = text_begin(run, len, &error);
+    text = at = cel_text_begin(run, len, &error);
     if (!text)
         return error;
     for (uint32_t i = 0; i < n; i++)

@@ -37,10 +37,8 @@ CEL_CHARGED(timestamp_from_string, args[0].len) {
     return cel_timestamp(sec, nanos);
 }
 
-CEL_FUNCTION(timestamp_from_int) {
-    return cel_timestamp_is_valid(args[0].i) ? cel_timestamp(args[0].i, 0)
-                                             : timestamp_overflow(run);
-}
+CEL_RETURNS(timestamp_from_int,
+    cel_timestamp_is_valid(args[0].i) ? cel_timestamp(args[0].i, 0) : timestamp_overflow(run))
 
 CEL_CHARGED(duration_from_string, READ_BYTES *args[0].len) {
     Str text = cel_str(args[0]);

@@ -93,11 +93,18 @@ typedef struct CelLibrary {
     size_t n_overloads;
 } CelLibrary;
 
-extern const CelLibrary cel_operators_library, cel_conversions_library, cel_standard_library,
-    cel_strings_library, cel_format_library, cel_lists_library, cel_sets_library,
-    cel_optional_library, cel_math_library, cel_encoders_library, cel_time_library,
-    cel_regex_library, cel_quantity_library, cel_semver_library, cel_net_library, cel_url_library,
-    cel_formats_library, cel_hash_library, cel_json_library, cel_statistics_library;
+/* All of them, as cel_NAME_library. */
+#define CEL_LIBRARIES(X)                                                                           \
+    X(operators), X(conversions), X(standard), X(strings), X(format), X(lists), X(sets),           \
+        X(optional), X(math), X(statistics), X(hash), X(encoders), X(json), X(time), X(regex),     \
+        X(quantity), X(semver), X(net), X(url), X(formats)
+
+#define X(name) cel_##name##_library
+extern const CelLibrary CEL_LIBRARIES(X);
+#undef X
+
+/* The same, terminated by NULL. */
+extern const CelLibrary *const cel_libraries[];
 
 /* Whether @spec is one of @library's: a host may have a function of the same name. */
 static inline bool cel_library_has(const CelLibrary *library, const CelOverloadSpec *spec) {
@@ -107,9 +114,6 @@ static inline bool cel_library_has(const CelLibrary *library, const CelOverloadS
     }
     return false;
 }
-
-/* All of them, terminated by NULL. */
-extern const CelLibrary *const cel_libraries[];
 
 /* json.decode() without its limits: JSON as a value, whose strings may be slices of @text. Errors
  * begin with @name. */

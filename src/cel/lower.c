@@ -28,7 +28,6 @@ typedef struct Lower {
     uint32_t *stack; /* finished nodes that no parent has taken yet */
     uint32_t n_stack;
     uint32_t *heights; /* of the stack, before each node of the tree */
-    uint32_t *parents; /* of each node of the tree */
     uint32_t *bound;   /* of a BINDER: its node */
     uint32_t *nodes;   /* of each node of the tree; may be NULL */
     uint32_t level;    /* number of enclosing loops */
@@ -471,10 +470,10 @@ static bool is_composite(const Lower *l, const CelNodeInfo *info) {
 /* A composite has fields and no value: nothing reads this node, its SELECT replaces it. */
 static uint32_t lower_composite(Lower *l, const Part *part) {
     Str name = part->info->variable->name;
-    uint32_t number = lower_variable(l, part), parent = l->parents[part->i];
-    bool has_parent = part->i + 1 < l->tree->n_nodes;
+    uint32_t number = lower_variable(l, part);
+    bool is_last = part->i + 1 == l->tree->n_nodes;
 
-    if (number == CEL_NO_NODE || (has_parent && l->checked->infos[parent].field != UINT32_MAX))
+    if (number == CEL_NO_NODE || (!is_last && part->info[1].field != UINT32_MAX))
         return number;
     refuse(l, part->node,
         arena_printf(l->graph->arena, "'%.*s' has no value of its own", STR_FMT(name)),
@@ -564,7 +563,7 @@ static void enter_loop(Lower *l, uint32_t macro) {
  * of the optional. */
 static uint32_t lower_binder(Lower *l, const Part *part) {
     const CelNode *nodes = l->tree->nodes;
-    uint32_t parent = l->parents[part->i], value = l->stack[l->n_stack - 1];
+    uint32_t parent = part->info->binder, value = l->stack[l->n_stack - 1];
     uint32_t number = cel_tree_binder_number(l->tree, part->i);
     CelGraphNode node = blank_node(l, part, OP_LOCAL);
 
@@ -693,18 +692,8 @@ CEL_RETURNS(expect_bool, args[0].kind == CEL_BOOL ? args[0] : wrong_type(run, "b
 CEL_RETURNS(
     expect_string, args[0].kind == CEL_STRING ? args[0] : wrong_type(run, "string", args[0]))
 
-CEL_FUNCTION(expect_number) {
-    switch (args[0].kind) {
-    case CEL_INT:
-        return cel_double((double)args[0].i);
-    case CEL_UINT:
-        return cel_double((double)args[0].u);
-    case CEL_DOUBLE:
-        return args[0];
-    default:
-        return wrong_type(run, "a number", args[0]);
-    }
-}
+CEL_RETURNS(expect_number, cel_is_number(args[0]) ? cel_double(cel_as_double(args[0]))
+                                                  : wrong_type(run, "a number", args[0]))
 
 #define EXPECT(what, type)                                                                         \
     static const CelOverloadSpec what##_spec = {                                                   \
@@ -756,9 +745,9 @@ static uint32_t lower_expected(Lower *l, uint32_t root) {
     return add_node(l, &part, &node);
 }
 
-/* The nodes that every run of @root evaluates, without && or || around them (@all: those that some
- * run may); NULL: out of memory. */
-static bool *find_nodes(const Lower *l, uint32_t root, bool all) {
+/* The nodes that every run of @root evaluates, without && or || around them; NULL: out of memory.
+ */
+static bool *find_certain(const Lower *l, uint32_t root) {
     bool *found = ARENA_ARRAY(l->graph->arena, bool, (size_t)root + 1);
 
     if (!found)
@@ -766,9 +755,9 @@ static bool *find_nodes(const Lower *l, uint32_t root, bool all) {
     found[root] = true;
     for (uint32_t i = root + 1; i-- > 0;) {
         const CelGraphNode *node = graph_node(l, i);
-        uint32_t n = all || cel_ops[node->op].class == CEL_OP_VALUE ? node->n_args
-                     : node->op == OP_AND || node->op == OP_OR      ? 0
-                                                                    : 1; /* condition or range */
+        uint32_t n = cel_ops[node->op].class == CEL_OP_VALUE   ? node->n_args
+                     : node->op == OP_AND || node->op == OP_OR ? 0
+                                                               : 1; /* condition or range */
 
         for (uint32_t k = 0; found[i] && k < n; k++)
             found[node->args[k]] = true;
@@ -792,7 +781,7 @@ static void warn(const Lower *l, const CelFailing *failing) {
 
 /* Reports a field of a composite that always fails, at the place that always reads it. */
 static void refuse_field(Lower *l, const FieldUse *use, size_t n_failing) {
-    const bool *certain = find_nodes(l, use->number, /* all= */ false);
+    const bool *certain = find_certain(l, use->number);
 
     for (size_t i = 0; i < n_failing; i++) {
         const CelFailing *failing = &l->graph->failing.items[i];
@@ -810,8 +799,8 @@ static void judge_failing(Lower *l, uint32_t root) {
 
     if (n == 0)
         return;
-    certain = l->options->may_be_unused ? NULL : find_nodes(l, root, /* all= */ false);
-    possible = find_nodes(l, root, /* all= */ true);
+    certain = l->options->may_be_unused ? NULL : find_certain(l, root);
+    possible = cel_graph_mark(l->graph, &root, 1, l->graph->arena);
     if (!possible || (!certain && !l->options->may_be_unused))
         l->has_failed = true;
     for (size_t i = l->n_failing_before; i < n; i++) {
@@ -825,19 +814,6 @@ static void judge_failing(Lower *l, uint32_t root) {
     for (size_t i = 0; i < l->uses.n; i++)
         if (is_found(certain, root, l->uses.items[i].number))
             refuse_field(l, &l->uses.items[i], l->n_failing_before);
-}
-
-/* The parent of each node. The stack holds nodes without a parent yet. */
-static void find_parents(Lower *l) {
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < l->tree->n_nodes; i++) {
-        uint32_t from = i + 1 - l->tree->nodes[i].size;
-
-        while (n > 0 && l->stack[n - 1] >= from)
-            l->parents[l->stack[--n]] = i;
-        l->stack[n++] = i;
-    }
 }
 
 static int lower_tree(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
@@ -856,13 +832,11 @@ static int lower_tree(CelGraph *graph, const CelChecked *checked, const CelOptio
         .n_failing_before = graph->failing.n,
         .stack = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
         .heights = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
-        .parents = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
         .bound = ARENA_ARRAY(graph->arena, uint32_t, n + 1),
     };
 
-    if (!l.stack || !l.heights || !l.parents || !l.bound)
+    if (!l.stack || !l.heights || !l.bound)
         return -ENOMEM;
-    find_parents(&l);
     for (uint32_t i = 0; i < n; i++)
         if (!lower_node(&l, i))
             return -ENOMEM;

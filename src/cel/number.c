@@ -1,4 +1,4 @@
-/* Numbers as text and between kinds. */
+/* Numbers as text. */
 
 #include "cel/number.h"
 
@@ -77,18 +77,4 @@ bool cel_number_double(Str text, double *ret) {
     if (text.len > sizeof(plain) || !drop_separators(text, plain, &text))
         return false;
     return double_parse(text, ret, NULL);
-}
-
-bool cel_number_int_of(double d, int64_t *ret) {
-    if (!(d > -0x1p63 && d < 0x1p63)) /* NaN too */
-        return false;
-    *ret = (int64_t)d;
-    return true;
-}
-
-bool cel_number_uint_of(double d, uint64_t *ret) {
-    if (!(d >= 0 && d < 0x1p64))
-        return false;
-    *ret = (uint64_t)d;
-    return true;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Number: texts and numbers of other kinds as CEL's conversions read them. Each is false, with @ret
- * untouched, when there is no such number. */
+/* Number: texts as CEL's conversions read them. Each is false, with @ret untouched, when there is
+ * no such number. */
 
 #include "base/str.h"
 
@@ -14,8 +14,3 @@ bool cel_number_uint(Str text, uint64_t *ret);
 /* double("1.5"): decimal, hexadecimal with a p exponent, inf, infinity and nan in any case; "_"
  * between digits. A number that is too large is rejected; one that is too small is 0. */
 bool cel_number_double(Str text, double *ret);
-
-/* int(1.9) is 1: cut, not rounded. Both limits of int64 are rejected, because a double near them
- * may be a rounded larger number (conversions/int/double_int_…_range). */
-bool cel_number_int_of(double d, int64_t *ret);
-bool cel_number_uint_of(double d, uint64_t *ret);

@@ -1,7 +1,6 @@
 /* Calls: every overload of the right shape is tried; all that fit are kept, since with dyn only the
  * run can tell. The result has the type they agree on, or dyn. */
 
-#include <assert.h>
 #include <inttypes.h>
 
 #include "base/ascii.h"
@@ -11,6 +10,7 @@
 #include "cel/time.h"
 
 #define NEAREST_SHOWN 3 /* overloads in a hint */
+#define TEXT_MAX 8192   /* bytes of a message */
 
 typedef struct Call {
     CelChecker *checker;
@@ -185,8 +185,11 @@ static bool is_int_literal(const CelNode *node) {
     return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_INT;
 }
 
-static bool is_text_literal(const CelNode *node) {
-    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING;
+/* The text that a literal has; STR_NULL: it is another part. */
+static Str literal_text(const CelNode *node) {
+    return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING
+               ? cel_str(node->literal)
+               : STR_NULL;
 }
 
 /* All of an argument's source. */
@@ -325,10 +328,10 @@ static Str number_in(const Call *call, Str text, const CelType *type) {
 /* Text beside a number or a bool: text that is written out becomes one, a literal beside text
  * becomes text; to compare by size text is converted, and all else becomes text. */
 static Str hint_text(const Call *call, size_t text) {
-    const CelNode *written = node_of(call, text), *other = node_of(call, 1 - text);
+    const CelNode *other = node_of(call, 1 - text);
     const CelType *type = call->types[1 - text];
     bool is_sum = is_one_of(call->op, "+"), is_equality = is_one_of(call->op, "== !=");
-    Str value = is_text_literal(written) ? cel_str(written->literal) : STR_NULL, number = STR_NULL;
+    Str value = literal_text(node_of(call, text)), number = STR_NULL;
 
     if (!is_sum && is_number(type) && value.ptr)
         number = number_in(call, value, type);
@@ -348,8 +351,7 @@ static Str hint_text(const Call *call, size_t text) {
 /* Text beside a time: it becomes one, unless it is written out and is none. */
 static Str hint_text_as_time(const Call *call, size_t text) {
     bool is_point = call->types[1 - text]->kind == CEL_T_TIMESTAMP;
-    const CelNode *node = node_of(call, text);
-    Str value = is_text_literal(node) ? cel_str(node->literal) : STR_NULL;
+    Str value = literal_text(node_of(call, text));
     uint32_t nanos;
     int64_t number;
 
@@ -591,50 +593,24 @@ static Str mismatch_hint(const Call *call) {
 
 /* "no matching overload": the arguments, and a hint, or the nearest overloads. */
 
-/* Types of arguments are as known by now; those of declarations keep their parameters. */
-static void append_types(const CelType *const *types, size_t n, Buf *out) {
-    for (size_t i = 0; i < n; i++) {
-        assert(types[i]);
-        if (i > 0)
-            buf_append(out, STR(", "));
-        if (types[i]->kind == CEL_T_ERROR)
-            buf_append(out, STR("?"));
-        else
-            cel_type_print(types[i], false, out);
-    }
-}
-
-/* string + int, -string, list(int)[string], size(int), string.substring(bool). */
+/* The call with other arguments. Types of its own are as known by now; those of declarations keep
+ * their parameters. */
 static void append_call(
     const Call *call, bool is_receiver, const CelType *const *types, size_t n, Buf *out) {
-    Str name = call->overloads[0]->name;
+    Buf texts[CEL_ARGS_MAX];
+    Str shown[CEL_ARGS_MAX] = {STR_NULL};
 
-    if (str_is(name, "_[_]") || str_is(name, "_[?_]")) {
-        append_types(types, 1, out);
-        buf_append(out, str_is(name, "_[_]") ? STR("[") : STR("[?"));
-        append_types(types + 1, n - 1, out);
-        buf_append_char(out, ']');
-        return;
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = BUF_INIT(TEXT_MAX);
+        if (types[i]->kind == CEL_T_ERROR)
+            buf_append_char(&texts[i], '?');
+        else
+            cel_type_print(types[i], false, &texts[i]);
+        shown[i] = buf_str(&texts[i]);
     }
-    if (call->op.len > 0) {
-        if (n == 2) {
-            append_types(types, 1, out);
-            buf_append_char(out, ' ');
-        }
-        buf_append(out, call->op);
-        if (n == 2)
-            buf_append_char(out, ' ');
-        append_types(types + n - 1, 1, out);
-        return;
-    }
-    if (is_receiver) {
-        append_types(types, 1, out);
-        buf_append_char(out, '.');
-    }
-    buf_append(out, name);
-    buf_append_char(out, '(');
-    append_types(types + is_receiver, n - is_receiver, out);
-    buf_append_char(out, ')');
+    cel_call_print(call->overloads[0]->name, is_receiver, shown, n, out);
+    for (size_t i = 0; i < n; i++)
+        buf_done(&texts[i]);
 }
 
 /* How many arguments @overload would take, the first counting twice; -1: it is called another
@@ -726,7 +702,7 @@ static void report_sort(const Call *call) {
 }
 
 static void report_mismatch(Call *call) {
-    _cleanup_(buf_done) Buf text = BUF_INIT(8192), hint = BUF_INIT(8192);
+    _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX), hint = BUF_INIT(TEXT_MAX);
     CelChecker *checker = call->checker;
     CelFix fix = {0};
 

@@ -313,6 +313,25 @@ void cel_parser_finish_element(CelParser *parser, CelOpen *open) {
     open->is_optional = open->has_key = open->has_comma = false;
 }
 
+/* What closes a bracket, and the node it becomes. */
+static const struct {
+    CelTokenKind closing;
+    CelNodeKind node;
+} brackets[] = {
+    [CEL_OPEN_TEXT] = {.closing = CEL_TOKEN_END},
+    [CEL_OPEN_GROUP] = {.closing = CEL_TOKEN_RPAREN},
+    [CEL_OPEN_CALL] = {.closing = CEL_TOKEN_RPAREN},
+    [CEL_OPEN_INDEX] = {CEL_TOKEN_RBRACKET, CEL_NODE_CALL},
+    [CEL_OPEN_LIST] = {CEL_TOKEN_RBRACKET, CEL_NODE_LIST},
+    [CEL_OPEN_MAP] = {CEL_TOKEN_RBRACE, CEL_NODE_MAP},
+    [CEL_OPEN_STRUCT] = {CEL_TOKEN_RBRACE, CEL_NODE_STRUCT},
+};
+
+/* Whether it is the bracket of a list, a map or T{…}. */
+static bool is_literal(const CelOpen *open) {
+    return open->kind >= CEL_OPEN_LIST && open->kind <= CEL_OPEN_STRUCT;
+}
+
 static void close_call(CelParser *parser, const CelOpen *open, uint32_t to) {
     CelCall call = {
         .name = cel_token_text(&parser->lexer, open->name),
@@ -342,12 +361,6 @@ static void close_elements(CelParser *parser, const CelOpen *open, CelNodeKind k
 
 void cel_parser_close(CelParser *parser) {
     CelOpen open = *cel_parser_top(parser);
-    static const CelNodeKind kinds[] = {
-        [CEL_OPEN_INDEX] = CEL_NODE_CALL,
-        [CEL_OPEN_LIST] = CEL_NODE_LIST,
-        [CEL_OPEN_MAP] = CEL_NODE_MAP,
-        [CEL_OPEN_STRUCT] = CEL_NODE_STRUCT,
-    };
     CelSpan span = {.from = open.from,
         .to = parser->token.to,
         .at = open.kind == CEL_OPEN_STRUCT ? open.from : open.token.from};
@@ -357,7 +370,7 @@ void cel_parser_close(CelParser *parser) {
     if (open.kind == CEL_OPEN_CALL) {
         close_call(parser, &open, span.to);
     } else if (open.kind != CEL_OPEN_GROUP) {
-        close_elements(parser, &open, kinds[open.kind], span);
+        close_elements(parser, &open, brackets[open.kind].node, span);
     } else { /* the text of a part includes the brackets around it */
         cel_builder_last(&parser->builder)->from = span.from;
         cel_builder_last(&parser->builder)->to = span.to;
@@ -425,15 +438,11 @@ static void read_constant(CelParser *parser) {
 /* Whether @word cannot name a variable or function. CEL also reserves "namespace", which is a
  * variable here (schema/schema.h). */
 static bool is_reserved(Str word) {
-    static const char *const reserved[] = {"as", "break", "const", "continue", "else", "for",
-        "function", "if", "import", "let", "loop", "package", "return", "var", "void", "while"};
+    static const Str reserved[] = {STR("as"), STR("break"), STR("const"), STR("continue"),
+        STR("else"), STR("for"), STR("function"), STR("if"), STR("import"), STR("let"), STR("loop"),
+        STR("package"), STR("return"), STR("var"), STR("void"), STR("while")};
 
-    if (word.len < 2 || word.len > 9)
-        return false;
-    for (size_t i = 0; i < ELEMENTS_OF(reserved); i++)
-        if (str_is(word, reserved[i]))
-            return true;
-    return false;
+    return str_is_one_of(word, reserved, ELEMENTS_OF(reserved));
 }
 
 /* A variable, or a function when a bracket follows. @from: its offset, or that of a dot before. */
@@ -521,20 +530,10 @@ static void read_optional_mark(CelParser *parser) {
  * after a comma in all but calls. */
 static bool may_close(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
+    bool may_be_empty = top->kind == CEL_OPEN_CALL ? !top->has_comma : is_literal(top);
 
-    if (top->is_optional || top->has_key)
-        return false;
-    switch (top->kind) {
-    case CEL_OPEN_CALL:
-        return parser->token.kind == CEL_TOKEN_RPAREN && !top->has_comma;
-    case CEL_OPEN_LIST:
-        return parser->token.kind == CEL_TOKEN_RBRACKET;
-    case CEL_OPEN_MAP:
-    case CEL_OPEN_STRUCT:
-        return parser->token.kind == CEL_TOKEN_RBRACE;
-    default:
-        return false;
-    }
+    return may_be_empty && !top->is_optional && !top->has_key &&
+           parser->token.kind == brackets[top->kind].closing;
 }
 
 /* A comma where an operand should be. The grammar allows only [,] and {,}. */
@@ -542,10 +541,8 @@ static void read_lone_comma(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
     CelTokenKind next = peek(parser);
 
-    if (top->n == 0 && !top->has_comma && !top->has_key && !top->is_optional &&
-        ((top->kind == CEL_OPEN_LIST && next == CEL_TOKEN_RBRACKET) ||
-            ((top->kind == CEL_OPEN_MAP || top->kind == CEL_OPEN_STRUCT) &&
-                next == CEL_TOKEN_RBRACE))) {
+    if (top->n == 0 && !top->has_comma && !top->has_key && !top->is_optional && is_literal(top) &&
+        next == brackets[top->kind].closing) {
         top->has_comma = true;
         cel_parser_advance(parser);
         return;
@@ -746,18 +743,9 @@ static void read_comma(CelParser *parser) {
 }
 
 static void read_closing(CelParser *parser) {
-    static const CelTokenKind closing[] = {
-        [CEL_OPEN_TEXT] = CEL_TOKEN_END,
-        [CEL_OPEN_GROUP] = CEL_TOKEN_RPAREN,
-        [CEL_OPEN_CALL] = CEL_TOKEN_RPAREN,
-        [CEL_OPEN_INDEX] = CEL_TOKEN_RBRACKET,
-        [CEL_OPEN_LIST] = CEL_TOKEN_RBRACKET,
-        [CEL_OPEN_MAP] = CEL_TOKEN_RBRACE,
-        [CEL_OPEN_STRUCT] = CEL_TOKEN_RBRACE,
-    };
     CelOpen *open = cel_parser_reduce_all(parser);
 
-    if (closing[open->kind] != parser->token.kind) {
+    if (brackets[open->kind].closing != parser->token.kind) {
         cel_parser_report_closing(parser);
         return;
     }

@@ -10,12 +10,16 @@
 
 typedef unsigned __int128 Wide;
 
-static bool is_zero(const CelQuantity *amount) {
-    uint64_t bits = 0;
+static unsigned bit_length(const CelQuantity *amount) {
+    for (unsigned i = CEL_QUANTITY_LIMBS; i > 0; i--) {
+        if (amount->limbs[i - 1] != 0)
+            return i * 64 - (unsigned)__builtin_clzll(amount->limbs[i - 1]);
+    }
+    return 0;
+}
 
-    for (size_t i = 0; i < CEL_QUANTITY_LIMBS; i++)
-        bits |= amount->limbs[i];
-    return bits == 0;
+static bool is_zero(const CelQuantity *amount) {
+    return bit_length(amount) == 0;
 }
 
 /* The magnitude times @factor and @addend more. False: it does not fit. */
@@ -178,14 +182,6 @@ bool cel_quantity_to_int(const CelQuantity *amount, int64_t *ret) {
         return false;
     *ret = (int64_t)(amount->is_negative ? -whole.limbs[0] : whole.limbs[0]);
     return true;
-}
-
-static unsigned bit_length(const CelQuantity *amount) {
-    for (unsigned i = CEL_QUANTITY_LIMBS; i > 0; i--) {
-        if (amount->limbs[i - 1] != 0)
-            return i * 64 - (unsigned)__builtin_clzll(amount->limbs[i - 1]);
-    }
-    return 0;
 }
 
 /* The bits of the magnitude from @from on, 128 of them at most; those below 0 are 0. */

@@ -136,16 +136,25 @@ CelValue cel_no_such_thing(CelRun *run, const char *what, Str name) {
         run, arena_printf(run->arena, "%s %.*s is absent", what, STR_FMT(cel_excerpt(name))));
 }
 
-static CelValue make_text(CelRun *run, CelKind kind, Str text) {
-    char *copy;
+char *cel_text_begin(CelRun *run, size_t len, CelValue *ret_error) {
+    char *text;
 
-    if (text.len > UINT32_MAX)
-        return cel_no_memory(run);
-    if (!cel_charge_bytes(run, text.len))
-        return cel_exhausted(run);
-    copy = cel_alloc(run, text.len);
+    if (!cel_charge_bytes(run, len)) {
+        *ret_error = cel_exhausted(run);
+        return NULL;
+    }
+    text = len <= UINT32_MAX ? cel_alloc(run, len) : NULL;
+    if (!text)
+        *ret_error = cel_no_memory(run);
+    return text;
+}
+
+static CelValue make_text(CelRun *run, CelKind kind, Str text) {
+    CelValue error;
+    char *copy = cel_text_begin(run, text.len, &error);
+
     if (!copy)
-        return cel_no_memory(run);
+        return error;
     if (text.len > 0)
         memcpy(copy, text.ptr, text.len);
     return (CelValue){.kind = (uint8_t)kind, .len = (uint32_t)text.len, .text = copy};

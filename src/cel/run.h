@@ -84,6 +84,9 @@ static inline CelValue cel_limit(const CelRun *run) {
 /* Room for @size bytes, or NULL: return cel_no_memory(). Charges nothing. */
 void *cel_alloc(CelRun *run, size_t size) MUST_CHECK;
 
+/* Memory for a string of @len bytes, which is charged. NULL: the error is in @ret_error. */
+char *cel_text_begin(CelRun *run, size_t len, CelValue *ret_error) MUST_CHECK;
+
 /* A string of the run: copied, and charged. An error value when it does not fit. */
 CelValue cel_make_string(CelRun *run, Str text);
 CelValue cel_make_bytes(CelRun *run, Str bytes);

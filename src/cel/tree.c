@@ -44,6 +44,26 @@ const char *cel_operator_text(Str function) {
     return NULL;
 }
 
+void cel_call_print(Str function, bool is_receiver, const Str *types, size_t n, Buf *out) {
+    Str sign = str_from_c(cel_operator_text(function));
+    bool is_index = str_has_prefix(sign, STR("[")), is_operator = sign.len > 0;
+    size_t first = is_operator ? n - 1 : is_receiver && n > 0; /* of the types behind the name */
+    const char *space = is_operator && !is_index && first > 0 ? " " : "";
+
+    if (first > 0)
+        buf_append(out, types[0]);
+    if (is_operator)
+        buf_printf(out, "%s%.*s%s", space, STR_FMT(str_take(sign, sign.len - is_index)), space);
+    else
+        buf_printf(out, "%s%.*s(", first > 0 ? "." : "", STR_FMT(function));
+    for (size_t i = first; i < n; i++) {
+        buf_append(out, i > first ? STR(", ") : STR_NULL);
+        buf_append(out, types[i]);
+    }
+    if (is_index || !is_operator)
+        buf_append_char(out, is_index ? ']' : ')');
+}
+
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret) {
     uint32_t child = i - 1; /* the last child comes directly before its parent */
 
@@ -66,33 +86,6 @@ size_t cel_join_names(const CelNode *nodes, uint32_t first, uint32_t last, char 
     return n;
 }
 
-/* For each place of the printed order: which node, and how deep. */
-typedef struct Line {
-    uint32_t node, depth;
-} Line;
-
-/*
- * Parents first, and without a stack. In post-order a part starts at i + 1 - size; in the printed
- * order it starts with its root. Both lay the parts of one parent out in the same way, so a child's
- * line is its parent's, plus one, plus how far behind its parent's start it starts.
- */
-static void order_lines(const CelTree *tree, Line *lines, uint32_t *line_of) {
-    line_of[tree->n_nodes - 1] = 0;
-    lines[0].node = tree->n_nodes - 1;
-    for (uint32_t i = tree->n_nodes; i-- > 0;) {
-        const CelNode *node = &tree->nodes[i];
-        uint32_t child = i - 1, start = i + 1 - node->size;
-
-        for (uint32_t n = 0; n < node->n_children; n++) {
-            uint32_t child_start = child + 1 - tree->nodes[child].size;
-
-            line_of[child] = line_of[i] + 1 + child_start - start;
-            lines[line_of[child]] = (Line){.node = child, .depth = lines[line_of[i]].depth + 1};
-            child = child_start - 1;
-        }
-    }
-}
-
 static void print_flags(const CelNode *node, Buf *out) {
     if (node->is_receiver)
         buf_append(out, STR(" receiver"));
@@ -108,6 +101,10 @@ static void print_flags(const CelNode *node, Buf *out) {
 
 #define INDENT_MAX 50 /* levels; deeper ones are not indented further */
 #define TEXT_MAX 60   /* bytes of a node's text */
+
+typedef struct Line {
+    uint32_t node, depth;
+} Line;
 
 static void print_line(const CelTree *tree, Line line, Buf *out) {
     const CelNode *node = &tree->nodes[line.node];
@@ -126,15 +123,22 @@ static void print_line(const CelTree *tree, Line line, Buf *out) {
     buf_append(out, shown.len < text.len ? STR("…\n") : STR("\n"));
 }
 
+/* The lines that follow lie on a stack. */
 void cel_tree_print(const CelTree *tree, Buf *out) {
-    _cleanup_(arena_freep) Arena *arena =
-        arena_new((size_t)tree->n_nodes * (sizeof(Line) + sizeof(uint32_t)) + 4096);
+    _cleanup_(arena_freep) Arena *arena = arena_new(tree->n_nodes * sizeof(Line) + 4096);
     Line *lines = arena ? ARENA_ARRAY(arena, Line, tree->n_nodes) : NULL;
-    uint32_t *line_of = lines ? ARENA_ARRAY(arena, uint32_t, tree->n_nodes) : NULL;
+    size_t n = lines && tree->n_nodes > 0;
 
-    if (!line_of || tree->n_nodes == 0)
-        return;
-    order_lines(tree, lines, line_of);
-    for (uint32_t i = 0; i < tree->n_nodes; i++)
-        print_line(tree, lines[i], out);
+    if (n > 0)
+        lines[0].node = tree->n_nodes - 1;
+    while (n > 0) {
+        Line line = lines[--n];
+        uint32_t child = line.node - 1;
+
+        print_line(tree, line, out);
+        for (uint32_t k = tree->nodes[line.node].n_children; k > 0; k--) {
+            lines[n++] = (Line){.node = child, .depth = line.depth + 1};
+            child -= tree->nodes[child].size;
+        }
+    }
 }

@@ -104,5 +104,9 @@ const char *cel_node_name(CelNodeKind kind);
 /* The name of an operator's function as it was written: "_+_" is "+". NULL: no operator. */
 const char *cel_operator_text(Str function);
 
+/* A call with the names of types for its arguments: -int, int + string, list[string], size(int),
+ * string.substring(bool). */
+void cel_call_print(Str function, bool is_receiver, const Str *types, size_t n, Buf *out);
+
 /* One node a line, indented, with its text: for debugging and tests. */
 void cel_tree_print(const CelTree *tree, Buf *out);

@@ -147,20 +147,7 @@ bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) {
     return true;
 }
 
-/* Labels and their like: nearly all keys are strings. */
-static CelValue find_string(const CelMap *map, CelValue key) {
-    for (uint32_t i = 0; i < map->n; i++) {
-        const CelValue *other = &map->entries[i].key;
-
-        if (other->kind == CEL_STRING && str_eq(cel_str(*other), cel_str(key)))
-            return map->entries[i].value;
-    }
-    return cel_absent();
-}
-
 static CelValue find_in_order(const CelMap *map, CelValue key) {
-    if (key.kind == CEL_STRING)
-        return find_string(map, key);
     for (uint32_t i = 0; i < map->n; i++) {
         if (key_equal(cel_map_key(map->entries[i].key), key))
             return map->entries[i].value;

@@ -168,6 +168,10 @@ static inline Str cel_str(CelValue v) {
 static inline bool cel_is_number(CelValue v) {
     return v.kind >= CEL_INT && v.kind <= CEL_DOUBLE;
 }
+/* Of a number: the same or the nearest double. */
+static inline double cel_as_double(CelValue v) {
+    return v.kind == CEL_INT ? (double)v.i : v.kind == CEL_UINT ? (double)v.u : v.d;
+}
 static inline bool cel_is_true(CelValue v) {
     return v.kind == CEL_BOOL && v.boolean;
 }

@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#define FOLD_CYCLE_MAX 4 /* code points that differ only in case, at most: theta has four */
-
 void regex_class_add(RegexClass *class, uint32_t lo, uint32_t hi) {
     RegexRange *last = class->ranges.n > 0 ? &class->ranges.items[class->ranges.n - 1] : NULL;
 
@@ -67,58 +65,42 @@ void regex_class_negate(RegexClass *class) {
         regex_class_add(class, next, REGEX_CODE_POINT_MAX);
 }
 
-/* Adds what @fold makes of the code points from @lo to @hi, all of which it knows. */
-static void add_folded(RegexClass *class, const RegexFold *fold, uint32_t lo, uint32_t hi) {
-    if (fold->step == 1) {
-        regex_class_add(
-            class, (uint32_t)((int32_t)lo + fold->delta), (uint32_t)((int32_t)hi + fold->delta));
-        return;
-    }
-    if ((lo - fold->lo) % 2 != 0)
-        lo++;
-    for (uint32_t c = lo; c <= hi; c += 2) {
-        uint32_t folded = (uint32_t)((int32_t)c + fold->delta);
+/* Adds the members of @range that are among those of @fold, which begin at @first, moved by
+ * @delta. */
+static void add_moved(
+    RegexClass *class, RegexRange range, const RegexFold *fold, uint32_t first, uint32_t delta) {
+    uint32_t last = first + (fold->hi - fold->lo);
+    uint32_t lo = range.lo > first ? range.lo : first, hi = range.hi < last ? range.hi : last;
 
-        regex_class_add(class, folded, folded);
-    }
+    lo += (lo - first) % fold->step;
+    if (fold->step == 1 && lo <= hi)
+        regex_class_add(class, lo + delta, hi + delta);
+    for (uint32_t c = lo; fold->step == 2 && c <= hi; c += 2)
+        regex_class_add(class, c + delta, c + delta);
 }
 
-/* To @to: the next in its cycle for each member of @from that has one. @from is in order. */
-static void fold_once(const RegexClass *from, RegexClass *to) {
-    size_t first = 0; /* folds before it end before the range */
-
-    for (size_t i = 0; i < from->ranges.n; i++) {
-        RegexRange range = from->ranges.items[i];
-
-        while (first < regex_n_folds && regex_folds[first].hi < range.lo)
-            first++;
-        for (size_t j = first; j < regex_n_folds && regex_folds[j].lo <= range.hi; j++) {
-            const RegexFold *fold = &regex_folds[j];
-            uint32_t lo = range.lo > fold->lo ? range.lo : fold->lo;
-            uint32_t hi = range.hi < fold->hi ? range.hi : fold->hi;
-
-            if (lo <= hi)
-                add_folded(to, fold, lo, hi);
-        }
-    }
-    regex_class_sort(to);
-}
-
-void regex_class_fold(RegexClass *class) {
-    RegexClass step = {.arena = class->arena};
+/* Adds what a fold makes of a member, either way. */
+static void fold_once(RegexClass *class) {
+    size_t n;
 
     regex_class_sort(class);
-    fold_once(class, &step);
-    for (int i = 2; i < FOLD_CYCLE_MAX && step.ranges.n > 0; i++) {
-        RegexClass next = {.arena = class->arena};
+    n = class->ranges.n;
+    for (size_t i = 0; i < n; i++) {
+        RegexRange range = class->ranges.items[i];
 
-        regex_class_add_all(class, step.ranges.items, step.ranges.n);
-        fold_once(&step, &next);
-        class->failed |= step.failed;
-        step = next;
+        for (size_t j = 0; j < regex_n_folds && regex_folds[j].lo <= range.hi; j++) {
+            const RegexFold *fold = &regex_folds[j];
+
+            add_moved(class, range, fold, fold->lo, fold->delta);
+            add_moved(class, range, fold, fold->lo + fold->delta, 0 - fold->delta);
+        }
     }
-    regex_class_add_all(class, step.ranges.items, step.ranges.n);
-    class->failed |= step.failed;
+}
+
+/* All that differ only in case are a fold away from the lowest of them. */
+void regex_class_fold(RegexClass *class) {
+    fold_once(class);
+    fold_once(class);
     regex_class_sort(class);
 }
 

@@ -45,11 +45,10 @@ typedef struct RegexUnicodeAlias {
     const char *alias, *name;
 } RegexUnicodeAlias;
 
-/* Every @step-th code point from @lo to @hi: the next one of those that differ only in case
- * is @delta further; the last one leads back to the first. */
+/* Every @step-th code point from @lo to @hi differs only in case from the one that is @delta
+ * further, and is the lowest of all such. */
 typedef struct RegexFold {
-    uint32_t lo, hi;
-    int32_t delta;
+    uint32_t lo, hi, delta;
     uint32_t step; /* 1 or 2 */
 } RegexFold;
 

@@ -134,8 +134,7 @@ static bool match_node(Slow *s, uint32_t number, size_t at, const Rest *rest) {
     case REGEX_NODE_CLASS:
         return match_class(s, node, at, rest);
     case REGEX_NODE_ASSERT:
-        return regex_holds((RegexAssert)node->assert, regex_edge_at(s->text, at)) &&
-               resume(s, at, rest);
+        return regex_holds((RegexAssert)node->assert, s->text, at) && resume(s, at, rest);
     case REGEX_NODE_GROUP:
         return match_group(s, number, at, rest);
     case REGEX_NODE_REPEAT:

@@ -509,7 +509,6 @@ static uint32_t close_frame(Parse *p) {
 }
 
 static bool parse_close(Parse *p) {
-
     if (p->frames.n == 1) {
         (void)refuse(p, "unexpected )", p->at, p->pattern.len);
         p->error->part = p->pattern; /* as Go shows it */

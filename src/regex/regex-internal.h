@@ -72,40 +72,25 @@ static inline bool regex_is_word(uint32_t c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* The characters on both sides of a position, as far as assertions need them. */
-typedef struct RegexEdge {
-    bool at_begin, after_newline, after_word;
-    bool at_end, before_newline, before_word;
-} RegexEdge;
+/* Words and newlines are ASCII, so a byte on each side of @at is enough. */
+static inline bool regex_holds(RegexAssert assert, Str text, size_t at) {
+    bool is_begin = at == 0, is_end = at == text.len;
+    bool after_word = !is_begin && regex_is_word((unsigned char)text.ptr[at - 1]);
+    bool before_word = !is_end && regex_is_word((unsigned char)text.ptr[at]);
 
-static inline bool regex_holds(RegexAssert assert, RegexEdge edge) {
     switch (assert) {
     case REGEX_BEGIN_TEXT:
-        return edge.at_begin;
+        return is_begin;
     case REGEX_BEGIN_LINE:
-        return edge.at_begin || edge.after_newline;
+        return is_begin || text.ptr[at - 1] == '\n';
     case REGEX_END_TEXT:
-        return edge.at_end;
+        return is_end;
     case REGEX_END_LINE:
-        return edge.at_end || edge.before_newline;
+        return is_end || text.ptr[at] == '\n';
     case REGEX_WORD_EDGE:
-        return edge.after_word != edge.before_word;
+        return after_word != before_word;
     case REGEX_NO_WORD_EDGE:
-        return edge.after_word == edge.before_word;
+        return after_word == before_word;
     }
     return false;
-}
-
-/* The edge at @at. Words and newlines are ASCII, so a byte is enough. */
-static inline RegexEdge regex_edge_at(Str text, size_t at) {
-    char before = at > 0 ? text.ptr[at - 1] : '\0', after = at < text.len ? text.ptr[at] : '\0';
-
-    return (RegexEdge){
-        .at_begin = at == 0,
-        .after_newline = before == '\n',
-        .after_word = regex_is_word((unsigned char)before),
-        .at_end = at == text.len,
-        .before_newline = after == '\n',
-        .before_word = regex_is_word((unsigned char)after),
-    };
 }

@@ -117,21 +117,22 @@ static void make_threads(Threads *threads, size_t n, size_t n_slots, Arena *aren
     threads->slots = ARENA_RAW(arena, size_t, n * n_slots);
 }
 
-/* @n_slots positions are kept: 2 a capture; 0: only whether there is a match. NULL when out of
+/* @n_slots positions are kept: 2 a capture; 0: only whether there is a match. False: out of
  * memory. */
-static Simulation *simulation_new(const Regex *regex, size_t n_slots, Arena *arena) {
-    Simulation *s = ARENA_NEW(arena, Simulation);
+static bool simulation_init(
+    Simulation *s, const Regex *regex, Str text, size_t n_slots, Arena *arena) {
     size_t n = regex->n_instructions;
 
-    if (!s)
-        return NULL;
-    s->regex = regex;
-    s->n_slots = n_slots;
-    s->current = ARENA_RAW(arena, size_t, n_slots);
-    s->todo = ARENA_RAW(arena, Todo, 2 * n + 1);
+    *s = (Simulation){
+        .regex = regex,
+        .n_slots = n_slots,
+        .current = ARENA_RAW(arena, size_t, n_slots),
+        .todo = ARENA_RAW(arena, Todo, 2 * n + 1),
+        .text = text,
+    };
     make_threads(&s->now, n, n_slots, arena);
     make_threads(&s->next, n, n_slots, arena);
-    return !arena_has_failed(arena) ? s : NULL;
+    return !arena_has_failed(arena);
 }
 
 static bool has(const Threads *threads, uint16_t instruction) {
@@ -175,7 +176,7 @@ static void add(Simulation *s, Threads *threads, uint16_t instruction, size_t at
             s->todo[n_todo++] = (Todo){.what = code->next};
             break;
         case REGEX_OP_ASSERT:
-            if (regex_holds((RegexAssert)code->arg, regex_edge_at(s->text, at)))
+            if (regex_holds((RegexAssert)code->arg, s->text, at))
                 s->todo[n_todo++] = (Todo){.what = code->next};
             break;
         case REGEX_OP_MATCH:
@@ -233,11 +234,11 @@ static size_t find_begin(const Simulation *s, size_t at) {
 
 /* The leftmost match that starts at or after @from. 1 with @ret_slots (SIZE_MAX: did not match), 0,
  * or REGEX_LIMIT when it would take more than *@work steps. Subtracts the steps it takes. */
-static int simulate(Simulation *s, Str text, size_t from, uint64_t *work, size_t *ret_slots) {
+static int simulate(Simulation *s, size_t from, uint64_t *work, size_t *ret_slots) {
+    const Str text = s->text;
     bool has_matched = false;
     size_t at = from;
 
-    s->text = text;
     s->now.n = 0;
     s->is_done = false;
     while (true) {
@@ -277,22 +278,21 @@ static int simulate(Simulation *s, Str text, size_t from, uint64_t *work, size_t
  * strings must not collect it. */
 int regex_matches(const Regex *regex, Str text) {
     _cleanup_(arena_freep) Arena *arena = NULL;
-    Simulation *simulation;
+    Simulation simulation;
     uint64_t work = UINT64_MAX;
 
     if (regex->is_literal)
         return prefix_find(regex, text, 0) != SIZE_MAX;
     arena = arena_new(MEMORY_MAX);
-    simulation = arena ? simulation_new(regex, 0, arena) : NULL;
-    return simulation ? simulate(simulation, text, 0, &work, NULL) : -ENOMEM;
+    if (!arena || !simulation_init(&simulation, regex, text, 0, arena))
+        return -ENOMEM;
+    return simulate(&simulation, 0, &work, NULL);
 }
 
 struct RegexScan {
     Arena *arena; /* holds all of this */
-    Simulation *simulation;
-    const Regex *regex;
-    Str text;
-    size_t n_spans, n_slots;
+    Simulation simulation;
+    size_t n_spans;
     size_t at;           /* SIZE_MAX: the end */
     size_t previous_end; /* of the match before; SIZE_MAX: none */
     size_t *slots;
@@ -308,17 +308,14 @@ RegexScan *regex_scan_new(const Regex *regex, Str text, size_t n_spans) {
     _cleanup_(arena_freep) Arena *arena = arena_new(MEMORY_MAX);
     RegexScan *scan = arena ? ARENA_NEW(arena, RegexScan) : NULL;
     size_t n_all = regex->n_groups + 1;
+    size_t n_slots = 2 * (n_spans == 0 ? 1 : n_spans < n_all ? n_spans : n_all);
 
     if (!scan)
         return NULL;
-    scan->regex = regex;
-    scan->text = text;
     scan->n_spans = n_spans;
-    scan->n_slots = 2 * (n_spans == 0 ? 1 : n_spans < n_all ? n_spans : n_all);
     scan->previous_end = SIZE_MAX;
-    scan->slots = ARENA_RAW(arena, size_t, scan->n_slots);
-    scan->simulation = simulation_new(regex, scan->n_slots, arena);
-    if (!scan->slots || !scan->simulation)
+    scan->slots = ARENA_RAW(arena, size_t, n_slots);
+    if (!simulation_init(&scan->simulation, regex, text, n_slots, arena))
         return NULL;
     scan->arena = TAKE_PTR(arena);
     return scan;
@@ -327,12 +324,13 @@ RegexScan *regex_scan_new(const Regex *regex, Str text, size_t n_spans) {
 /* After a match that ends at @to: the next search begins there, or a character further if
  * nothing was taken. */
 static void advance(RegexScan *scan, size_t to) {
+    Str text = scan->simulation.text;
     uint32_t c;
 
     if (to > scan->at)
         scan->at = to;
-    else if (scan->at < scan->text.len)
-        scan->at += regex_decode(scan->text, scan->at, &c);
+    else if (scan->at < text.len)
+        scan->at += regex_decode(text, scan->at, &c);
     else
         scan->at = SIZE_MAX;
 }
@@ -340,7 +338,7 @@ static void advance(RegexScan *scan, size_t to) {
 static void write_spans(const RegexScan *scan, RegexSpan *ret) {
     for (size_t i = 0; i < scan->n_spans; i++) {
         ret[i] = (RegexSpan){SIZE_MAX, SIZE_MAX};
-        if (2 * i < scan->n_slots && scan->slots[2 * i + 1] != SIZE_MAX)
+        if (2 * i < scan->simulation.n_slots && scan->slots[2 * i + 1] != SIZE_MAX)
             ret[i] = (RegexSpan){scan->slots[2 * i], scan->slots[2 * i + 1]};
     }
 }
@@ -348,7 +346,7 @@ static void write_spans(const RegexScan *scan, RegexSpan *ret) {
 int regex_scan_next(RegexScan *scan, uint64_t *work, RegexSpan *ret_spans) {
     while (scan->at != SIZE_MAX) {
         bool is_empty, is_adjacent;
-        int r = simulate(scan->simulation, scan->text, scan->at, work, scan->slots);
+        int r = simulate(&scan->simulation, scan->at, work, scan->slots);
 
         if (r != 1) {
             if (r == 0)

@@ -70,6 +70,16 @@ type fold struct {
 	lo, hi, delta, step rune
 }
 
+// The first of those that differ only in case.
+func lowest(c rune) rune {
+	least := c
+	for next := unicode.SimpleFold(c); next != c; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}
+
+// Each code point that is the lowest of those that differ only in case, with each of the others.
 func folds() []fold {
 	var all []fold
 	extend := func(c, delta rune) bool {
@@ -84,8 +94,10 @@ func folds() []fold {
 		return false
 	}
 	for c := rune(0); c <= unicode.MaxRune; c++ {
-		if next := unicode.SimpleFold(c); next != c && !extend(c, next-c) {
-			all = append(all, fold{c, c, next - c, 1})
+		for next := unicode.SimpleFold(c); next > c; next = unicode.SimpleFold(next) {
+			if lowest(next) == c && !extend(c, next-c) {
+				all = append(all, fold{c, c, next - c, 1})
+			}
 		}
 	}
 	return all
@@ -172,7 +184,7 @@ func main() {
 	}
 
 	fmt.Fprintf(out, "/* Written by src/regex/unicode-table.go. Unicode %s. */\n\n", unicode.Version)
-	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/class.h\"\n\n#include \"base/cleanup.h\"\n\n")
+	fmt.Fprint(out, "/* clang-format off */\n\n#include \"regex/class.h\"\n\n")
 	fmt.Fprintf(out, "const RegexUnicodeTable regex_unicode_tables[] = {%s\n};\n", tables.String())
 	fmt.Fprint(out, "const size_t regex_n_unicode_tables = ELEMENTS_OF(regex_unicode_tables);\n")
 	fmt.Fprintf(out, "const size_t regex_n_unicode_categories = %d;\n\n", len(categories))

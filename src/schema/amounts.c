@@ -61,16 +61,14 @@ bool amount_is_there(
 static CelValue quantity(CelRun *run, const Resource *resource) {
     bool is_cpu = str_eq(resource->name, STR("cpu"));
     Quantity exact = {.nano = (__int128)resource->amount * (is_cpu ? NANO_OF_MILLI : NANO_OF_UNIT)};
-    CelQuantity *amount = cel_alloc(run, sizeof(*amount));
     bool is_size = str_eq(resource->name, STR("memory")) ||
                    str_eq(resource->name, STR("ephemeral-storage")) ||
                    str_has_prefix(resource->name, STR("hugepages-"));
-
-    if (!amount)
-        return cel_no_memory(run);
     /* As Kubernetes usually writes it: sizes by 1024, others by 1000. */
-    *amount = cel_quantity_from_quantity(exact, is_size ? QUANTITY_BINARY : QUANTITY_DECIMAL);
-    return cel_opaque(CEL_QUANTITY, amount);
+    CelQuantity amount =
+        cel_quantity_from_quantity(exact, is_size ? QUANTITY_BINARY : QUANTITY_DECIMAL);
+
+    return cel_make_opaque(run, CEL_QUANTITY, &amount, sizeof(amount));
 }
 
 /* False: it is not there. */

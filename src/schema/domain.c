@@ -126,7 +126,9 @@ static Str value_of_group(
     return *labels_find(table_labels(table, grouping->rows[grouping->starts[group]]), key);
 }
 
-CelValue schema_domains(CelRun *run, const NodeTable *table, Str key) {
+CelValue schema_call_domains(CelRun *run, const CelValue *args, const void *prepared) {
+    const NodeTable *table = cluster_value_of(args[0])->table;
+    Str key = cel_str(args[1]);
     Grouping grouping = {0};
     CelValue failed = group_rows(run, table, key, &grouping), *items;
     DomainValue *domains;
@@ -147,7 +149,9 @@ CelValue schema_domains(CelRun *run, const NodeTable *table, Str key) {
     return cel_list_end(run, items, grouping.n);
 }
 
-CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key) {
+CelValue schema_call_nodes_by_label(CelRun *run, const CelValue *args, const void *prepared) {
+    const NodeTable *table = cluster_value_of(args[0])->table;
+    Str key = cel_str(args[1]);
     Grouping grouping = {0};
     CelValue failed = group_rows(run, table, key, &grouping);
     CelEntry *entries;
@@ -163,8 +167,11 @@ CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key) {
     return cel_map_end(run, entries, grouping.n);
 }
 
-CelValue schema_domain_of_row(CelRun *run, const NodeTable *table, uint32_t row, Str key) {
-    const Str *value = labels_find(table_labels(table, row), key);
+CelValue schema_call_domain(CelRun *run, const CelValue *args, const void *prepared) {
+    const NodeValue *node = node_value_of(args[0]);
+    const NodeTable *table = node->table;
+    Str key = cel_str(args[1]);
+    const Str *value = labels_find(table_labels(table, node->row), key);
     DomainValue *made = cel_alloc(run, sizeof(*made));
     uint32_t *rows = cel_alloc(run, value ? table->n_rows * sizeof(*rows) : 0);
     uint32_t n = 0;

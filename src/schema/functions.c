@@ -9,20 +9,6 @@
 
 #define AMOUNT_TEXT_MAX 64
 
-CelValue schema_call_domain(CelRun *run, const CelValue *args, const void *prepared) {
-    const NodeValue *node = node_value_of(args[0]);
-
-    return schema_domain_of_row(run, node->table, node->row, cel_str(args[1]));
-}
-
-CelValue schema_call_domains(CelRun *run, const CelValue *args, const void *prepared) {
-    return schema_domains(run, cluster_value_of(args[0])->table, cel_str(args[1]));
-}
-
-CelValue schema_call_nodes_by_label(CelRun *run, const CelValue *args, const void *prepared) {
-    return schema_nodes_by_label(run, cluster_value_of(args[0])->table, cel_str(args[1]));
-}
-
 /* One taint alone, by the rule for all. */
 static CelValue tolerates_taint(CelRun *run, const CelRecord *record, const Taint *taint) {
     const Pod *pod = OBJECT_OF(record, PodValue, head)->pod;
@@ -48,14 +34,12 @@ CelValue schema_call_tolerates_text(CelRun *run, const CelValue *args, const voi
 
 CelValue schema_call_selects(CelRun *run, const CelValue *args, const void *prepared) {
     const Pod *pod = OBJECT_OF(args[0].record, PodValue, head)->pod;
-    const NodeValue *at = node_value_of(args[1]);
-    const Node *node = table_node(at->table, at->row);
-    static const Labels none;
+    const Node *node = node_value_of(args[1])->node;
 
     if (!cel_charge(run, pod->details ? pod->details->node_selector.n : 0) ||
         !cel_charge(run, pod->details ? pod->details->required_terms.n : 0))
         return cel_exhausted(run);
-    return cel_bool(pod_selects(pod, node ? node->name : STR_NULL, node ? &node->labels : &none));
+    return cel_bool(pod_selects(pod, node->name, &node->labels));
 }
 
 /* The nearest whole number that an int64 holds. */
@@ -65,7 +49,7 @@ static int64_t to_units(double units) {
     return units < -0x1p63 ? INT64_MIN : (int64_t)round(units);
 }
 
-static CelValue print_amount(CelRun *run, const CelValue *args, const void *prepared) {
+CEL_FUNCTION(print_amount) {
     _cleanup_(buf_done) Buf text = BUF_INIT(AMOUNT_TEXT_MAX);
     AmountKey key = amount_key(cel_str(args[0]));
 
@@ -77,9 +61,7 @@ static CelValue print_amount(CelRun *run, const CelValue *args, const void *prep
     return cel_make_string(run, buf_str(&text));
 }
 
-static CelValue raise(CelRun *run, const CelValue *args, const void *prepared) {
-    return cel_double(pow(args[0].d, args[1].d));
-}
+CEL_RETURNS(raise, cel_double(pow(args[0].d, args[1].d)))
 
 const CelOverloadSpec schema_functions[] = {
     {"domain", "Node.(string) -> Domain", schema_call_domain},

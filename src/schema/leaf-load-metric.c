@@ -7,8 +7,8 @@
 
 /* Consecutive rows of one chunk, and their numbers. */
 typedef struct RowRun {
-    const double *from; /* NULL: nothing is measured */
-    size_t at, n;       /* among the rows to load */
+    const double *from;
+    size_t at, n; /* among the rows to load */
 } RowRun;
 
 /* How many of @rows, at most @max, are consecutive. Usually all are, and the first loop, which has
@@ -29,25 +29,14 @@ static size_t count_following(const uint32_t *rows, size_t max) {
 /* The run that begins with row @at of @rows. */
 static RowRun find_run(
     const Loads *loads, size_t gauge, LoadKind kind, const uint32_t *rows, size_t n, size_t at) {
+    static const double none[CHUNK_ROWS] = {[0 ... CHUNK_ROWS - 1] = NAN}, no_time[CHUNK_ROWS];
     size_t slot = table_slot(rows[at]), left = n - at;
-    RowRun run = {.at = at};
+    RowRun run = {.from = kind == LOAD_TIME ? no_time : none, .at = at};
 
     run.n = count_following(rows + at, left < CHUNK_ROWS - slot ? left : CHUNK_ROWS - slot);
     if (loads && gauge < loads->n_gauges)
         run.from = loads->chunks[rows[at] / CHUNK_ROWS]->columns + LOAD_COLUMN(gauge, kind) + slot;
     return run;
-}
-
-static void load_absent(const Leaf *leaf, RowRun run, Column *ret) {
-    uint8_t *states = ret->states + run.at;
-
-    if (leaf->mode == LEAF_IS_SET) {
-        memset(states, COLUMN_FALSE, run.n);
-        return;
-    }
-    memset(states, leaf->mode == LEAF_ELSE ? COLUMN_OK : COLUMN_ERROR, run.n);
-    for (size_t i = 0; i < run.n; i++)
-        ret->doubles[run.at + i] = leaf->mode == LEAF_ELSE ? leaf->otherwise.d : 0.0;
 }
 
 static void load_times(RowRun run, Column *ret) {
@@ -90,9 +79,7 @@ void leaf_load_metric(
     for (size_t at = 0; at < n;) {
         RowRun run = find_run(table->loads, leaf->gauge, kind, rows, n, at);
 
-        if (!run.from)
-            load_absent(leaf, run, ret);
-        else if (leaf->source == LEAF_MEASURED_AT)
+        if (leaf->source == LEAF_MEASURED_AT)
             load_times(run, ret);
         else if (leaf->mode == LEAF_IS_SET)
             load_presence(run, ret);

@@ -60,13 +60,8 @@ static void set_text(const LeafLoad *load, size_t i, const Str *value) {
 }
 
 static const Node *node_at(const LeafLoad *load, size_t i) {
-    static const Node nothing;
-    const Node *node;
-
     assert(load->rows); /* rows or elements, by the leaf's source */
-    node = table_node(load->table, load->rows[i]);
-
-    return node ? node : &nothing;
+    return schema_node_at(load->table, load->rows[i]);
 }
 
 /* Where a key of labels was the last time. */
@@ -155,24 +150,19 @@ static const Str *find_text(const LeafLoad *load, const LeafObject *object, Near
     }
 }
 
-/* Whether any needs the fallback. */
-static bool load_texts(const LeafLoad *load) {
+static void load_texts(const LeafLoad *load) {
     NearKey near = {0};
-    bool has_fallback = false;
 
     for (size_t i = 0; load->known && i < load->n; i++)
         set_text(load, i, load->known[i]);
     for (size_t i = 0; !load->known && i < load->n; i++) {
         LeafObject object;
 
-        if (object_at(load, i, &object)) {
+        if (object_at(load, i, &object))
             set_text(load, i, find_text(load, &object, &near));
-            continue;
-        }
-        load->ret->states[i] = COLUMN_FALLBACK;
-        has_fallback = true;
+        else
+            load->ret->states[i] = COLUMN_FALLBACK;
     }
-    return has_fallback;
 }
 
 static void set_time(const LeafLoad *load, size_t i, int64_t at) {
@@ -264,6 +254,31 @@ static void load_amounts(const LeafLoad *load) {
     }
 }
 
+static void load_metrics(const LeafLoad *load) {
+    leaf_load_metric(load->leaf, load->table, load->rows, load->n, load->ret);
+}
+
+/* Leaves whose key is a pod are loaded below. */
+static void load_column(const LeafLoad *load) {
+    static void (*const loaders[])(const LeafLoad *load) = {
+        [LEAF_NAME... LEAF_NAMESPACE] = load_texts,
+        [LEAF_CREATED... LEAF_PLACED] = load_times,
+        [LEAF_READY... LEAF_CORDONED] = load_bools,
+        [LEAF_TERMINATING] = load_terminating,
+        [LEAF_N_PODS... LEAF_N_TAINTS] = load_counts,
+        [LEAF_METRIC... LEAF_MEASURED_AT] = load_metrics,
+        [LEAF_LABEL... LEAF_ANNOTATION] = load_texts,
+        [LEAF_ALLOCATABLE... LEAF_FREE] = load_amounts,
+    };
+    const Leaf *leaf = load->leaf;
+
+    assert(loaders[leaf->source]);
+    loaders[leaf->source](load);
+    if (!gives_bool(leaf) && !can_fail(leaf) &&
+        !memchr(load->ret->states, COLUMN_FALLBACK, load->n))
+        load->ret->states = NULL;
+}
+
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
     const Str *const *known, Column *ret, CelValue *ret_texts) {
     const LeafLoad load = {.leaf = leaf,
@@ -274,56 +289,14 @@ void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, s
         .ret = ret,
         .texts = ret_texts};
 
-    switch (leaf->source) {
-    case LEAF_NAME:
-    case LEAF_UID:
-    case LEAF_NAMESPACE:
-    case LEAF_LABEL:
-    case LEAF_ANNOTATION:
-        (void)load_texts(&load);
-        break;
-    case LEAF_CREATED:
-    case LEAF_PLACED:
-        load_times(&load);
-        break;
-    case LEAF_READY:
-    case LEAF_CORDONED:
-        load_bools(&load);
-        break;
-    case LEAF_N_PODS:
-    case LEAF_N_TAINTS:
-        load_counts(&load);
-        break;
-    case LEAF_ALLOCATABLE:
-    case LEAF_REQUESTED:
-    case LEAF_FREE:
-        load_amounts(&load);
-        break;
-    case LEAF_METRIC:
-    case LEAF_MEASURED:
-    case LEAF_MEASURED_AT:
-        leaf_load_metric(leaf, table, rows, n, ret);
-        break;
-    case LEAF_TERMINATING:
-    case LEAF_SELECTED:
-    case LEAF_TOLERATED:
-        assert(false); /* loaded below */
-        break;
-    }
-    if (!gives_bool(leaf) && !can_fail(leaf))
-        ret->states = NULL;
+    load_column(&load);
 }
 
 void leaf_load_pods(
     const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts) {
     const LeafLoad load = {.leaf = leaf, .pods = pods, .n = n, .ret = ret, .texts = ret_texts};
 
-    if (leaf->source == LEAF_CREATED || leaf->source == LEAF_PLACED)
-        load_times(&load);
-    else if (leaf->source == LEAF_TERMINATING)
-        load_terminating(&load);
-    else if (!load_texts(&load) && !gives_bool(leaf) && !can_fail(leaf))
-        ret->states = NULL;
+    load_column(&load);
 }
 
 /* One condition after the other over all rows: most pods have few. */

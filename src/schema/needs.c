@@ -213,31 +213,9 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
     }
 }
 
-/* Marks the nodes that @roots are made of; @ret_n is the number of marks. NULL: out of memory. */
-static bool *mark(
-    const CelGraph *graph, const uint32_t *roots, size_t n, Arena *arena, size_t *ret_n) {
-    size_t n_nodes = 0;
-    bool *marks;
-
-    for (size_t i = 0; i < n; i++)
-        n_nodes = roots[i] >= n_nodes ? roots[i] + (size_t)1 : n_nodes;
-    marks = ARENA_ARRAY(arena, bool, n_nodes);
-    *ret_n = marks ? n_nodes : 0;
-    for (size_t i = 0; marks && i < n; i++)
-        marks[roots[i]] = true;
-    for (size_t i = *ret_n; i-- > 0;) { /* arguments have lower numbers */
-        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
-
-        for (uint32_t k = 0; marks[i] && k < node->n_args; k++)
-            marks[node->args[k]] = true;
-    }
-    return marks;
-}
-
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs) {
-    size_t n_marks;
-    const bool *marks = mark(graph, roots, n, needs->arena, &n_marks);
+    const bool *marks = cel_graph_mark(graph, roots, n, needs->arena);
 
     if (!marks)
         return;
@@ -245,8 +223,8 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
         need_part(needs, keyed_part(graph, roots[i]));
         need_all_of(needs, holding_of(cel_graph_node(graph, roots[i])->type));
     }
-    for (size_t i = 0; i < n_marks; i++) {
-        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
+    for (uint32_t i = 0; i < cel_graph_size(graph); i++) {
+        const CelGraphNode *node = cel_graph_node(graph, i);
 
         if (!marks[i])
             continue;
@@ -260,15 +238,14 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
 
 bool schema_check_annotations(
     const CelGraph *graph, uint32_t root, Arena *scratch, SchemaReport *report, void *context) {
-    size_t n_marks;
-    const bool *marks = mark(graph, &root, 1, scratch, &n_marks);
+    const bool *marks = cel_graph_mark(graph, &root, 1, scratch);
 
     if (!marks)
         return false;
     if (keyed_part(graph, root) == OF_POD(POD_ANNOTATIONS))
         report(context, cel_graph_node(graph, root));
-    for (size_t i = n_marks; i-- > 0;) {
-        const CelGraphNode *node = cel_graph_node(graph, (uint32_t)i);
+    for (uint32_t i = cel_graph_size(graph); i-- > 0;) {
+        const CelGraphNode *node = cel_graph_node(graph, i);
 
         if (marks[i] && node->op == OP_OPT_FIELD && part_of(graph, node) == OF_POD(POD_ANNOTATIONS))
             report(context, node);

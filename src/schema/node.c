@@ -177,15 +177,12 @@ SCHEMA_RECORD(schema_node_record, "Node", NODE_VALUE(head), NODE);
 SCHEMA_LIST_TYPE(schema_nodes_type, &schema_node_record.of);
 
 static NodeValue value_of(const NodeTable *table, uint32_t row) {
-    static const Node nothing;
-    const Node *node = table_node(table, row);
-
     return (NodeValue){.head = {.type = &schema_node_record.type},
         .metadata = {.type = &schema_node_metadata.type},
         .spec = {.type = &schema_node_spec.type},
         .status = {.type = &schema_node_status.type},
         .table = table,
-        .node = node ? node : &nothing,
+        .node = schema_node_at(table, row),
         .row = row};
 }
 

@@ -5,7 +5,7 @@
 
 #include "schema/schema-internal.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "schema/leaf.h"
 
 struct SchemaReads {
@@ -152,45 +152,23 @@ bool schema_plan_host_init(Schema *schema, Arena *arena) {
 }
 
 /* Policies with many rules read dozens of keys of each node. An index of a block reads all labels
- * of its nodes once; then a column of a key is there without a search in each node. Open addressing
- * over a fixed number of keys. */
-
-#define PLACES (2 * LABEL_INDEX_KEYS_MAX) /* a power of two */
-
-typedef struct IndexedKey {
-    Str key;
-    const Str *values[CHUNK_ROWS];
-} IndexedKey;
+ * of its nodes once; then a column of a key is there without a search in each node. */
 
 typedef struct LabelIndex {
-    uint16_t places[PLACES]; /* number of the key + 1; 0: free */
-    size_t n;
-    IndexedKey keys[LABEL_INDEX_KEYS_MAX];
+    Map numbers; /* of keys */
+    const Str *values[LABEL_INDEX_KEYS_MAX][CHUNK_ROWS];
 } LabelIndex;
 
-/* Where @key is, or could be. Nodes of a store share the strings of their keys. */
-static size_t place_of(const LabelIndex *index, Str key) {
-    size_t place = hash_str(key) % PLACES;
-
-    for (; index->places[place] != 0; place = (place + 1) % PLACES) {
-        Str other = index->keys[index->places[place] - 1].key;
-
-        if (other.len == key.len && (other.ptr == key.ptr || str_eq(other, key)))
-            break;
-    }
-    return place;
-}
-
 static bool add_label(LabelIndex *index, size_t row, const Label *label) {
-    size_t place = place_of(index, label->key);
+    uint32_t number = map_find(&index->numbers, label->key);
 
-    if (index->places[place] == 0) {
-        if (index->n == LABEL_INDEX_KEYS_MAX)
+    if (number == MAP_NONE) {
+        number = (uint32_t)index->numbers.n_used;
+        if (number == LABEL_INDEX_KEYS_MAX || map_add(&index->numbers, label->key, number) < 0)
             return false;
-        index->keys[index->n] = (IndexedKey){.key = label->key};
-        index->places[place] = (uint16_t)++index->n;
+        memset(index->values[number], 0, sizeof(index->values[number]));
     }
-    index->keys[index->places[place] - 1].values[row] = &label->value;
+    index->values[number][row] = &label->value;
     return true;
 }
 
@@ -202,15 +180,12 @@ static LabelIndex *index_labels(
 
     if (!index)
         return NULL;
-    memset(index->places, 0, sizeof(index->places));
-    index->n = 0;
+    index->numbers = MAP_INIT_IN(arena);
     for (size_t i = 0; i < n; i++) {
-        const Node *node = table_node(table, rows[i]);
-        const Labels *labels = node && annotations ? &node->annotations
-                               : node              ? &node->labels
-                                                   : NULL;
+        const Node *node = schema_node_at(table, rows[i]);
+        const Labels *labels = annotations ? &node->annotations : &node->labels;
 
-        for (size_t k = 0; labels && k < labels->n; k++)
+        for (size_t k = 0; k < labels->n; k++)
             if (!add_label(index, i, &labels->items[k]))
                 return NULL;
     }
@@ -220,9 +195,9 @@ static LabelIndex *index_labels(
 /* The values of @key, one a row; NULL: not set. */
 static const Str *const *find_values(const LabelIndex *index, Str key) {
     static const Str *const none[CHUNK_ROWS];
-    uint16_t number = index->places[place_of(index, key)];
+    uint32_t number = map_find(&index->numbers, key);
 
-    return number > 0 ? index->keys[number - 1].values : none;
+    return number != MAP_NONE ? index->values[number] : none;
 }
 
 static CelValue table_row(const PlanTable *table, uint32_t row, CelRun *run) {

@@ -43,7 +43,21 @@ typedef struct SchemaRecord {
     const uint8_t *parts; /* SchemaPart */
 } SchemaRecord;
 
-/* All records; nested ones come first. */
+/* All records, as schema_NAME; nested ones come first. */
+#define SCHEMA_RECORDS(X)                                                                          \
+    X(decision_record), X(owner), X(pod_workload), X(toleration), X(requirements),                 \
+        X(container_port), X(env_var), X(container), X(volume), X(resource_claim),                 \
+        X(scheduling_gate), X(match_expression), X(label_selector), X(node_term),                  \
+        X(node_preference), X(node_selector), X(node_affinity), X(pod_term), X(weighted_pod_term), \
+        X(pod_affinity), X(affinity), X(spread_constraint), X(claim), X(pod_metadata),             \
+        X(pod_spec), X(pod_status), X(pod_record), X(namespace_metadata), X(namespace_record),     \
+        X(node_pod_metadata), X(node_pod_spec), X(node_pod_status), X(node_pod), X(taint),         \
+        X(condition), X(image), X(address), X(attached_volume), X(node_info), X(node_metadata),    \
+        X(node_spec), X(node_status), X(node_record), X(domain), X(cluster_record)
+
+#define X(name) schema_##name
+extern const SchemaRecord SCHEMA_RECORDS(X);
+#undef X
 extern const SchemaRecord *const schema_records[];
 extern const size_t schema_n_records;
 

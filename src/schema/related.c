@@ -101,16 +101,13 @@ CelValue schema_claims(CelRun *run, const Pod *pod) {
 
 CelValue schema_call_claim_selects(CelRun *run, const CelValue *args, const void *prepared) {
     const VolumeClaim *claim = item_of(args[0].record);
-    const NodeValue *at = node_value_of(args[1]);
-    const Node *node = table_node(at->table, at->row);
-    static const Labels none;
+    const Node *node = node_value_of(args[1])->node;
 
     if (is_volume_unknown(claim))
         return volume_unknown(run, claim);
     if (!cel_charge(run, 1 + claim->volume.terms.n))
         return cel_exhausted(run);
-    return cel_bool(terms_hold(
-        &claim->volume.terms, node ? node->name : STR_NULL, node ? &node->labels : &none));
+    return cel_bool(terms_hold(&claim->volume.terms, node->name, &node->labels));
 }
 
 /* Whether node @i reads pod.claims, or that field of something without a type. */

@@ -113,16 +113,12 @@ typedef struct PodValue {
     const Pod *pod;
 } PodValue;
 
-extern const SchemaRecord schema_pod_record, schema_pod_metadata, schema_pod_spec,
-    schema_pod_status, schema_node_pod, schema_node_pod_metadata, schema_node_pod_spec,
-    schema_node_pod_status, schema_owner, schema_pod_workload, schema_toleration;
 extern const CelType schema_pods_type; /* list(NodePod) */
 
 /* Pods of a node, as NodePod; @items may be NULL when @n is 0. An error when there is no memory. */
 CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
 
 /* related.c */
-extern const SchemaRecord schema_namespace_record, schema_namespace_metadata, schema_claim;
 extern const CelType schema_claims_type; /* list(PersistentVolumeClaim) */
 
 /* Those of the pod to be placed; an error where they are not known, or without memory. */
@@ -132,19 +128,11 @@ CelFunction schema_call_claim_selects;
 
 /* --- container.c */
 
-/* Parts of pods. */
-extern const SchemaRecord schema_requirements, schema_container_port, schema_env_var,
-    schema_container, schema_volume, schema_resource_claim, schema_scheduling_gate;
-
 /* Values; an error when there is no memory. Both borrow the lists. */
 CelValue schema_quantity_list(CelRun *run, const AmountList *list);
 CelValue schema_resources_of(CelRun *run, const AmountList *requests, const AmountList *limits);
 
 /* affinity.c */
-extern const SchemaRecord schema_match_expression, schema_label_selector, schema_node_term,
-    schema_node_preference, schema_node_selector, schema_node_affinity, schema_pod_term,
-    schema_weighted_pod_term, schema_pod_affinity, schema_affinity, schema_spread_constraint;
-
 /* @affinity NULL: an empty one. An error when there is no memory. */
 CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity);
 
@@ -152,13 +140,10 @@ CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity);
 typedef struct NodeValue {
     CelRecord head, metadata, spec, status;
     const NodeTable *table;
-    const Node *node; /* of an empty row, one with nothing in it; never NULL */
+    const Node *node; /* as schema_node_at() gives it */
     uint32_t row;
 } NodeValue;
 
-extern const SchemaRecord schema_node_record, schema_node_metadata, schema_node_spec,
-    schema_node_status, schema_taint, schema_condition, schema_image, schema_address,
-    schema_attached_volume, schema_node_info;
 extern const CelType schema_nodes_type; /* list(Node) */
 
 static inline const NodeValue *node_value_of(CelValue node) {
@@ -168,13 +153,19 @@ static inline const NodeValue *node_value_of(CelValue node) {
 /* The pods of @row in their order; NULL: none. */
 const Pod *const *node_pods(const NodeTable *table, uint32_t row, uint32_t *ret_n);
 
+/* Of an empty row, one with nothing in it; never NULL. */
+static inline const Node *schema_node_at(const NodeTable *table, uint32_t row) {
+    static const Node nothing;
+    const Node *node = table_node(table, row);
+
+    return node ? node : &nothing;
+}
+
 /* Values; an error when there is no memory. @rows is borrowed. */
 CelValue schema_row(CelRun *run, const NodeTable *table, uint32_t row);
 CelValue schema_rows(CelRun *run, const NodeTable *table, const uint32_t *rows, size_t n);
 
 /* cluster.c */
-extern const SchemaRecord schema_cluster_record;
-
 typedef struct ClusterValue {
     CelRecord head;
     const NodeTable *table;
@@ -186,9 +177,6 @@ static inline const ClusterValue *cluster_value_of(CelValue cluster) {
     return OBJECT_OF(cluster.record, ClusterValue, head);
 }
 
-/* decision.c */
-extern const SchemaRecord schema_decision_record;
-
 /* --- domain.c */
 
 /* Domains: the rows of a table that share the value of a label, such as a zone.
@@ -196,16 +184,12 @@ extern const SchemaRecord schema_decision_record;
  * Domains are in the order of their first row, rows in that of the table, pods in that of their
  * lists: sums are always added in the same order. A node without the label is in no domain. */
 
-extern const SchemaRecord schema_domain;
-
 /* How many domains the label @key makes of the first @n_rows rows, and through
  * @ret_group_of_row the number of each row's, UINT32_MAX for none. */
 uint32_t domain_groups(const NodeTable *table, Str key, size_t n_rows, uint32_t *ret_group_of_row);
 
-/* Values; an error when out of memory or fuel: each reads every row of the table. */
-CelValue schema_domain_of_row(CelRun *run, const NodeTable *table, uint32_t row, Str key);
-CelValue schema_domains(CelRun *run, const NodeTable *table, Str key);
-CelValue schema_nodes_by_label(CelRun *run, const NodeTable *table, Str key);
+/* Each reads every row of the table. */
+CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
 
 /* --- functions.c */
 
@@ -215,7 +199,6 @@ extern const CelOverloadSpec schema_functions[];
 extern const Str schema_function_abouts[]; /* one a function, for users */
 extern const size_t schema_n_functions;
 
-CelFunction schema_call_domain, schema_call_domains, schema_call_nodes_by_label;
 CelFunction schema_call_selects, schema_call_tolerates, schema_call_tolerates_text;
 
 /* --- metrics.c */
