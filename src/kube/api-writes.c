@@ -18,9 +18,9 @@
 #define PATCH_FORBIDDEN_SEC 60
 #define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* bytes of a note that are read */
 
-WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void)) {
+WriteQueue *event_queue_new(Client *client) {
     return write_queue_new(&(WriteQueueOptions){
-        .lease = {.client = client, .clock = clock},
+        .lease = {.client = client},
         .method = "POST",
         .content_type = "application/json",
         .verb = "create",
@@ -110,9 +110,9 @@ static WriteQueue *new_patch_queue(WriteQueueOptions options) {
     return write_queue_new(&options);
 }
 
-WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void)) {
+WriteQueue *mark_queue_new(Client *client) {
     return new_patch_queue((WriteQueueOptions){
-        .lease = {.client = client, .clock = clock},
+        .lease = {.client = client},
         .n_calls = WRITE_QUEUE_CALLS_MAX,
         .skips_same_path = true,
     });

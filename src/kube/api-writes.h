@@ -55,10 +55,10 @@ typedef struct Nomination {
     Str node;             /* empty: it is withdrawn */
 } Nomination;
 
-/* All three: NULL when out of memory. @clock: monotonic, in ns. @lease: as in WriteQueueOptions;
- * @n_calls: patches under way at a time. */
-WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void));
-WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void));
+/* All three: NULL when out of memory. @lease: as in WriteQueueOptions; @n_calls: patches under way
+ * at a time. */
+WriteQueue *event_queue_new(Client *client);
+WriteQueue *mark_queue_new(Client *client);
 WriteQueue *patch_queue_new(const LeaseOptions *lease, unsigned n_calls);
 
 /* As write_queue_add(): false when it is dropped, or a name is not valid. @instance: this berth,

@@ -74,31 +74,25 @@ bool watcher_make_writes(ClusterWatcher *watcher) {
     const struct {
         bool is_wanted;
         WatcherWrites which;
-        const char *namespace, *name; /* of the lease */
+        LeaseObject lease;
         unsigned n_calls;
     } patches[] = {
-        {options->publishes, WATCHER_PUBLISHED, options->publish_lease_namespace,
-            options->publish_lease_name, PUBLISH_CALLS},
-        {options->policies, WATCHER_REPORTS, options->policies_lease_namespace,
-            options->policies_lease_name, PUBLISH_CALLS},
-        {options->nominates, WATCHER_NOMINATIONS, options->nominate_lease_namespace,
-            options->nominate_lease_name, NOMINATION_CALLS},
+        {options->publishes, WATCHER_PUBLISHED, options->publish_lease, PUBLISH_CALLS},
+        {options->policies, WATCHER_REPORTS, options->policies_lease, PUBLISH_CALLS},
+        {options->nominates, WATCHER_NOMINATIONS, options->nominate_lease, NOMINATION_CALLS},
     };
     bool has_all = true;
 
-    watcher->writes[WATCHER_MARKS] = mark_queue_new(watcher->client, clock_monotonic_nsec);
+    watcher->writes[WATCHER_MARKS] = mark_queue_new(watcher->client);
     if (options->posts_events)
-        watcher->writes[WATCHER_EVENTS] = event_queue_new(watcher->client, clock_monotonic_nsec);
+        watcher->writes[WATCHER_EVENTS] = event_queue_new(watcher->client);
     for (size_t i = 0; i < ELEMENTS_OF(patches); i++) {
         WriteQueue **queue = &watcher->writes[patches[i].which];
 
         if (patches[i].is_wanted)
             *queue = patch_queue_new(&(LeaseOptions){.client = watcher->client,
-                                         .namespace = patches[i].namespace,
-                                         .name = patches[i].name,
-                                         .identity = options->identity,
-                                         .clock = clock_monotonic_nsec,
-                                         .wall_clock = clock_wall_nsec},
+                                         .object = patches[i].lease,
+                                         .identity = options->identity},
                 patches[i].n_calls);
         has_all &= *queue || !patches[i].is_wanted;
     }

@@ -451,8 +451,6 @@ static bool make_members(ClusterWatcher *watcher) {
     watcher->binder = binder_new(&(BinderOptions){
         .client = watcher->client,
         .store = watcher->store,
-        .clock = clock_monotonic_nsec,
-        .wall_clock = clock_wall_nsec,
         .context = watcher,
         .snapshot = current_snapshot,
         .may_send = watcher_may_bind,

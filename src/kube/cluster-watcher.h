@@ -134,20 +134,18 @@ typedef struct WatcherOptions {
     /* A watch that brings nothing whole for so long is given up; 0: WATCHER_SILENCE_SEC. */
     unsigned silence_sec;
     /* The Lease whose holder binds, of several berths (kube/cluster-watcher-lease.c), and our
-     * identity; they outlive the watcher. lease_name NULL: there is one berth. */
-    const char *lease_namespace, *lease_name, *identity;
+     * identity; they outlive the watcher, as all below. Without a name there is one berth. */
+    LeaseObject lease;
+    const char *identity;
     bool posts_events; /* Events are posted */
-    /* Published filters are written to nodes, by the holder of the Lease; NULL: there is one berth.
-     * They outlive the watcher. */
-    bool publishes;
-    const char *publish_lease_namespace, *publish_lease_name;
-    PolicyObjects *policies; /* PlacementPolicies are watched; it outlives the watcher. NULL: no */
-    /* The Lease whose holder writes their status; NULL: there is one berth. */
-    const char *policies_lease_namespace, *policies_lease_name;
-    /* Pods are nominated, by the berth that gets requests; of several by the
-     * holder of the Lease. As above. */
+    bool publishes;    /* published filters are written to nodes, by the holder of the Lease */
+    LeaseObject publish_lease;
+    PolicyObjects *policies;    /* PlacementPolicies are watched; NULL: no */
+    LeaseObject policies_lease; /* whose holder writes their status */
+    /* Pods are nominated, by the berth that gets requests; of several by the holder of the Lease.
+     */
     bool nominates;
-    const char *nominate_lease_namespace, *nominate_lease_name;
+    LeaseObject nominate_lease;
     uint64_t seed; /* of delays between retries; 0: a random one */
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "kube/api-objects.h"
 
@@ -56,10 +56,10 @@ WriteQueue *write_queue_new(const WriteQueueOptions *options) {
     for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX; i++)
         queue->calls[i] = (WriteCall){.queue = queue, .answer = BUF_INIT(ANSWER_MAX_BYTES)};
     pthread_mutex_init(&queue->lock, NULL);
-    atomic_init(&queue->is_ours, !options->lease.name);
-    if (options->lease.name)
+    atomic_init(&queue->is_ours, !options->lease.object.name);
+    if (options->lease.object.name)
         queue->lease = lease_new(&options->lease);
-    return queue->lease || !options->lease.name ? queue : write_queue_free(queue);
+    return queue->lease || !options->lease.object.name ? queue : write_queue_free(queue);
 }
 
 WriteQueue *write_queue_free(WriteQueue *queue) {
@@ -138,7 +138,7 @@ static void count_end(WriteCall *call, const CallResult *result) {
     bool is_written = is_answered && result->status == queue->options.ok_status;
     bool is_forbidden = is_answered && result->status == 403 && is_for_rights(call);
     bool is_throttled = is_answered && result->status == 429;
-    int64_t now = queue->options.lease.clock(), *latency = &queue->figures.latency_nsec;
+    int64_t now = clock_monotonic_nsec(), *latency = &queue->figures.latency_nsec;
 
     pthread_mutex_lock(&queue->lock);
     queue->figures.n_written += is_written;
@@ -170,7 +170,7 @@ static void on_done(void *context, const CallResult *result) {
     call->call = NULL;
     count_end(call, result);
     buf_done(&call->answer);
-    send_waiting(call->queue, call->queue->options.lease.clock());
+    send_waiting(call->queue, clock_monotonic_nsec());
 }
 
 /* The next that waits; without a path: none. */
@@ -195,7 +195,7 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
 
     if (!write.path)
         return false;
-    call->sent_at = queue->options.lease.clock();
+    call->sent_at = clock_monotonic_nsec();
     call->call = client_call(queue->options.lease.client,
         &(CallOptions){
             .method = queue->options.method,

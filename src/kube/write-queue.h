@@ -26,7 +26,7 @@
 typedef struct WriteQueue WriteQueue;
 
 typedef struct WriteQueueOptions {
-    LeaseOptions lease; /* client and clock always; name NULL: there is one berth, and no lease */
+    LeaseOptions lease; /* client always; without a name there is one berth, and no lease */
     const char *method, *content_type;
     const char *verb;       /* of RBAC: "create" */
     unsigned ok_status;     /* the only status that is a success */

@@ -187,8 +187,8 @@ static void make_live(SimBerth *berth) {
     char error[256];
 
     if (sim_has_lease) {
-        options.watcher.lease_namespace = "kube-system";
-        options.watcher.lease_name = "berth";
+        options.watcher.lease.namespace = "kube-system";
+        options.watcher.lease.name = "berth";
     }
     berth->recent = recent_pods_new(&(RecentPodsOptions){
         .max = 64,
