@@ -482,13 +482,13 @@ static void add_sources(FileList *list, const char *path) {
     if (!path || sources_load(path, list->arena, &diags, &sources) != 0)
         return;
     for (size_t i = 0; i < sources.n; i++) {
-        const MetricSource *source = &sources.items[i];
+        const AccessServer *server = &sources.items[i].server;
 
-        add(list, source->token_file, false);
-        add(list, source->password_file, false);
-        add(list, source->ca_file, false);
-        add(list, source->cert_file, false);
-        add(list, source->key_file, false);
+        add(list, server->token_file, false);
+        add(list, server->password_file, false);
+        add(list, server->ca_file, false);
+        add(list, server->cert_file, false);
+        add(list, server->key_file, false);
     }
 }
 
