@@ -299,13 +299,17 @@ void join_way_describe(const JoinWay *way, Message *message) {
 /* --- the last answer of a query, in order -------------------------------------------------- */
 
 JoinMemory *join_memory_new(void) {
-    return calloc(1, sizeof(JoinMemory));
+    JoinMemory *memory = calloc(1, sizeof(*memory));
+
+    if (memory)
+        memory->label.ceiling = memory->texts.ceiling = JOIN_MEMORY_BYTES_MAX;
+    return memory;
 }
 
 void join_memory_done(JoinMemory *memory) {
-    free(memory->label);
+    buf_done(&memory->label);
+    buf_done(&memory->texts);
     free(memory->series);
-    free(memory->texts);
 }
 
 JoinMemory *join_memory_free(JoinMemory *memory) {
@@ -335,7 +339,7 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, Jo
     if (memory->key != key || memory->labels != labels ||
         memory->version != way->join->index->version)
         return false;
-    way->label = str_of(memory->label, memory->label_len);
+    way->label = buf_str(&memory->label);
     way->identity = memory->identity;
     way->has_cut_port = memory->has_cut_port;
     return true;
@@ -344,50 +348,30 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, Jo
 bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
     return memory->key == key && memory->version == way->join->index->version &&
            memory->identity == way->identity &&
-           str_eq(way->label, str_of(memory->label, memory->label_len));
+           str_eq(way->label, buf_str(&memory->label));
 }
 
-static bool keep_label(JoinMemory *memory, Str label) {
-    char *copy;
-
-    if (str_eq(label, str_of(memory->label, memory->label_len))) /* it may be this very text */
-        return true;
-    copy = malloc(label.len + 1);
-    if (!copy)
-        return false;
-    memcpy(copy, label.ptr, label.len);
-    free(memory->label);
-    memory->label = copy;
-    memory->label_len = label.len;
-    return true;
-}
-
-static bool make_room(JoinMemory *memory, size_t n, size_t n_bytes) {
+static bool make_room(JoinMemory *memory, size_t n) {
     if (n > memory->size) {
         free(memory->series);
         memory->series = malloc(n * sizeof(*memory->series));
         memory->size = memory->series ? n : 0;
     }
-    if (n_bytes > memory->texts_size) {
-        free(memory->texts);
-        memory->texts = malloc(n_bytes);
-        memory->texts_size = memory->texts ? n_bytes : 0;
-    }
-    return memory->size >= n && memory->texts_size >= n_bytes;
+    return memory->size >= n;
 }
 
 static void copy_series(JoinMemory *memory, const Vector *vector, Str label, const uint32_t *rows) {
-    size_t at = 0, hint = 0;
+    size_t hint = 0;
 
+    buf_reset(&memory->texts);
     for (size_t i = 0; i < vector->n; i++) {
         Str value = join_label(&vector->items[i], label, &hint);
 
-        memory->series[i] = (RememberedSeries){(uint32_t)at, (uint32_t)value.len, rows[i]};
-        if (value.len > 0)
-            memcpy(memory->texts + at, value.ptr, value.len);
-        at += value.len;
+        memory->series[i] =
+            (RememberedSeries){(uint32_t)memory->texts.len, (uint32_t)value.len, rows[i]};
+        buf_append(&memory->texts, value);
     }
-    memory->n = vector->n;
+    memory->n = buf_error(&memory->texts) ? 0 : vector->n;
 }
 
 void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
@@ -399,11 +383,15 @@ void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const 
         n_bytes += join_label(&vector->items[i], way->label, &hint).len;
     is_kept &= n_bytes <= JOIN_MEMORY_BYTES_MAX;
     memory->n = 0;
-    memory->key = keep_label(memory, way->label) ? key : 0;
+    if (!str_eq(way->label, buf_str(&memory->label))) { /* else it may be this very text */
+        buf_reset(&memory->label);
+        buf_append(&memory->label, way->label);
+    }
+    memory->key = buf_error(&memory->label) ? 0 : key;
     memory->labels = labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
     memory->version = way->join->index->version;
-    if (memory->key != 0 && is_kept && make_room(memory, vector->n, n_bytes))
+    if (memory->key != 0 && is_kept && make_room(memory, vector->n))
         copy_series(memory, vector, way->label, rows);
 }

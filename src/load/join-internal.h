@@ -93,8 +93,7 @@ typedef struct RememberedSeries {
 
 struct JoinMemory {
     uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
-    char *label;
-    size_t label_len;
+    Buf label;
     GaugeIdentity identity;
     bool has_cut_port;
 
@@ -102,8 +101,7 @@ struct JoinMemory {
     uint64_t version; /* of the index that the rows are of */
     RememberedSeries *series;
     size_t n, size;
-    char *texts;
-    size_t texts_size;
+    Buf texts;
 };
 
 /* Differs for gauges that are joined in another way; not 0. */
@@ -123,7 +121,8 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
     if (i >= memory->n)
         return JOIN_ROW_FORGOTTEN;
     series = &memory->series[i];
-    if (series->len != value.len || !bytes_equal(memory->texts + series->at, value.ptr, value.len))
+    if (series->len != value.len ||
+        !bytes_equal(memory->texts.data + series->at, value.ptr, value.len))
         return JOIN_ROW_FORGOTTEN;
     return series->row;
 }

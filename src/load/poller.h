@@ -46,7 +46,7 @@ const char *poll_state_name(PollState state); /* "ok": a stable word */
 
 /* A change of state, for the log; never given for each poll. */
 typedef struct PollerNotice {
-    PollState was, is;
+    PollState is;
     Str gauge, source, query;
     const char *error;        /* "" for none */
     const JoinReport *report; /* of the last answer */

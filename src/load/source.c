@@ -112,25 +112,19 @@ const MetricSource *sources_find(const MetricSources *sources, Str name) {
 }
 
 const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local) {
-    switch (address_kind(address, len)) {
-    case ADDRESS_PLAIN:
-        return NULL;
-    case ADDRESS_LINK_LOCAL:
-        return may_be_link_local
-                   ? NULL
-                   : "(link-local): set allowLinkLocal: true for this source if that is meant";
-    case ADDRESS_OF_CLOUD:
-        return may_be_link_local ? NULL
-                                 : "(where a cloud serves credentials): set allowLinkLocal: true "
-                                   "for this source if that is meant";
-    case ADDRESS_MULTICAST:
-        return "(multicast): no server is reached there";
-    case ADDRESS_UNSPECIFIED:
-        return "(unspecified): name an address; 127.0.0.1 is this machine";
-    case ADDRESS_FOREIGN:
-        break;
-    }
-    return "(neither IPv4 nor IPv6)";
+    static const char *const texts[] = {
+        [ADDRESS_LINK_LOCAL] =
+            "(link-local): set allowLinkLocal: true for this source if that is meant",
+        [ADDRESS_OF_CLOUD] = "(where a cloud serves credentials): set allowLinkLocal: true for "
+                             "this source if that is meant",
+        [ADDRESS_MULTICAST] = "(multicast): no server is reached there",
+        [ADDRESS_UNSPECIFIED] = "(unspecified): name an address; 127.0.0.1 is this machine",
+        [ADDRESS_FOREIGN] = "(neither IPv4 nor IPv6)",
+    };
+    AddressKind kind = address_kind(address, len);
+    bool is_local = kind == ADDRESS_LINK_LOCAL || kind == ADDRESS_OF_CLOUD;
+
+    return is_local && may_be_link_local ? NULL : texts[kind];
 }
 
 static const char *refuse_usual(const void *address, size_t len) {

@@ -332,7 +332,7 @@ static inline Gauge gauge_of(const char *query, int64_t interval_nsec) {
 /* --- callbacks ----- */
 
 typedef struct Notice {
-    PollState was, is;
+    PollState is;
     char gauge[64], source[64], query[64], error[POLLER_ERROR_MAX];
     int64_t down_nsec;
 } Notice;
@@ -377,7 +377,6 @@ static inline void take_notice(void *context, const PollerNotice *notice) {
     pthread_mutex_lock(&listener->lock);
     assert_true(listener->n_notices < ELEMENTS_OF(listener->notices));
     record = &listener->notices[listener->n_notices++];
-    record->was = notice->was;
     record->is = notice->is;
     record->down_nsec = notice->down_nsec;
     (void)snprintf(record->gauge, sizeof(record->gauge), "%.*s", STR_FMT(notice->gauge));
