@@ -242,8 +242,8 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
     if (is_enabled) {
         json_write(writer,
             "isNominator: %i, state: %s, outstanding: %zu, used: %zu, unused: %zu, expired: %zu",
-            live->nominates, nominator_state_name(pods->state), pods->n_outstanding, pods->n_used,
-            pods->n_unused, pods->n_expired);
+            live->watcher.nominates, nominator_state_name(pods->state), pods->n_outstanding,
+            pods->n_used, pods->n_unused, pods->n_expired);
         write_lease(writer, live->options->nominate_lease);
     }
     json_write_end_object(writer);

@@ -3,42 +3,12 @@
 #include "base/clock.h"
 #include "kube/cluster-watcher-internal.h"
 
-static bool wake_if(const ClusterWatcher *watcher, bool is_added) {
-    if (is_added)
-        client_wake(watcher->client);
-    return is_added;
-}
-
-void watcher_mark_node(ClusterWatcher *watcher, Str node) {
-    (void)wake_if(watcher, mark_queue_add(watcher->writes[WATCHER_MARKS], node,
-                               WATCHER_RETRY_ANNOTATION, clock_wall_nsec()));
-}
-
-void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event) {
-    WriteQueue *events = watcher->writes[WATCHER_EVENTS];
-
-    (void)wake_if(watcher,
-        events && event_queue_add(events, event, watcher->options.identity, clock_wall_nsec()));
+WriteQueue *watcher_writes(const ClusterWatcher *watcher, WatcherWrites which) {
+    return watcher->writes[which];
 }
 
 bool watcher_may_write(const ClusterWatcher *watcher, WatcherWrites which) {
     return watcher->writes[which] && write_queue_is_ours(watcher->writes[which]);
-}
-
-bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change) {
-    return wake_if(watcher, publish_queue_add(watcher->writes[WATCHER_PUBLISHED], change));
-}
-
-bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body) {
-    return wake_if(watcher, write_queue_add(watcher->writes[WATCHER_REPORTS], path, body));
-}
-
-bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination) {
-    return wake_if(watcher, nomination_queue_add(watcher->writes[WATCHER_NOMINATIONS], nomination));
-}
-
-WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites which) {
-    return write_queue_figures(watcher->writes[which]);
 }
 
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {

@@ -49,7 +49,7 @@ static PodEvent about(const char *pod, Str note) {
 static bool add(const char *pod, Str note) {
     PodEvent what = about(pod, note);
 
-    return event_queue_add(queue, &what, "berth-0_1", clock_wall_nsec());
+    return event_queue_add(queue, &what, "berth-0_1");
 }
 
 static void answer_with(size_t call, unsigned status, const char *body) {
@@ -156,10 +156,10 @@ static void test_names_that_are_none(void **state) {
     assert_false(add("../web", STR("x")));
     assert_false(add("", STR("x")));
     what.namespace = STR("a/b");
-    assert_false(event_queue_add(queue, &what, "berth-0_1", clock_wall_nsec()));
+    assert_false(event_queue_add(queue, &what, "berth-0_1"));
     what = about("web", STR("x"));
     what.uid = STR_NULL;
-    assert_false(event_queue_add(queue, &what, "berth-0_1", clock_wall_nsec()));
+    assert_false(event_queue_add(queue, &what, "berth-0_1"));
     assert_int_equal(write_queue_figures(queue).n_dropped, 4);
 }
 

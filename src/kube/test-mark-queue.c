@@ -19,7 +19,7 @@ static WriteQueue *queue;
 
 /* Adds a mark, and sends. */
 static bool mark(Str node) {
-    bool is_added = mark_queue_add(queue, node, "berth.dev/retry-at", clock_wall_nsec());
+    bool is_added = mark_queue_add(queue, node);
 
     write_queue_tick(queue, clock_wall_nsec());
     return is_added;

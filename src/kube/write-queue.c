@@ -108,7 +108,9 @@ bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body) {
     else
         queue->figures.n_dropped += !is_same;
     pthread_mutex_unlock(&queue->lock);
-    if (!is_taken)
+    if (is_taken)
+        client_wake(queue->options.lease.client);
+    else
         pending_done(&write);
     return is_taken || is_same;
 }
@@ -143,7 +145,6 @@ static void count_end(WriteCall *call, const CallResult *result) {
     pthread_mutex_lock(&queue->lock);
     queue->figures.n_written += is_written;
     queue->figures.n_failed += !is_written;
-    queue->figures.n_throttled += is_throttled;
     queue->figures.n_refused +=
         is_answered && !is_throttled && result->status >= 400 && result->status < 500;
     queue->n_calls--;

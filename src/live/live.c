@@ -353,13 +353,13 @@ static void touch(void *context, Str node) {
     Live *live = context;
 
     log_info("a node would pass now, marking it for kube-scheduler", LOG_STR("node", node));
-    watcher_mark_node(live->watcher, node);
+    (void)mark_queue_add(watcher_writes(live->watcher, WATCHER_MARKS), node);
 }
 
 /* --- published filters --------------------------------------------------------------------- */
 
 static bool write_published(void *context, const PublishChange *change) {
-    return watcher_publish(((Live *)context)->watcher, change);
+    return publish_queue_add(watcher_writes(((Live *)context)->watcher, WATCHER_PUBLISHED), change);
 }
 
 static void publish_filters(Live *live, int64_t now_nsec) {
@@ -381,7 +381,7 @@ static void publish_filters(Live *live, int64_t now_nsec) {
 /* --- policies of the cluster -------------------------------------------------------------- */
 
 static bool write_report(void *context, Buf *path, Buf *body) {
-    return watcher_report(((Live *)context)->watcher, path, body);
+    return write_queue_add(watcher_writes(((Live *)context)->watcher, WATCHER_REPORTS), path, body);
 }
 
 static void note_rejected(void *context, const ClusterPolicy *policy) {
@@ -418,7 +418,10 @@ void live_tick(Live *live, int64_t now_nsec) {
 /* --- events --------------------------------------------------------------------------------- */
 
 static void post_event(void *context, const PodEvent *event) {
-    watcher_post_event(((Live *)context)->watcher, event);
+    const Live *live = context;
+
+    (void)event_queue_add(
+        watcher_writes(live->watcher, WATCHER_EVENTS), event, live->options.watcher.identity);
 }
 
 void live_note_policy(Live *live, Str error) {
@@ -471,7 +474,9 @@ static int start_watcher(Live *live, const WatcherOptions *options, Access *acce
     r = watcher_new(access, &watcher, &callbacks, &live->watcher);
     live->expectations.watcher = live->watcher;
     free(needs);
-    return r < 0 || !live->nominator ? r : nominator_start(live->nominator, live->watcher);
+    if (r < 0 || !live->nominator)
+        return r;
+    return nominator_start(live->nominator, watcher_writes(live->watcher, WATCHER_NOMINATIONS));
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */
@@ -559,9 +564,7 @@ void live_status(Live *live, LiveStatus *ret) {
     ret->unpublished_since = atomic_load(&live->unpublished_since);
     if (live->nominator) {
         ret->has_nominator = true;
-        ret->nominates = watcher_may_write(live->watcher, WATCHER_NOMINATIONS);
         ret->nominator = nominator_figures(live->nominator);
-        ret->nominations = watcher_write_figures(live->watcher, WATCHER_NOMINATIONS);
     }
     ret->writes_events = live->options.watcher.posts_events;
     if (live->options.watcher.posts_events)

@@ -119,9 +119,8 @@ typedef struct LiveStatus {
     size_t n_unpublished;           /* nodes that do not offer yet what they should */
     int64_t unpublished_since;      /* monotonic: the first of them; 0: none */
     bool writes_policy_status;      /* with watcher.watches_policies: whether this berth does */
-    bool has_nominator, nominates;  /* --nominate; and this berth is the one that does */
+    bool has_nominator;             /* --nominate */
     NominatorFigures nominator;
-    WriteFigures nominations;
     bool writes_events;
     uint64_t n_events_dropped; /* before they were the watcher's, for being too many */
 } LiveStatus;

@@ -1,4 +1,4 @@
-/* Plans nominations on a thread of its own, and passes them to the watcher. */
+/* Plans nominations on a thread of its own, and passes them to the queue of the watcher. */
 
 #include "live/nominator.h"
 
@@ -28,7 +28,7 @@ struct Nominator {
     size_t n_managed;
     int64_t weight; /* of berth in kube-scheduler's configuration */
     NominationLog *log;
-    ClusterWatcher *watcher;
+    WriteQueue *writes; /* of nominations */
     Images *images; /* of the nodes, kept from round to round; its thread's */
     pthread_t thread;
     bool has_thread;
@@ -190,8 +190,8 @@ void nominator_wait(Nominator *nominator) {
     int64_t begin = clock_monotonic_nsec(), now = begin;
     bool is_other;
 
-    if (!watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS) ||
-        watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS).is_forbidden)
+    if (!write_queue_is_ours(nominator->writes) ||
+        write_queue_figures(nominator->writes).is_forbidden)
         return;
     pthread_mutex_lock(&nominator->lock);
     is_other = nominator->has_waiting_filter;
@@ -237,7 +237,7 @@ static bool wait_for_queue(Nominator *nominator, WriteFigures *writes) {
     bool goes_on = true;
 
     for (;;) {
-        *writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
+        *writes = write_queue_figures(nominator->writes);
         if (!goes_on || writes->n_unanswered < NOMINATOR_QUEUE_MAX)
             return goes_on;
         goes_on = wait_to_go_on(nominator, QUEUE_NSEC);
@@ -295,12 +295,11 @@ static bool nominate(Round *round, size_t i) {
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
         return true;
     }
-    if (!wait_for_queue(nominator, &writes) ||
-        !watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS))
+    if (!wait_for_queue(nominator, &writes) || !write_queue_is_ours(nominator->writes))
         return false;
     node = table_node(round->view->table, choice.row)->name;
     if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
-        !watcher_nominate(nominator->watcher,
+        !nomination_queue_add(nominator->writes,
             &(Nomination){
                 .namespace = pod->namespace, .name = pod->name, .uid = pod->uid, .node = node}))
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
@@ -310,7 +309,7 @@ static bool nominate(Round *round, size_t i) {
 /* Whether there is a round, with pods and a view. */
 static bool begin_round(Round *round) {
     Nominator *nominator = round->nominator;
-    WriteFigures writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
+    WriteFigures writes = write_queue_figures(nominator->writes);
     int64_t now = clock_monotonic_nsec();
 
     round->pods = ARENA_ARRAY(round->arena, FreePod, NOMINATOR_ROUND_MAX);
@@ -338,7 +337,7 @@ static bool make_plan(Round *round) {
 
 static void withdraw(Nominator *nominator, Arena *arena) {
     Nomination expired[WITHDRAW_MAX];
-    size_t n_queued = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS).n_unanswered;
+    size_t n_queued = write_queue_figures(nominator->writes).n_unanswered;
     size_t max = n_queued < WITHDRAW_MAX ? WITHDRAW_MAX - n_queued : 0;
     size_t n;
 
@@ -346,7 +345,7 @@ static void withdraw(Nominator *nominator, Arena *arena) {
     n = nominations_expire(nominator->nominations, clock_monotonic_nsec(), max, arena, expired);
     pthread_mutex_unlock(&nominator->lock);
     for (size_t i = 0; i < n; i++)
-        (void)watcher_nominate(nominator->watcher, &expired[i]);
+        (void)nomination_queue_add(nominator->writes, &expired[i]);
 }
 
 /* Whether there is a backlog. */
@@ -357,7 +356,7 @@ static bool run_round(Nominator *nominator, Arena *arena) {
     size_t i = 0;
 
     arena_reset(arena);
-    if (watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS)) {
+    if (write_queue_is_ours(nominator->writes)) {
         withdraw(nominator, arena);
         if (begin_round(&round) && make_plan(&round))
             while (i < round.n && nominate(&round, i))
@@ -387,10 +386,10 @@ static void *run(void *context) {
     return NULL;
 }
 
-int nominator_start(Nominator *nominator, ClusterWatcher *watcher) {
+int nominator_start(Nominator *nominator, WriteQueue *writes) {
     int r;
 
-    nominator->watcher = watcher;
+    nominator->writes = writes;
     r = thread_start(&nominator->thread, "nominator", run, nominator);
     nominator->has_thread = r == 0;
     return r;
