@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/hash.h"
 #include "cluster/record.h"
 #include "kube/proxy.h"
 
@@ -319,25 +318,8 @@ JoinMemory *join_memory_free(JoinMemory *memory) {
     return NULL;
 }
 
-static uint64_t mix(uint64_t key, uint64_t more) {
-    return (key ^ more) * UINT64_C(0x9e3779b97f4a7c15) + (key >> 29);
-}
-
-uint64_t join_memory_key(const Gauge *gauge) {
-    uint64_t key = mix((uint64_t)gauge->source + 1, (uint64_t)gauge->identity);
-
-    key = mix(key, hash_str(gauge->node_label));
-    key = mix(key, hash_str(gauge->node_pattern));
-    for (size_t i = 0; i < gauge->mapping.n; i++) {
-        key = mix(key, hash_str(gauge->mapping.items[i].key));
-        key = mix(key, hash_str(gauge->mapping.items[i].value));
-    }
-    return key ? key : 1;
-}
-
-bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
-    if (memory->key != key || memory->labels != labels ||
-        memory->version != way->join->index->version)
+bool join_memory_way(const JoinMemory *memory, uint64_t labels, JoinWay *way) {
+    if (memory->labels != labels || memory->version != way->join->index->version)
         return false;
     way->label = buf_str(&memory->label);
     way->identity = memory->identity;
@@ -345,9 +327,8 @@ bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, Jo
     return true;
 }
 
-bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
-    return memory->key == key && memory->version == way->join->index->version &&
-           memory->identity == way->identity &&
+bool join_memory_holds(const JoinMemory *memory, const JoinWay *way) {
+    return memory->version == way->join->index->version && memory->identity == way->identity &&
            str_eq(way->label, buf_str(&memory->label));
 }
 
@@ -374,7 +355,7 @@ static void copy_series(JoinMemory *memory, const Vector *vector, Str label, con
     memory->n = buf_error(&memory->texts) ? 0 : vector->n;
 }
 
-void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows) {
     bool is_kept = vector->n <= JOIN_MEMORY_SERIES_MAX;
     size_t n_bytes = 0, hint = 0;
@@ -387,11 +368,10 @@ void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const 
         buf_reset(&memory->label);
         buf_append(&memory->label, way->label);
     }
-    memory->key = buf_error(&memory->label) ? 0 : key;
-    memory->labels = labels;
+    memory->labels = buf_error(&memory->label) ? 0 : labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
     memory->version = way->join->index->version;
-    if (memory->key != 0 && is_kept && make_room(memory, vector->n))
+    if (!buf_error(&memory->label) && is_kept && make_room(memory, vector->n))
         copy_series(memory, vector, way->label, rows);
 }

@@ -92,27 +92,22 @@ typedef struct RememberedSeries {
 } RememberedSeries;
 
 struct JoinMemory {
-    uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
     Buf label;
     GaugeIdentity identity;
     bool has_cut_port;
 
-    uint64_t labels;  /* a digest of the labels of the series */
+    uint64_t labels;  /* a digest of the labels of the series; 0: nothing was learned */
     uint64_t version; /* of the index that the rows are of */
     RememberedSeries *series;
     size_t n, size;
     Buf texts;
 };
 
-/* Differs for gauges that are joined in another way; not 0. */
-uint64_t join_memory_key(const Gauge *gauge);
-
-/* The way that was taken last for a gauge of that key, if labels and nodes are the same as then.
- * False: they are not. */
-bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way);
+/* The way that was taken last, if labels and nodes are the same as then. False: they are not. */
+bool join_memory_way(const JoinMemory *memory, uint64_t labels, JoinWay *way);
 
 /* Whether rows are those that @way would lead to now. */
-bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way);
+bool join_memory_holds(const JoinMemory *memory, const JoinWay *way);
 
 /* Where series @i led, if its value was @value. For a memory that holds. */
 static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str value) {
@@ -129,7 +124,7 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
 
 /* @way led the series of @vector to @rows. Out of memory it is not remembered. */
 void join_memory_done(JoinMemory *memory);
-void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
 
 /* One join under way. */
