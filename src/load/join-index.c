@@ -5,7 +5,6 @@
 
 #include "load/join-internal.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,8 +22,7 @@ static void drop_nodes(JoinIndex *index) {
         node_record_unref(index->nodes[row]);
     index->arena = arena_free(index->arena);
     index->nodes = NULL;
-    index->hostnames = (JoinKeys){0};
-    index->addresses = (JoinKeys){0};
+    index->hostnames = index->addresses = MAP_INIT;
 }
 
 JoinIndex *join_index_new(void) {
@@ -82,23 +80,18 @@ static bool read_address(Str text, unsigned char ret[ADDRESS_BYTES]) {
     return address_parse(text, ret);
 }
 
-/* Out of memory the arena has failed. */
-static void add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
-    uint32_t place = map_find(&keys->map, key), *new;
+/* 0, or -ENOMEM: the arena has failed. */
+static int add_key(JoinIndex *index, Map *keys, Str key, uint32_t row) {
+    uint32_t known = map_find(keys, key);
     Str copy;
 
-    if (place != MAP_NONE) {
-        if (keys->rows.items[place] != row)
-            keys->rows.items[place] = JOIN_ROW_NONE;
-        return;
+    if (known != MAP_NONE) {
+        if (known != row)
+            map_set(keys, key, (uint32_t)index->names->n_rows);
+        return 0;
     }
-    new = VEC_PUSH(&keys->rows, arena);
-    copy = arena_copy(arena, key);
-    if (!new || !copy.ptr)
-        return;
-    *new = row;
-    if (map_add(&keys->map, copy, (uint32_t)keys->rows.n - 1) < 0)
-        keys->rows.n--;
+    copy = arena_copy(index->arena, key);
+    return copy.ptr ? map_add(keys, copy, row) : -ENOMEM;
 }
 
 static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
@@ -107,15 +100,15 @@ static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
 
     index->nodes[row] = node_record_ref(node);
     if (!str_is_empty(label))
-        add_key(&index->hostnames, index->arena, label, row);
+        (void)add_key(index, &index->hostnames, label, row);
     for (size_t i = 0; i < node->n_addresses; i++) {
         const Address *address = &node->addresses[i];
 
         if (address->type == ADDRESS_HOSTNAME)
-            add_key(&index->hostnames, index->arena, address->text, row);
+            (void)add_key(index, &index->hostnames, address->text, row);
         else if (read_address(address->text, bytes))
-            add_key(
-                &index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
+            (void)add_key(
+                index, &index->addresses, str_of((const char *)bytes, sizeof(bytes)), row);
     }
 }
 
@@ -125,8 +118,7 @@ static int make(JoinIndex *index) {
     index->arena = arena_new(INDEX_BYTES_MAX);
     if (!index->arena)
         return -ENOMEM;
-    index->hostnames.map = MAP_INIT_IN(index->arena);
-    index->addresses.map = MAP_INIT_IN(index->arena);
+    index->hostnames = index->addresses = MAP_INIT_IN(index->arena);
     index->nodes = ARENA_ARRAY(index->arena, const Node *, n_rows);
     for (uint32_t row = 0; row < n_rows && !arena_has_failed(index->arena); row++) {
         const Node *node = table_node(index->table, row);
@@ -142,36 +134,22 @@ static int make(JoinIndex *index) {
 
 /* --- asking it ------------------------------------------------------------- */
 
-static uint32_t find_key(const JoinKeys *keys, Str key) {
-    uint32_t place = map_find(&keys->map, key);
-
-    if (place == MAP_NONE)
-        return JOIN_ROW_NONE;
-    assert(keys->rows.items); /* there is one for each key */
-    return keys->rows.items[place];
-}
-
 /* The row of the node that @text is the @identity of (not GAUGE_BY_ANY); JOIN_ROW_NONE: of none, or
  * of several. 0 or -ENOMEM. */
 static int find_node(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
     unsigned char bytes[ADDRESS_BYTES];
-    int r;
+    uint32_t row = JOIN_ROW_NONE;
+    int r = identity == GAUGE_BY_NAME || index->arena ? 0 : make(index);
 
-    if (identity == GAUGE_BY_NAME) {
-        uint32_t row = names_find(index->names, text);
-
-        *ret_row = row < index->names->n_rows && !str_is_empty(text) ? row : JOIN_ROW_NONE;
-        return 0;
-    }
-    r = index->arena ? 0 : make(index);
     if (r < 0)
         return r;
-    if (identity != GAUGE_BY_IP)
-        *ret_row = find_key(&index->hostnames, text);
+    if (identity == GAUGE_BY_NAME)
+        row = str_is_empty(text) ? JOIN_ROW_NONE : names_find(index->names, text);
+    else if (identity == GAUGE_BY_HOSTNAME)
+        row = map_find(&index->hostnames, text);
     else if (read_address(text, bytes))
-        *ret_row = find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
-    else
-        *ret_row = JOIN_ROW_NONE;
+        row = map_find(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
+    *ret_row = row < index->names->n_rows ? row : JOIN_ROW_NONE;
     return 0;
 }
 

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/message.h"
-#include "base/vec.h"
 #include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "load/join.h"
@@ -23,12 +22,6 @@
 #define JOIN_ROW_NONE UINT32_MAX            /* of no node */
 #define JOIN_ROW_NO_LABEL (UINT32_MAX - 1u) /* a series without the label */
 
-/* From texts to rows. */
-typedef struct JoinKeys {
-    Map map;            /* to a place in ... */
-    VEC(uint32_t) rows; /* JOIN_ROW_NONE: of several nodes, and so of none */
-} JoinKeys;
-
 struct JoinIndex {
     uint64_t version;       /* incremented when any identity may have changed */
     const NodeTable *table; /* of the join under way */
@@ -36,8 +29,8 @@ struct JoinIndex {
 
     Arena *arena;       /* of all below; NULL: not made */
     const Node **nodes; /* by row: references */
-    JoinKeys hostnames;
-    JoinKeys addresses; /* 16 bytes in network order */
+    Map hostnames;      /* to rows; of several nodes, and so of none: to n_rows */
+    Map addresses;      /* the same of 16 bytes in network order */
 };
 
 /* The nodes of @table, which is borrowed until the next call. */

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/set.h"
+#include "base/vec.h"
 #include "load/join-internal.h"
 #include "model/workload.h"
 
