@@ -31,7 +31,7 @@ struct Live {
     Wakeup wakeup;               /* with options.may_touch */
     KubeEvents events;           /* with watcher.posts_events */
     Publisher publisher;         /* with watcher.publishes */
-    PolicyReporter reporter;     /* without a context: no policies are watched */
+    PolicyReporter reporter;     /* with watcher.policies */
     Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
@@ -366,8 +366,6 @@ static void publish_filters(Live *live, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = NULL;
     const PublisherFigures *figures = &live->publisher.figures;
 
-    if (!live->options.watcher.publishes)
-        return;
     if (watcher_may_write(live->watcher, WATCHER_PUBLISHED)) {
         view = current_view(live->current);
         publisher_run(&live->publisher, view, now_nsec, write_published, live);
@@ -393,8 +391,6 @@ static void note_rejected(void *context, const ClusterPolicy *policy) {
 }
 
 void live_report_policies(Live *live, const PolicyReport *report, int64_t now_nsec) {
-    if (!live->reporter.context)
-        return;
     if (watcher_may_write(live->watcher, WATCHER_REPORTS))
         policy_reporter_run(&live->reporter, report, now_nsec, clock_wall_nsec());
     else
@@ -482,14 +478,13 @@ static int start_watcher(Live *live, const WatcherOptions *options, Access *acce
 /* --- begin and end -------------------------------------------------------------------------- */
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
-    const LiveCallbacks *callbacks, Live **ret, char *error, size_t size) {
+    const LiveCallbacks *callbacks, Live **ret, char *error) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
-    char text[ACCESS_ERROR_MAX];
     Access *access = NULL;
     int r;
 
     if (!live)
-        return message_no_memory(error, size, "the watched cluster", NULL);
+        return message_no_memory(error, ACCESS_ERROR_MAX, "the watched cluster", NULL);
     live->current = current;
     live->recent = recent;
     live->callbacks = *callbacks;
@@ -505,25 +500,20 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
         .context = live,
         .post = post_event,
         .lock = PTHREAD_MUTEX_INITIALIZER};
-    if (options->watcher.policies)
-        live->reporter = (PolicyReporter){live, write_report, note_rejected};
+    live->reporter = (PolicyReporter){live, write_report, note_rejected};
     if (options->watcher.nominates)
-        live->nominator = nominator_new(current, options);
+        live->nominator = nominator_new(current, &live->options);
     if (options->watcher.nominates && !live->nominator)
-        return message_no_memory(error, size, "the watched cluster", NULL);
-    r = access_find(options->kubeconfig, options->context, &access, text);
-    if (r < 0) {
-        (void)snprintf(error, size, "%s", text);
+        return message_no_memory(error, ACCESS_ERROR_MAX, "the watched cluster", NULL);
+    r = access_find(options->kubeconfig, options->context, &access, error);
+    if (r < 0)
         return r;
-    }
     r = start_watcher(live, &options->watcher, access);
     if (r == -ENOMEM)
-        return message_no_memory(error, size, "the watched cluster", NULL);
-    if (r < 0) {
-        (void)snprintf(
-            error, size, "cannot start the thread that watches the cluster: %s", strerror(-r));
-        return r;
-    }
+        return message_no_memory(error, ACCESS_ERROR_MAX, "the watched cluster", NULL);
+    if (r < 0)
+        return message_fail(
+            r, error, "cannot start the thread that watches the cluster: %s", strerror(-r));
     *ret = TAKE_PTR(live);
     return 0;
 }
@@ -557,8 +547,7 @@ void live_status(Live *live, LiveStatus *ret) {
     if (live->options.may_bind)
         recent_pods_figures(live->recent, &ret->passed);
     ret->options = &live->options.watcher;
-    ret->writes_policy_status =
-        live->reporter.context && watcher_may_write(live->watcher, WATCHER_REPORTS);
+    ret->writes_policy_status = watcher_may_write(live->watcher, WATCHER_REPORTS);
     ret->publishes = live->options.watcher.publishes;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);

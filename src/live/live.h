@@ -61,9 +61,9 @@ typedef struct LiveCallbacks {
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
  * watcher's thread. @options, @current and @recent are borrowed. 0; or a negative errno with a
- * message for users in @error (of @size bytes). */
+ * message for users in @error (ACCESS_ERROR_MAX). */
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
-    const LiveCallbacks *callbacks, Live **ret, char *error, size_t size);
+    const LiveCallbacks *callbacks, Live **ret, char *error);
 Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
 DEFINE_CLEANUP(Live *, live_free)
 

@@ -24,10 +24,7 @@
 
 struct Nominator {
     Current *current;
-    const Str *managed; /* only pods that request one of these; none: all */
-    size_t n_managed;
-    int64_t weight; /* of berth in kube-scheduler's configuration */
-    NominationLog *log;
+    const LiveOptions *options;
     WriteQueue *writes; /* of nominations */
     Images *images; /* of the nodes, kept from round to round; its thread's */
     pthread_t thread;
@@ -48,10 +45,7 @@ Nominator *nominator_new(Current *current, const LiveOptions *options) {
         return NULL;
     *nominator = (Nominator){
         .current = current,
-        .managed = options->managed,
-        .n_managed = options->n_managed,
-        .weight = options->nominate_weight,
-        .log = options->nominated,
+        .options = options,
         .nominations = nominations_new(options->nominated),
         .scratch = arena_new(CONDITION_BUDGET),
         .images = images_new(/* table= */ NULL),
@@ -144,6 +138,7 @@ static PendingStatus read_status(Nominator *nominator, Str text) {
 }
 
 void nominator_note_pod(Nominator *nominator, const Pod *pod, Str text) {
+    const LiveOptions *options = nominator->options;
     bool is_pending = str_is_empty(pod->node_name) && !pod->is_terminal;
     PendingStatus status = {0};
     _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
@@ -151,8 +146,7 @@ void nominator_note_pod(Nominator *nominator, const Pod *pod, Str text) {
 
     if (is_pending)
         status = read_status(nominator, text);
-    status.was_tried |=
-        is_pending && !pod_is_managed(pod, nominator->managed, nominator->n_managed);
+    status.was_tried |= is_pending && !pod_is_managed(pod, options->managed, options->n_managed);
     nominations_see(nominator->nominations, pod, text, status, clock_monotonic_nsec());
     n_free = nominations_figures(nominator->nominations).n_free;
     if (is_pending && n_free > 0 && n_free % NOMINATION_BACKLOG_MIN == 0)
@@ -272,7 +266,7 @@ static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choi
     is_ours = !*ret_over && !nominations_avoids(nominator->nominations, node, now) &&
               nominations_claim(nominator->nominations, pod->uid, node, now);
     if (is_ours)
-        nomination_log_add(nominator->log, &record);
+        nomination_log_add(nominator->options->nominated, &record);
     return is_ours;
 }
 
@@ -331,8 +325,9 @@ static bool make_plan(Round *round) {
     for (size_t i = 0; texts && i < round->n; i++)
         texts[i] = round->pods[i].text;
     images_follow(round->nominator->images, round->view->snapshot);
-    return texts && placement_plan_new(round->view, texts, round->n, round->nominator->weight,
-                        round->nominator->images, &round->plan) == 0;
+    return texts && placement_plan_new(round->view, texts, round->n,
+                        round->nominator->options->nominate_weight, round->nominator->images,
+                        &round->plan) == 0;
 }
 
 static void withdraw(Nominator *nominator, Arena *arena) {

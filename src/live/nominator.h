@@ -28,7 +28,7 @@ typedef struct Current Current;         /* live/current.h */
 typedef struct LiveOptions LiveOptions; /* live/live.h */
 typedef struct Nominator Nominator;
 
-/* @current, and what @options refers to, is borrowed. NULL when out of memory. */
+/* Both are borrowed. NULL when out of memory. */
 Nominator *nominator_new(Current *current, const LiveOptions *options);
 Nominator *nominator_free(Nominator *nominator); /* after the watcher. Takes NULL, returns NULL */
 DEFINE_CLEANUP(Nominator *, nominator_free)
