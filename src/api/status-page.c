@@ -128,9 +128,9 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
 }
 
 /* Null without a name. */
-static void write_lease(JsonWriter *writer, const char *namespace, const char *name) {
-    if (name)
-        json_write(writer, "lease: {namespace: %s, name: %s}", namespace, name);
+static void write_lease(JsonWriter *writer, LeaseObject lease) {
+    if (lease.name)
+        json_write(writer, "lease: {namespace: %s, name: %s}", lease.namespace, lease.name);
     else
         json_write(writer, "lease: null");
 }
@@ -140,7 +140,7 @@ static void write_bind_lease(JsonWriter *writer, const LiveStatus *live) {
         json_write(writer, "lease: null");
     else
         json_write(writer, "lease: {namespace: %s, name: %s, holder: %s, held: %i, error: %s}",
-            live->options->lease_namespace, live->options->lease_name, live->watcher.lease.holder,
+            live->options->lease.namespace, live->options->lease.name, live->watcher.lease.holder,
             live->watcher.lease.is_held, live->watcher.lease.error);
 }
 
@@ -227,8 +227,7 @@ static void write_publish(JsonWriter *writer, const Program *program, const Live
     if (live && live->publishes) {
         json_write(writer, "isWriter: %i, pendingNodes: %zu", live->watcher.publishes,
             live->n_unpublished);
-        write_lease(
-            writer, live->options->publish_lease_namespace, live->options->publish_lease_name);
+        write_lease(writer, live->options->publish_lease);
     }
     write_admission(writer, program);
     write_slots(writer, program);
@@ -243,10 +242,9 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
     if (is_enabled) {
         json_write(writer,
             "isNominator: %i, state: %s, outstanding: %zu, used: %zu, unused: %zu, expired: %zu",
-            live->nominates, nominator_state_name(pods->state), pods->n_outstanding, pods->n_used,
-            pods->n_unused, pods->n_expired);
-        write_lease(
-            writer, live->options->nominate_lease_namespace, live->options->nominate_lease_name);
+            live->watcher.nominates, nominator_state_name(pods->state), pods->n_outstanding,
+            pods->n_used, pods->n_unused, pods->n_expired);
+        write_lease(writer, live->options->nominate_lease);
     }
     json_write_end_object(writer);
 }
@@ -272,8 +270,7 @@ static void write_cluster_policies(JsonWriter *writer, const StatusState *state)
     if (is_enabled) {
         json_member_bool(writer, "isWriter", live->writes_policy_status);
         field_digest(writer, "definition", policy_crd_digest());
-        write_lease(
-            writer, live->options->policies_lease_namespace, live->options->policies_lease_name);
+        write_lease(writer, live->options->policies_lease);
         write_webhook(writer, state);
     }
     json_write_end_object(writer);

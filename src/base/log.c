@@ -93,6 +93,8 @@ static void append_text(Buf *out, LogFormat format, Str text) {
 
 static void append_value(Buf *out, LogFormat format, const LogField *field) {
     switch (field->kind) {
+    case LOG_FIELD_END:
+        break;
     case LOG_FIELD_STR:
         append_text(out, format, field->str);
         break;
@@ -135,7 +137,9 @@ void log_render(LogFormat format, LogLevel level, int64_t wall_nsec, const char 
     append_text(out, format, str_from_c(level_names[level]));
     append_key(out, format, "msg", false);
     append_text(out, format, str_from_c(msg));
-    for (const LogField *field = fields; field->key; field++) {
+    for (const LogField *field = fields; field->kind != LOG_FIELD_END; field++) {
+        if (!field->key)
+            continue;
         append_key(out, format, field->key, false);
         append_value(out, format, field);
     }
@@ -149,7 +153,7 @@ void log_event(LogLevel level, const char *msg, const LogField *fields) {
     if (buf_error(&line)) { /* better an event without its fields than none */
         buf_reset(&line);
         log_render(settings.format, level, clock_wall_nsec(), msg,
-            (const LogField[]){LOG_BOOL("fields_dropped", true), {.key = NULL}}, &line);
+            (const LogField[]){LOG_BOOL("fields_dropped", true), {.kind = LOG_FIELD_END}}, &line);
     }
     if (!buf_error(&line))
         (void)!write(STDERR_FILENO, line.data, line.len);

@@ -35,8 +35,8 @@ typedef enum LogFormat {
 } LogFormat;
 
 typedef struct LogField {
-    const char *key; /* NULL ends a list */
-    enum { LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_BOOL } kind;
+    const char *key; /* NULL: it is left out */
+    enum { LOG_FIELD_END, LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_BOOL } kind;
     Str str;
     int64_t number;
 } LogField;
@@ -61,8 +61,8 @@ void log_render(LogFormat format, LogLevel level, int64_t wall_nsec, const char 
 #define LOG_AT(level, msg, ...)                                                                    \
     do {                                                                                           \
         if (log_is_on(level))                                                                      \
-            log_event(                                                                             \
-                (level), (msg), (const LogField[]){__VA_ARGS__ __VA_OPT__(, ){.key = NULL}});      \
+            log_event((level), (msg),                                                              \
+                (const LogField[]){__VA_ARGS__ __VA_OPT__(, ){.kind = LOG_FIELD_END}});            \
     } while (0)
 
 #define log_debug(msg, ...) LOG_AT(LOG_DEBUG, msg __VA_OPT__(, ) __VA_ARGS__)

@@ -66,6 +66,10 @@ int map_add(Map *map, Str key, uint32_t value) {
     return 0;
 }
 
+void map_set(Map *map, Str key, uint32_t value) {
+    locate(map, key, hash_str(key))->value = value;
+}
+
 uint32_t map_find(const Map *map, Str key) {
     if (map->n_used == 0)
         return MAP_NONE;

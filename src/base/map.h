@@ -36,5 +36,8 @@ void map_done(Map *map);
 /* Adds @key, which must not be there. 0, or -ENOMEM. */
 int map_add(Map *map, Str key, uint32_t value) MUST_CHECK;
 
+/* Another value for @key, which must be there. */
+void map_set(Map *map, Str key, uint32_t value);
+
 /* The value of @key, or MAP_NONE. */
 uint32_t map_find(const Map *map, Str key);

@@ -52,6 +52,8 @@ static void test_empty_key(void **state) {
     (void)state;
     assert_int_equal(map_add(&map, STR(""), 7), 0);
     assert_int_equal(map_find(&map, STR_NULL), 7);
+    map_set(&map, STR(""), 8);
+    assert_int_equal(map_find(&map, STR_NULL), 8);
 }
 
 /* Names that all hash to the last slot: probing wraps around. */

@@ -127,7 +127,7 @@ static const Option serve_options[] = {
         .help = "answer the bind verb (needs permission to create pods/binding)"},
     {"bind-window", OPTION_NUMBER, .argument = "SEC", AT(daemon.live.bind_window_sec), .min = 1, .max = 86400,
         .initial = "900", .help = "how long after its filter a pod may be bound"},
-    {"lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.lease_name),
+    {"lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.lease.name),
         .check = check_lease,
         .help = "the Lease that decides which of several replicas binds (needs permission to create, "
                 "get and update it)"},
@@ -136,7 +136,7 @@ static const Option serve_options[] = {
                 "permission to patch nodes)"},
     {"publish", OPTION_FLAG, AT(daemon.live.watcher.publishes),
         .help = "write what policies publish to nodes (needs permission to patch nodes/status, and nodes for labels)"},
-    {"publish-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.publish_lease_name),
+    {"publish-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.publish_lease.name),
         .check = check_lease,
         .help = "the Lease that decides which of several replicas publishes (permissions as for --lease)"},
     {"nominate", OPTION_FLAG, AT(daemon.live.watcher.nominates),
@@ -144,7 +144,7 @@ static const Option serve_options[] = {
                 "tried yet (needs permission to patch pods/status, and to list and watch services and namespaces)"},
     {"nominate-weight", OPTION_NUMBER, .argument = "N", AT(daemon.live.nominate_weight), .min = 1, .max = 1000000,
         .initial = "1", .help = "berth's weight in kube-scheduler's configuration"},
-    {"nominate-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.nominate_lease_name),
+    {"nominate-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.nominate_lease.name),
         .check = check_lease,
         .help = "the Lease that decides which of several replicas nominates (permissions as for --lease)"},
     {"events", OPTION_FLAG, AT(daemon.live.watcher.posts_events),
@@ -156,7 +156,7 @@ static const Option serve_options[] = {
     {"policies-from-cluster", OPTION_FLAG, AT(daemon.policies_from_cluster),
         .help = "besides --policy, the PlacementPolicies of the API server (needs permission to get, list "
                 "and watch them, and to patch their status)"},
-    {"policies-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.policies_lease_name),
+    {"policies-lease", OPTION_TEXT, .argument = "[NAMESPACE/]NAME", AT(daemon.live.watcher.policies_lease.name),
         .check = check_lease,
         .help = "the Lease that decides which of several replicas writes their status (permissions as for --lease)"},
     {"admission-listen", OPTION_LISTEN, .argument = "ADDR:PORT", AT(admission_listen), .initial = "none",
@@ -311,25 +311,19 @@ static void add_own_pods(ServeSettings *settings) {
 /* Splits the names of Leases, which are [NAMESPACE/]NAME or NULL. By default they are in berth's
  * own namespace. */
 static void place_leases(ServeSettings *settings, WatcherOptions *watcher) {
-    const struct {
-        const char **name, **namespace;
-    } leases[] = {
-        {&watcher->lease_name, &watcher->lease_namespace},
-        {&watcher->publish_lease_name, &watcher->publish_lease_namespace},
-        {&watcher->policies_lease_name, &watcher->policies_lease_namespace},
-        {&watcher->nominate_lease_name, &watcher->nominate_lease_namespace},
-    };
+    LeaseObject *const leases[] = {&watcher->lease, &watcher->publish_lease,
+        &watcher->policies_lease, &watcher->nominate_lease};
 
     for (size_t i = 0; i < ELEMENTS_OF(leases); i++) {
-        const char *name = *leases[i].name, *slash = name ? strchr(name, '/') : NULL;
+        const char *name = leases[i]->name, *slash = name ? strchr(name, '/') : NULL;
         char *namespace = settings->namespaces[i];
 
         if (slash) {
             (void)snprintf(namespace, OWN_NAMESPACE_MAX, "%.*s", (int)(slash - name), name);
-            *leases[i].name = slash + 1;
+            leases[i]->name = slash + 1;
         } else if (!find_namespace(settings->daemon.live.is_in_cluster, namespace))
             (void)snprintf(namespace, OWN_NAMESPACE_MAX, "default");
-        *leases[i].namespace = namespace;
+        leases[i]->namespace = namespace;
     }
 }
 
@@ -365,7 +359,7 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         {live->context && !live->kubeconfig, "--context needs --kubeconfig"},
         {live->may_bind && !is_live,
             "--bind needs --kubeconfig or --in-cluster: an API server to bind through"},
-        {watcher->lease_name && !live->may_bind,
+        {watcher->lease.name && !live->may_bind,
             "--lease needs --bind: it decides which of several replicas binds"},
         {watcher->posts_events && !is_live,
             "--events needs --kubeconfig or --in-cluster: an API server to write them to"},
@@ -373,13 +367,13 @@ static const char *check_cluster(const DaemonOptions *daemon) {
         {watcher->publishes && !is_live, "--publish needs --kubeconfig or --in-cluster"},
         {daemon->policies_from_cluster && !is_live,
             "--policies-from-cluster needs --kubeconfig or --in-cluster"},
-        {watcher->policies_lease_name && !daemon->policies_from_cluster,
+        {watcher->policies_lease.name && !daemon->policies_from_cluster,
             "--policies-lease needs --policies-from-cluster: it decides which of several replicas "
             "writes the status of policies"},
-        {watcher->publish_lease_name && !watcher->publishes,
+        {watcher->publish_lease.name && !watcher->publishes,
             "--publish-lease needs --publish: it decides which of several replicas publishes"},
         {watcher->nominates && !is_live, "--nominate needs --kubeconfig or --in-cluster"},
-        {watcher->nominate_lease_name && !watcher->nominates,
+        {watcher->nominate_lease.name && !watcher->nominates,
             "--nominate-lease needs --nominate: it decides which of several replicas nominates"},
     };
 
@@ -484,13 +478,13 @@ static void add_sources(FileList *list, const char *path) {
     if (!path || sources_load(path, list->arena, &diags, &sources) != 0)
         return;
     for (size_t i = 0; i < sources.n; i++) {
-        const MetricSource *source = &sources.items[i];
+        const AccessServer *server = &sources.items[i].server;
 
-        add(list, source->token_file, false);
-        add(list, source->password_file, false);
-        add(list, source->ca_file, false);
-        add(list, source->cert_file, false);
-        add(list, source->key_file, false);
+        add(list, server->token_file, false);
+        add(list, server->password_file, false);
+        add(list, server->ca_file, false);
+        add(list, server->cert_file, false);
+        add(list, server->key_file, false);
     }
 }
 

@@ -35,33 +35,33 @@ static void read_headers(YamlReader *reader, const YamlNode *value, void *into) 
 
     headers = ARENA_ARRAY(reader->arena, Header, value->n);
     for (size_t i = 0; headers && i < value->n; i++) {
-        Header *header = &headers[source->n_headers];
+        Header *header = &headers[source->server.n_headers];
 
         header->name = value->pairs[i].key->text;
         if (reader_label_value(reader, value->pairs[i].value, "a header's value", &header->value))
-            source->n_headers++;
+            source->server.n_headers++;
     }
-    source->headers = headers;
+    source->server.headers = headers;
 }
 
 static const Shape text_shape = {.kind = SHAPE_STRING, .is_c = true, .check = check_text};
 
 static const Field basic_fields[] = {
-    {REQUIRED("user"), INTO(MetricSource, user, text_shape), "user name"},
-    {REQUIRED("passwordFile"), INTO(MetricSource, password_file, text_shape),
+    {REQUIRED("user"), INTO(MetricSource, server.user, text_shape), "user name"},
+    {REQUIRED("passwordFile"), INTO(MetricSource, server.password_file, text_shape),
         "file with the password, read again when it changes"},
 };
 static const Shape basic_shape = {SHAPE_OF(basic_fields)};
 
 static const Field tls_fields[] = {
-    {OPTIONAL("caFile"), INTO(MetricSource, ca_file, text_shape),
+    {OPTIONAL("caFile"), INTO(MetricSource, server.ca_file, text_shape),
         "CA certificates of the server; default: those that the system trusts"},
-    {OPTIONAL("certFile"), INTO(MetricSource, cert_file, text_shape), "client certificate"},
-    {OPTIONAL("keyFile"), INTO(MetricSource, key_file, text_shape),
+    {OPTIONAL("certFile"), INTO(MetricSource, server.cert_file, text_shape), "client certificate"},
+    {OPTIONAL("keyFile"), INTO(MetricSource, server.key_file, text_shape),
         "key of the client certificate"},
-    {OPTIONAL("serverName"), INTO(MetricSource, server_name, text_shape),
+    {OPTIONAL("serverName"), INTO(MetricSource, server.server_name, text_shape),
         "name in the server's certificate; default: the host of the url"},
-    {OPTIONAL("insecureSkipVerify"), INTO(MetricSource, is_insecure, shape_bool),
+    {OPTIONAL("insecureSkipVerify"), INTO(MetricSource, server.is_insecure, shape_bool),
         "do not verify the server's certificate"},
 };
 static const Shape tls_shape = {SHAPE_OF(tls_fields)};
@@ -72,9 +72,9 @@ static const Shape headers_shape = {
 static const Field source_fields[] = {
     {REQUIRED("name"), INTO(MetricSource, name, shape_name),
         "name in policies; a metric without a source uses `default`"},
-    {REQUIRED("url"), INTO(MetricSource, url, text_shape),
+    {REQUIRED("url"), INTO(MetricSource, server.url, text_shape),
         "http:// or https:// URL of the server, without /api/v1"},
-    {OPTIONAL("bearerTokenFile"), INTO(MetricSource, token_file, text_shape),
+    {OPTIONAL("bearerTokenFile"), INTO(MetricSource, server.token_file, text_shape),
         "file with a token, read again when it changes"},
     {OPTIONAL("basicAuth"), .shape = &basic_shape, .about = "user name and password"},
     {OPTIONAL("tls"), .shape = &tls_shape, .about = "for https://"},
@@ -86,9 +86,9 @@ static const Field source_fields[] = {
 static const Shape source_shape = {SHAPE_OF(source_fields)};
 
 /* Paths are relative to the file. */
-static void resolve_paths(YamlReader *reader, Str folder, MetricSource *source) {
-    const char **const paths[] = {&source->token_file, &source->password_file, &source->ca_file,
-        &source->cert_file, &source->key_file};
+static void resolve_paths(YamlReader *reader, Str folder, AccessServer *server) {
+    const char **const paths[] = {&server->token_file, &server->password_file, &server->ca_file,
+        &server->cert_file, &server->key_file};
 
     for (size_t i = 0; i < ELEMENTS_OF(paths); i++)
         if (*paths[i] && **paths[i] != '/')
@@ -137,9 +137,9 @@ static void hide_secrets(DiagList *diags, const YamlNode *mapping) {
                 hide_line(diags, mapping->pairs[i].value->place);
 }
 
-static void report_faults(YamlReader *reader, const YamlNode *node, const MetricSource *source) {
+static void report_faults(YamlReader *reader, const YamlNode *node, const AccessServer *server) {
     SourceFault faults[SOURCE_FAULTS_MAX];
-    size_t n = source->url ? source_faults(source, faults) : 0;
+    size_t n = server->url ? source_faults(server, faults) : 0;
 
     for (size_t i = 0; i < n; i++) {
         const YamlNode *at = find_field(node, faults[i].field);
@@ -180,8 +180,8 @@ static void read_sources(YamlReader *reader, const YamlNode *value, void *into) 
     for (size_t i = 0; i < value->n; i++) {
         document->nodes[i] = value->items[i];
         reader_fields(reader, value->items[i], "a source", &source_shape, &document->sources[i]);
-        resolve_paths(reader, document->folder, &document->sources[i]);
-        report_faults(reader, value->items[i], &document->sources[i]);
+        resolve_paths(reader, document->folder, &document->sources[i].server);
+        report_faults(reader, value->items[i], &document->sources[i].server);
         check_name(reader, document, i);
         hide_secrets(reader->diags, value->items[i]);
         for (size_t j = 0; value->items[i]->kind == YAML_MAPPING && j < value->items[i]->n; j++)
@@ -240,8 +240,8 @@ static void read_url(const char *url, Arena *arena, DiagList *diags, MetricSourc
     size_t n;
 
     *ret = (MetricSource){
-        .name = STR(SOURCE_DEFAULT_NAME), .url = arena_copy(arena, str_from_c(url)).ptr};
-    n = ret->url ? source_faults(ret, faults) : 0;
+        .name = STR(SOURCE_DEFAULT_NAME), .server.url = arena_copy(arena, str_from_c(url)).ptr};
+    n = ret->server.url ? source_faults(&ret->server, faults) : 0;
     for (size_t i = 0; i < n; i++) {
         char text[SOURCE_TEXT_MAX + 32];
 

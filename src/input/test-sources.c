@@ -62,26 +62,26 @@ static void test_all_fields(void **state) {
 
     source = sources_find(&sources, STR_NULL);
     assert_ptr_equal(source, &sources.items[0]);
-    assert_string_equal(source->url, "https://thanos.monitoring.svc:9091/thanos/");
-    assert_string_equal(source->token_file, "/var/run/token");
-    assert_path(&folder, source->ca_file, "ca.pem");
-    assert_path(&folder, source->cert_file, "../c.pem");
-    assert_path(&folder, source->key_file, "k.pem");
-    assert_string_equal(source->server_name, "thanos");
-    assert_int_equal(source->n_headers, 2);
-    assert_text("header", source->headers[0].name, "X-Scope-OrgID");
-    assert_text("header", source->headers[0].value, "tenant-1");
-    assert_text("header", source->headers[1].value, "7");
+    assert_string_equal(source->server.url, "https://thanos.monitoring.svc:9091/thanos/");
+    assert_string_equal(source->server.token_file, "/var/run/token");
+    assert_path(&folder, source->server.ca_file, "ca.pem");
+    assert_path(&folder, source->server.cert_file, "../c.pem");
+    assert_path(&folder, source->server.key_file, "k.pem");
+    assert_string_equal(source->server.server_name, "thanos");
+    assert_int_equal(source->server.n_headers, 2);
+    assert_text("header", source->server.headers[0].name, "X-Scope-OrgID");
+    assert_text("header", source->server.headers[0].value, "tenant-1");
+    assert_text("header", source->server.headers[1].value, "7");
     assert_true(source->may_be_link_local);
-    assert_false(source->is_insecure);
-    assert_null(source->user);
+    assert_false(source->server.is_insecure);
+    assert_null(source->server.user);
 
     source = sources_find(&sources, STR("other_1.x"));
     assert_non_null(source);
-    assert_string_equal(source->user, "jane doe");
-    assert_path(&folder, source->password_file, "password");
-    assert_null(source->token_file);
-    assert_null(source->ca_file);
+    assert_string_equal(source->server.user, "jane doe");
+    assert_path(&folder, source->server.password_file, "password");
+    assert_null(source->server.token_file);
+    assert_null(source->server.ca_file);
     assert_false(source->may_be_link_local);
     folder_done(&folder);
 }
@@ -224,7 +224,7 @@ static void test_urls(void **state) {
         assert_case(cases[i].url, r == (cases[i].says ? FILE_E_INVALID : 0));
         assert_case(cases[i].url, (sources.n == 1) == (r == 0));
         if (r == 0)
-            assert_string_equal(sources_find(&sources, STR("default"))->url, cases[i].url);
+            assert_string_equal(sources_find(&sources, STR("default"))->server.url, cases[i].url);
     }
 }
 

@@ -70,13 +70,10 @@ static const JsonField status_fields[] = {
 
 bool api_status_read(Str text, Arena *arena, ApiStatus *ret) {
     StatusFields read = {.status = {.retry_after_sec = -1}};
-    JsonReader reader;
 
     *ret = read.status;
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, status_fields, &read);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK || !str_eq(read.kind, STR("Status")))
+    if (!JSON_READ_DOCUMENT(text, arena, status_fields, &read) ||
+        !str_eq(read.kind, STR("Status")))
         return false;
     *ret = read.status;
     if (read.retry_after_sec > 0)
@@ -140,13 +137,8 @@ static const JsonField list_fields[] = {
 };
 
 bool list_page_read(Str text, Arena *arena, ListPage *ret) {
-    JsonReader reader;
-
     *ret = (ListPage){0};
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, list_fields, ret);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK && !str_is_empty(ret->version) &&
+    return JSON_READ_DOCUMENT(text, arena, list_fields, ret) && !str_is_empty(ret->version) &&
            (str_has_prefix(ret->items, STR("[")) || str_eq(ret->items, STR("null")));
 }
 

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/url.h"
 #include "base/utf8.h"
 #include "kube/api-objects.h"
@@ -18,9 +18,9 @@
 #define PATCH_FORBIDDEN_SEC 60
 #define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* bytes of a note that are read */
 
-WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void)) {
+WriteQueue *event_queue_new(Client *client) {
     return write_queue_new(&(WriteQueueOptions){
-        .lease = {.client = client, .clock = clock},
+        .lease = {.client = client},
         .method = "POST",
         .content_type = "application/json",
         .verb = "create",
@@ -83,10 +83,10 @@ static void write_event(
         STR_FMT(str_take(str_from_c(instance), EVENT_INSTANCE_MAX)));
 }
 
-bool event_queue_add(
-    WriteQueue *queue, const PodEvent *event, const char *instance, int64_t wall_nsec) {
+bool event_queue_add(WriteQueue *queue, const PodEvent *event, const char *instance) {
     static atomic_uint_fast64_t n_added; /* so that two of one moment have two names */
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
+    int64_t wall_nsec = clock_wall_nsec();
     uint64_t number = (uint64_t)wall_nsec + atomic_fetch_add(&n_added, 1);
 
     if (!node_name_is_valid(namespace_of(event)) || !node_name_is_valid(event->pod) ||
@@ -110,9 +110,9 @@ static WriteQueue *new_patch_queue(WriteQueueOptions options) {
     return write_queue_new(&options);
 }
 
-WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void)) {
+WriteQueue *mark_queue_new(Client *client) {
     return new_patch_queue((WriteQueueOptions){
-        .lease = {.client = client, .clock = clock},
+        .lease = {.client = client},
         .n_calls = WRITE_QUEUE_CALLS_MAX,
         .skips_same_path = true,
     });
@@ -123,7 +123,7 @@ WriteQueue *patch_queue_new(const LeaseOptions *lease, unsigned n_calls) {
         .lease = *lease, .n_calls = n_calls, .forbidden_sec = PATCH_FORBIDDEN_SEC});
 }
 
-bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t wall_nsec) {
+bool mark_queue_add(WriteQueue *queue, Str node) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
     JsonWriter writer = JSON_WRITER(&body);
 
@@ -131,7 +131,8 @@ bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t
         return false;
     buf_append(&path, STR("/api/v1/nodes/"));
     url_escape(&path, node);
-    json_write(&writer, "{metadata: {annotations: {%s: %.0td}}}", annotation, wall_nsec);
+    json_write(&writer, "{metadata: {annotations: {%s: %.0td}}}", MARK_ANNOTATION,
+        clock_wall_nsec());
     return write_queue_add(queue, &path, &body);
 }
 

@@ -55,17 +55,17 @@ typedef struct Nomination {
     Str node;             /* empty: it is withdrawn */
 } Nomination;
 
-/* All three: NULL when out of memory. @clock: monotonic, in ns. @lease: as in WriteQueueOptions;
- * @n_calls: patches under way at a time. */
-WriteQueue *event_queue_new(Client *client, int64_t (*clock)(void));
-WriteQueue *mark_queue_new(Client *client, int64_t (*clock)(void));
+/* All three: NULL when out of memory. @lease: as in WriteQueueOptions; @n_calls: patches under way
+ * at a time. */
+WriteQueue *event_queue_new(Client *client);
+WriteQueue *mark_queue_new(Client *client);
 WriteQueue *patch_queue_new(const LeaseOptions *lease, unsigned n_calls);
 
-/* As write_queue_add(): false when it is dropped, or a name is not valid. @instance: this berth,
- * cut at EVENT_INSTANCE_MAX. @wall_nsec: since 1970. */
-bool event_queue_add(
-    WriteQueue *queue, const PodEvent *event, const char *instance, int64_t wall_nsec);
-bool mark_queue_add(WriteQueue *queue, Str node, const char *annotation, int64_t wall_nsec);
+/* As write_queue_add(): false when it is dropped, or a name is not valid. Any thread. @instance:
+ * this berth, cut at EVENT_INSTANCE_MAX. A mark is MARK_ANNOTATION, with the time. */
+#define MARK_ANNOTATION "berth.dev/retry-at"
+bool event_queue_add(WriteQueue *queue, const PodEvent *event, const char *instance);
+bool mark_queue_add(WriteQueue *queue, Str node);
 bool publish_queue_add(WriteQueue *queue, const PublishChange *change);
 bool nomination_queue_add(WriteQueue *queue, const Nomination *nomination);
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "cluster/record.h"
 #include "kube/binding.h"
 
@@ -174,7 +174,7 @@ static Pod bound_pod(const Entry *entry, Str node) {
     if (entry->before && str_eq(entry->before->node_name, node))
         pod.scheduled_at = entry->before->scheduled_at;
     else
-        pod.scheduled_at = entry->binder->options.wall_clock() / NSEC_PER_SEC;
+        pod.scheduled_at = clock_wall_nsec() / NSEC_PER_SEC;
     return pod;
 }
 
@@ -182,7 +182,7 @@ static Pod bound_pod(const Entry *entry, Str node) {
 static int assume_on(Entry *entry, Str node) {
     Store *store = entry->binder->options.store;
     int seconds = entry->job->is_expected ? WATCHER_EXPECT_SEC : WATCHER_ASSUME_SEC;
-    int64_t until = entry->binder->options.clock() + seconds * NSEC_PER_SEC;
+    int64_t until = clock_monotonic_nsec() + seconds * NSEC_PER_SEC;
     const Pod *before = store_find_assumed(store, entry->job->uid, &entry->before_until);
     Pod pod;
 
@@ -250,7 +250,7 @@ static void note_unknown(Entry *entry) {
     int64_t until, least;
     const Pod *assumed = store_find_assumed(store, entry->job->uid, &until);
 
-    binder->undecided_until = binder->options.clock() + BINDING_POST_SEC * NSEC_PER_SEC;
+    binder->undecided_until = clock_monotonic_nsec() + BINDING_POST_SEC * NSEC_PER_SEC;
     least = binder->undecided_until + (WATCHER_ASSUME_SEC - WATCHER_BIND_SEC) * NSEC_PER_SEC;
     if (entry->is_assumed && assumed && until < least)
         (void)store_assume(store, assumed, assumed->node_name, least);
@@ -296,7 +296,7 @@ static int64_t deadline_of(const Entry *entry, bool only_reads, int64_t decided_
     if (only_reads)
         least = decided_at + BINDING_GET_SEC * NSEC_PER_SEC;
     else if (entry->was_read)
-        least = entry->binder->options.clock() + BINDING_POST_SEC * NSEC_PER_SEC;
+        least = clock_monotonic_nsec() + BINDING_POST_SEC * NSEC_PER_SEC;
     return entry->deadline < least ? least : entry->deadline;
 }
 
@@ -307,7 +307,6 @@ static bool send(Entry *entry, char *error) {
     bool only_reads = may_be_elsewhere(entry, &decided_at);
     const BindingOptions options = {
         .client = entry->binder->options.client,
-        .clock = entry->binder->options.clock,
         .only_reads = only_reads,
         .decided_nsec = decided_at,
         .deadline_nsec = deadline_of(entry, only_reads, decided_at),
@@ -388,7 +387,7 @@ static Entry *new_entry(Binder *binder, BindJob *job) {
     }
     entry->binder = binder;
     entry->job = job;
-    entry->deadline = binder->options.clock() + WATCHER_BIND_SEC * NSEC_PER_SEC;
+    entry->deadline = clock_monotonic_nsec() + WATCHER_BIND_SEC * NSEC_PER_SEC;
     return entry;
 }
 
@@ -480,7 +479,7 @@ bool binder_is_idle(const Binder *binder) {
 }
 
 bool binder_is_decided(const Binder *binder) {
-    return binder_is_idle(binder) && binder->options.clock() >= binder->undecided_until;
+    return binder_is_idle(binder) && clock_monotonic_nsec() >= binder->undecided_until;
 }
 
 int64_t binder_tick(Binder *binder, int64_t now_nsec) {

@@ -44,8 +44,6 @@ typedef enum BindEnd {
 typedef struct BinderOptions {
     Client *client;
     Store *store;
-    int64_t (*clock)(void);      /* monotonic, in ns */
-    int64_t (*wall_clock)(void); /* since 1970, in ns: when a pod is assumed to have been bound */
     void *context;
     /* The cluster with everything applied so far; borrowed until the next call. NULL when it
      * is not known yet, or when out of memory. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/url.h"
 #include "kube/api-objects.h"
 #include "model/node.h"
@@ -54,7 +54,7 @@ static void finish_unknown(Binding *binding, const char *why) {
 static void finish_unbound(Binding *binding) {
     const BindingOptions *options = &binding->options;
 
-    if (options->clock() >= options->decided_nsec)
+    if (clock_monotonic_nsec() >= options->decided_nsec)
         finish(binding, BINDING_UNBOUND, "the pod has no node");
     else if (options->decided_nsec >= options->deadline_nsec)
         finish_unknown(binding, "the pod has no node");
@@ -71,13 +71,9 @@ static bool read_location(Str text, Arena *arena, PodLocation *ret) {
         {"metadata.uid", JSON_FIELD_TEXT, offsetof(PodLocation, uid)},
         {"spec.nodeName", JSON_FIELD_TEXT, offsetof(PodLocation, node)},
     };
-    JsonReader reader;
 
     *ret = (PodLocation){0};
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, fields, ret);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK && !str_is_empty(ret->uid);
+    return JSON_READ_DOCUMENT(text, arena, fields, ret) && !str_is_empty(ret->uid);
 }
 
 static void conclude(Binding *binding, const PodLocation *pod) {
@@ -98,7 +94,7 @@ static void conclude(Binding *binding, const PodLocation *pod) {
 
 /* The API server may just be coming back: read again, while there is time. */
 static void read_later(Binding *binding, const char *why) {
-    int64_t at = binding->options.clock() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
+    int64_t at = clock_monotonic_nsec() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
 
     if (at >= binding->options.deadline_nsec)
         finish_unknown(binding, why);
@@ -228,7 +224,7 @@ static void start_reading(Binding *binding) {
 
     binding->is_reading = true;
     if (!start_call(binding, "", &call)) /* out of memory: perhaps not a moment later */
-        binding->retry_at = binding->options.clock() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
+        binding->retry_at = clock_monotonic_nsec() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 
 Binding *binding_new(const BindingOptions *options) {

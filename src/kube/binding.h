@@ -35,7 +35,6 @@ typedef enum BindingOutcome {
 
 typedef struct BindingOptions {
     Client *client;
-    int64_t (*clock)(void);         /* monotonic, in ns */
     bool only_reads;                /* where the pod is: nothing is posted */
     int64_t decided_nsec;           /* ... it has no node only if it has none at this time */
     int64_t deadline_nsec;          /* done() is called by then, if binding_tick() is */

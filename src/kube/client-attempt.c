@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/url.h"
 #include "kube/client-internal.h"
 
 /* --- the answer -------------------------------------------------------------------------- */
@@ -261,8 +262,7 @@ static bool set_request(Call *call) {
     if (call->limits.is_from_root)
         base.len -= call->client->origin.path.len; /* which it ends in */
     buf_printf(&url, "%.*s%s", STR_FMT(base), call->path);
-    buf_append_char(&url, '\0');
-    if (buf_error(&url) || !set_text(easy, CURLOPT_URL, url.data))
+    if (!url_text(&url) || !set_text(easy, CURLOPT_URL, url.data))
         return false;
     for (size_t i = 0; i < call->n_lines; i++) {
         call->headers[i] = (struct curl_slist){.data = call->lines[i], .next = headers};

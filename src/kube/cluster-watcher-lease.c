@@ -67,14 +67,11 @@ static void on_lease_changed(void *context) {
 bool watcher_make_lease(ClusterWatcher *watcher) {
     const WatcherOptions *options = &watcher->options;
 
-    if (!options->lease_name)
+    if (!options->lease.name)
         return true;
     watcher->lease = lease_new(&(LeaseOptions){.client = watcher->client,
-        .namespace = options->lease_namespace,
-        .name = options->lease_name,
+        .object = options->lease,
         .identity = options->identity,
-        .clock = clock_monotonic_nsec,
-        .wall_clock = clock_wall_nsec,
         .context = watcher,
         .changed = on_lease_changed});
     return watcher->lease;
@@ -115,7 +112,7 @@ int64_t watcher_tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
 
 /* Why this replica may not bind, for users. */
 static void explain(const ClusterWatcher *watcher, char *text) {
-    const char *namespace = watcher->options.lease_namespace, *name = watcher->options.lease_name;
+    const char *namespace = watcher->options.lease.namespace, *name = watcher->options.lease.name;
     const char *identity = watcher->options.identity;
     LeaseStatus status;
 

@@ -264,7 +264,6 @@ bool watched_resource_init(ClusterWatcher *watcher, WatcherKind kind, uint64_t s
     const ReflectorOptions options = {
         .path = paths[kind],
         .resource = watcher_kind_name(kind),
-        .clock = clock_monotonic_nsec,
         .seed = seed,
         .silence_sec =
             watcher->options.silence_sec ? watcher->options.silence_sec : WATCHER_SILENCE_SEC,

@@ -20,13 +20,10 @@ static ResizeRule read_rule(Str text) {
     };
     _cleanup_(arena_freep) Arena *arena = arena_new(VERSION_BYTES_MAX);
     VersionReply reply = {0};
-    JsonReader reader;
     int64_t minor;
 
-    if (!arena)
+    if (!arena || !JSON_READ_DOCUMENT(text, arena, fields, &reply))
         return RESIZE_BY_POD;
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, fields, &reply);
     if (reply.minor.len > 0 && reply.minor.ptr[reply.minor.len - 1] == '+')
         reply.minor.len--;
     return str_is(reply.major, "1") && str_to_int64(reply.minor, &minor) && minor < BY_POD_MINOR

@@ -3,42 +3,12 @@
 #include "base/clock.h"
 #include "kube/cluster-watcher-internal.h"
 
-static bool wake_if(const ClusterWatcher *watcher, bool is_added) {
-    if (is_added)
-        client_wake(watcher->client);
-    return is_added;
-}
-
-void watcher_mark_node(ClusterWatcher *watcher, Str node) {
-    (void)wake_if(watcher, mark_queue_add(watcher->writes[WATCHER_MARKS], node,
-                               WATCHER_RETRY_ANNOTATION, clock_wall_nsec()));
-}
-
-void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event) {
-    WriteQueue *events = watcher->writes[WATCHER_EVENTS];
-
-    (void)wake_if(watcher,
-        events && event_queue_add(events, event, watcher->options.identity, clock_wall_nsec()));
+WriteQueue *watcher_writes(const ClusterWatcher *watcher, WatcherWrites which) {
+    return watcher->writes[which];
 }
 
 bool watcher_may_write(const ClusterWatcher *watcher, WatcherWrites which) {
     return watcher->writes[which] && write_queue_is_ours(watcher->writes[which]);
-}
-
-bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change) {
-    return wake_if(watcher, publish_queue_add(watcher->writes[WATCHER_PUBLISHED], change));
-}
-
-bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body) {
-    return wake_if(watcher, write_queue_add(watcher->writes[WATCHER_REPORTS], path, body));
-}
-
-bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination) {
-    return wake_if(watcher, nomination_queue_add(watcher->writes[WATCHER_NOMINATIONS], nomination));
-}
-
-WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites which) {
-    return write_queue_figures(watcher->writes[which]);
 }
 
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec) {
@@ -74,31 +44,25 @@ bool watcher_make_writes(ClusterWatcher *watcher) {
     const struct {
         bool is_wanted;
         WatcherWrites which;
-        const char *namespace, *name; /* of the lease */
+        LeaseObject lease;
         unsigned n_calls;
     } patches[] = {
-        {options->publishes, WATCHER_PUBLISHED, options->publish_lease_namespace,
-            options->publish_lease_name, PUBLISH_CALLS},
-        {options->policies, WATCHER_REPORTS, options->policies_lease_namespace,
-            options->policies_lease_name, PUBLISH_CALLS},
-        {options->nominates, WATCHER_NOMINATIONS, options->nominate_lease_namespace,
-            options->nominate_lease_name, NOMINATION_CALLS},
+        {options->publishes, WATCHER_PUBLISHED, options->publish_lease, PUBLISH_CALLS},
+        {options->policies, WATCHER_REPORTS, options->policies_lease, PUBLISH_CALLS},
+        {options->nominates, WATCHER_NOMINATIONS, options->nominate_lease, NOMINATION_CALLS},
     };
     bool has_all = true;
 
-    watcher->writes[WATCHER_MARKS] = mark_queue_new(watcher->client, clock_monotonic_nsec);
+    watcher->writes[WATCHER_MARKS] = mark_queue_new(watcher->client);
     if (options->posts_events)
-        watcher->writes[WATCHER_EVENTS] = event_queue_new(watcher->client, clock_monotonic_nsec);
+        watcher->writes[WATCHER_EVENTS] = event_queue_new(watcher->client);
     for (size_t i = 0; i < ELEMENTS_OF(patches); i++) {
         WriteQueue **queue = &watcher->writes[patches[i].which];
 
         if (patches[i].is_wanted)
             *queue = patch_queue_new(&(LeaseOptions){.client = watcher->client,
-                                         .namespace = patches[i].namespace,
-                                         .name = patches[i].name,
-                                         .identity = options->identity,
-                                         .clock = clock_monotonic_nsec,
-                                         .wall_clock = clock_wall_nsec},
+                                         .object = patches[i].lease,
+                                         .identity = options->identity},
                 patches[i].n_calls);
         has_all &= *queue || !patches[i].is_wanted;
     }

@@ -71,29 +71,29 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
     return r;
 }
 
-/* Those that have not been taken yet, the oldest first; how many. */
-static size_t take_waiting_binds(ClusterWatcher *watcher, BindJob *ret[static BINDS_AT_ONCE]) {
+/* The oldest that has not been taken yet; NULL: none. */
+static BindJob *take_bind(ClusterWatcher *watcher) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
-    size_t n = 0;
+    BindJob *job = watcher->binds[watcher->first_bind];
 
-    for (; n < BINDS_AT_ONCE && watcher->n_waiting_binds > 0; n++) {
-        ret[n] = watcher->binds[watcher->first_bind];
-        watcher->first_bind = (watcher->first_bind + 1) % WATCHER_BINDS_MAX;
-        watcher->n_waiting_binds--;
-    }
-    return n;
+    if (watcher->n_waiting_binds == 0)
+        return NULL;
+    watcher->first_bind = (watcher->first_bind + 1) % WATCHER_BINDS_MAX;
+    watcher->n_waiting_binds--;
+    return job;
 }
 
 /* Whether there may be more. */
 static bool take_binds(ClusterWatcher *watcher) {
-    BindJob *jobs[BINDS_AT_ONCE];
-    size_t n = take_waiting_binds(watcher, jobs);
+    for (size_t i = 0; i < BINDS_AT_ONCE; i++) {
+        BindJob *job = take_bind(watcher);
 
-    for (size_t i = 0; i < n; i++) {
-        watcher->only_expects = jobs[i]->is_expected;
-        binder_add(watcher->binder, jobs[i]);
+        if (!job)
+            return false;
+        watcher->only_expects = job->is_expected;
+        binder_add(watcher->binder, job);
     }
-    return n == BINDS_AT_ONCE;
+    return true;
 }
 
 /* --- snapshots ----------------------------------------------------------------------------- */
@@ -242,7 +242,6 @@ static void update_status(ClusterWatcher *watcher) {
         .n_guesses_wrong = store.n_guesses[false],
         .n_guesses_right = store.n_guesses[true],
         .has_lease = watcher->lease,
-        .posts_events = watcher->writes[WATCHER_EVENTS],
         .watches_policies = watcher->options.policies,
         .publishes = watcher_may_write(watcher, WATCHER_PUBLISHED),
         .nominates = watcher_may_write(watcher, WATCHER_NOMINATIONS),
@@ -378,15 +377,13 @@ static bool wait_to_end(ClusterWatcher *watcher) {
 
 /* watcher_bind() takes no more. */
 static void refuse_jobs(ClusterWatcher *watcher) {
-    BindJob *jobs[BINDS_AT_ONCE];
-    size_t n;
+    BindJob *job;
 
     watcher->binder = binder_free(watcher->binder);
-    while ((n = take_waiting_binds(watcher, jobs)) > 0)
-        for (size_t i = 0; i < n; i++) {
-            jobs[i]->done(jobs[i], "berth is shutting down");
-            on_bind_ended(watcher, BIND_FAILED);
-        }
+    while ((job = take_bind(watcher))) {
+        job->done(job, "berth is shutting down");
+        on_bind_ended(watcher, BIND_FAILED);
+    }
 }
 
 /* Bindings under way end first; then others may bind. If they do not end in time, or the result of
@@ -451,8 +448,6 @@ static bool make_members(ClusterWatcher *watcher) {
     watcher->binder = binder_new(&(BinderOptions){
         .client = watcher->client,
         .store = watcher->store,
-        .clock = clock_monotonic_nsec,
-        .wall_clock = clock_wall_nsec,
         .context = watcher,
         .snapshot = current_snapshot,
         .may_send = watcher_may_bind,

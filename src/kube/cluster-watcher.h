@@ -134,20 +134,18 @@ typedef struct WatcherOptions {
     /* A watch that brings nothing whole for so long is given up; 0: WATCHER_SILENCE_SEC. */
     unsigned silence_sec;
     /* The Lease whose holder binds, of several berths (kube/cluster-watcher-lease.c), and our
-     * identity; they outlive the watcher. lease_name NULL: there is one berth. */
-    const char *lease_namespace, *lease_name, *identity;
+     * identity; they outlive the watcher, as all below. Without a name there is one berth. */
+    LeaseObject lease;
+    const char *identity;
     bool posts_events; /* Events are posted */
-    /* Published filters are written to nodes, by the holder of the Lease; NULL: there is one berth.
-     * They outlive the watcher. */
-    bool publishes;
-    const char *publish_lease_namespace, *publish_lease_name;
-    PolicyObjects *policies; /* PlacementPolicies are watched; it outlives the watcher. NULL: no */
-    /* The Lease whose holder writes their status; NULL: there is one berth. */
-    const char *policies_lease_namespace, *policies_lease_name;
-    /* Pods are nominated, by the berth that gets requests; of several by the
-     * holder of the Lease. As above. */
+    bool publishes;    /* published filters are written to nodes, by the holder of the Lease */
+    LeaseObject publish_lease;
+    PolicyObjects *policies;    /* PlacementPolicies are watched; NULL: no */
+    LeaseObject policies_lease; /* whose holder writes their status */
+    /* Pods are nominated, by the berth that gets requests; of several by the holder of the Lease.
+     */
     bool nominates;
-    const char *nominate_lease_namespace, *nominate_lease_name;
+    LeaseObject nominate_lease;
     uint64_t seed; /* of delays between retries; 0: a random one */
     /* The fields that are kept besides those that always are, until watcher_want(); copied. NULL:
      * all of them. */
@@ -179,27 +177,14 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job);
  * the steady state it only reads two flags. */
 void watcher_note_request(ClusterWatcher *watcher);
 
-/* Marks the node with WATCHER_RETRY_ANNOTATION and the time, so that kube-scheduler tries again the
- * pods it parked. Any thread; dropped when many are waiting. */
-#define WATCHER_RETRY_ANNOTATION "berth.dev/retry-at"
-void watcher_mark_node(ClusterWatcher *watcher, Str node);
-
-/* Posts an Event, soon; dropped when many are waiting, and unless posts_events. Any thread. */
-void watcher_post_event(ClusterWatcher *watcher, const PodEvent *event);
-
 /* Whether this berth is the one that writes @which. Any thread. */
 bool watcher_may_write(const ClusterWatcher *watcher, WatcherWrites which);
 
-/* Written soon. False: it is dropped. Any thread; only with such writes. A report is a merge patch
- * (kube/policy-status.h). This berth wants the lease of nominations for WATCHER_NOMINATE_SEC after
- * each watcher_note_request(): longer than kube-scheduler takes to elect another leader. */
+/* The queue of @which, as long as the watcher; NULL: there are no such writes. Any thread. This
+ * berth wants the lease of nominations for WATCHER_NOMINATE_SEC after each watcher_note_request():
+ * longer than kube-scheduler takes to elect another leader. */
 #define WATCHER_NOMINATE_SEC 60
-bool watcher_publish(ClusterWatcher *watcher, const PublishChange *change);
-bool watcher_report(ClusterWatcher *watcher, Buf *path, Buf *body);
-bool watcher_nominate(ClusterWatcher *watcher, const Nomination *nomination);
-
-/* Up to date; only with such writes. Any thread. */
-WriteFigures watcher_write_figures(const ClusterWatcher *watcher, WatcherWrites which);
+WriteQueue *watcher_writes(const ClusterWatcher *watcher, WatcherWrites which);
 
 /* @needs are kept from now on, besides those of before: if they were not so far, their objects are
  * listed again, and the snapshot of before stays until that is complete. Whether the last published
@@ -230,7 +215,6 @@ typedef struct WatcherStatus {
     uint64_t n_guesses_wrong, n_guesses_right; /* as the watch has shown */
     bool has_lease;
     LeaseStatus lease;
-    bool posts_events;
     bool publishes, nominates; /* this berth is the one that does */
     WriteFigures writes[_WATCHER_WRITES];
     char server[256];

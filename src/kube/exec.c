@@ -54,23 +54,16 @@ void exec_credential_done(ExecCredential *credential) {
     *credential = (ExecCredential){.expires_sec = EXEC_NEVER};
 }
 
-static void write_field(JsonWriter *writer, Str key, const char *value) {
-    if (value)
-        json_write_member(writer, key, str_from_c(value));
-}
-
 static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
-    json_member_object(writer, "cluster");
-    write_field(writer, STR("server"), config->server);
-    write_field(writer, STR("tls-server-name"), config->tls_server_name);
-    json_write(writer, "insecure-skip-tls-verify?: %i", config->is_insecure);
+    json_write(writer, "cluster: {server?: %s, tls-server-name?: %s, insecure-skip-tls-verify?: %i",
+        config->server, config->tls_server_name, config->is_insecure);
     if (config->ca.text) {
         _cleanup_(buf_done) Buf text = BUF_INIT(INFO_MAX);
 
         base64_encode(str_from_c(config->ca.text), &text);
         json_write_member(writer, STR("certificate-authority-data"), buf_str(&text));
     }
-    write_field(writer, STR("proxy-url"), config->proxy_url);
+    json_write(writer, "proxy-url?: %s", config->proxy_url);
     if (config->exec->cluster_config) {
         json_write_key(writer, STR("config"));
         json_write_raw(writer, str_from_c(config->exec->cluster_config));
@@ -81,9 +74,8 @@ static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
 void exec_write_info(const Kubeconfig *config, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write(&writer, "{kind: 'ExecCredential'");
-    write_field(&writer, STR("apiVersion"), config->exec->api_version);
-    json_member_object(&writer, "spec");
+    json_write(&writer, "{kind: 'ExecCredential', apiVersion?: %s, spec: {",
+        config->exec->api_version);
     if (config->exec->wants_cluster)
         write_cluster(&writer, config);
     json_write(&writer, "interactive: false}}");

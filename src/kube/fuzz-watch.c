@@ -7,7 +7,7 @@
  */
 
 #include "base/fuzz.h"
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "cluster/store.h"
 #include "kube/backoff.h"
 #include "kube/reflector.h"
@@ -20,7 +20,7 @@ static Store *store;
 static bool is_nodes;
 static int64_t now;
 
-static int64_t fake_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return now;
 }
 
@@ -126,7 +126,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ReflectorOptions options = {
         .path = "/api/v1/pods",
         .resource = "pods",
-        .clock = fake_clock,
         .seed = 1,
         .silence_sec = 150,
         .sink =

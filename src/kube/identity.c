@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "base/fd.h"
 #include "base/message.h"
+#include "base/url.h"
 #include "kube/secret.h"
 #include "version.h"
 
@@ -41,12 +42,6 @@ static bool list_add(struct curl_slist **list, const char *line) {
     return longer != NULL;
 }
 
-/* NULL when out of memory. A C string; wiped with the buffer. */
-static const char *text_of(Buf *buf) {
-    buf_append_char(buf, '\0');
-    return buf_error(buf) ? NULL : buf->data;
-}
-
 static bool add_authorization(Identity *identity, const Credentials *credentials) {
     _cleanup_(secret_buf_done) Buf line = BUF_INIT(HEADER_MAX), pair = BUF_INIT(HEADER_MAX / 2);
 
@@ -64,7 +59,7 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
         buf_append(&line, STR("Authorization: Basic "));
         base64_encode(buf_str(&pair), &line);
     }
-    return !buf_error(&pair) && list_add(&identity->headers, text_of(&line));
+    return !buf_error(&pair) && list_add(&identity->headers, url_text(&line));
 }
 
 static bool set_headers(Identity *identity, const Credentials *credentials) {
@@ -82,7 +77,7 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
 
         (void)buf_reserve(&line, header->name.len + header->value.len + 3);
         buf_printf(&line, "%.*s: %.*s", STR_FMT(header->name), STR_FMT(header->value));
-        if (!list_add(&identity->headers, text_of(&line)))
+        if (!list_add(&identity->headers, url_text(&line)))
             return false;
     }
     return add_authorization(identity, credentials);
@@ -104,15 +99,14 @@ static bool set_base(Identity *identity, const char *server, const Origin *origi
         origin->is_v6 ? "[" : "", STR_FMT(origin->host), origin->is_v6 ? "]" : "", origin->port);
     buf_printf(&line, "Host: %.*s", STR_FMT(str_skip(buf_str(&route), 2)));
     identity->base = buf_take(&base);
-    return identity->base && list_add(&identity->headers, text_of(&line)) &&
-           list_add(&identity->connect_to, text_of(&route));
+    return identity->base && list_add(&identity->headers, url_text(&line)) &&
+           list_add(&identity->connect_to, url_text(&route));
 }
 
 /* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
 static bool set_proxy(Identity *identity, const Origin *origin, const Credentials *credentials) {
-    const ProxyEnvironment environment = proxy_environment();
     const char *url =
-        credentials->is_direct ? NULL : proxy_choose(origin, credentials->proxy_url, &environment);
+        credentials->is_direct ? NULL : proxy_choose(origin, credentials->proxy_url);
     Str rest = str_from_c(url ? url : "");
     bool is_socks = str_has_prefix(rest, STR("socks5://"));
 

@@ -185,14 +185,9 @@ static bool read_record(LeaseRecord *record, Str text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     LeaseRecord read = LEASE_RECORD_INIT;
     LeaseFields fields = {.duration_sec = 0};
-    JsonReader reader;
 
-    if (!arena)
-        return false;
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, lease_fields, &fields);
-    json_end(&reader);
-    if (json_error(&reader) != JSON_OK || fields.metadata.len > LEASE_METADATA_MAX ||
+    if (!arena || !JSON_READ_DOCUMENT(text, arena, lease_fields, &fields) ||
+        fields.metadata.len > LEASE_METADATA_MAX ||
         !object_meta_read(text, arena, /* with_annotations= */ false, &fields.meta) ||
         fields.meta.version.len > LEASE_VERSION_MAX)
         return false;
@@ -215,7 +210,7 @@ static bool read_record(LeaseRecord *record, Str text) {
 static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     const LeaseRecord *record = &lease->record;
     JsonWriter writer = JSON_WRITER(out);
-    int64_t wall = lease->options.wall_clock();
+    int64_t wall = clock_wall_nsec();
     bool is_release = step == STEP_RELEASE;
 
     if (is_release || !is_ours(lease))
@@ -224,8 +219,8 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     if (record->exists)
         json_write_raw(&writer, buf_str(&record->metadata));
     else
-        json_write(
-            &writer, "{name: %s, namespace: %s}", lease->options.name, lease->options.namespace);
+        json_write(&writer, "{name: %s, namespace: %s}", lease->options.object.name,
+            lease->options.object.namespace);
     json_write(&writer, "spec: {holderIdentity: %s, leaseDurationSeconds: %d",
         is_release ? "" : lease->identity, is_release ? 1 : LEASE_DURATION_SEC);
     micro_time_write(&writer, STR("acquireTime"), lease->acquired_nsec);
@@ -282,7 +277,7 @@ static void explain(Lease *lease, const CallResult *result) {
         message_set(lease->error, sizeof(lease->error),
             "HTTP 403: it needs the right %s on leases.coordination.k8s.io in namespace %s "
             "(Role berth-lease)",
-            requests[lease->step].verb, lease->options.namespace);
+            requests[lease->step].verb, lease->options.object.namespace);
         return;
     }
     if (arena)
@@ -374,7 +369,7 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
 
 static void on_done(void *context, const CallResult *result) {
     Lease *lease = context;
-    int64_t now = lease->options.clock();
+    int64_t now = clock_monotonic_nsec();
 
     lease->call = NULL;
     settle(lease, result, now);
@@ -396,11 +391,11 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
     };
 
     buf_append(&path, STR("/apis/coordination.k8s.io/v1/namespaces/"));
-    url_escape(&path, str_from_c(lease->options.namespace));
+    url_escape(&path, str_from_c(lease->options.object.namespace));
     buf_append(&path, STR("/leases"));
     if (step != STEP_CREATE) {
         buf_append_char(&path, '/');
-        url_escape(&path, str_from_c(lease->options.name));
+        url_escape(&path, str_from_c(lease->options.object.name));
     }
     if (is_write)
         write_body(lease, step, &body);
@@ -452,7 +447,7 @@ int64_t lease_tick(Lease *lease, int64_t now_nsec) {
 }
 
 bool lease_release(Lease *lease) {
-    int64_t now = lease->options.clock();
+    int64_t now = clock_monotonic_nsec();
 
     lease->is_ending = true;
     (void)lease_tick(lease, now);

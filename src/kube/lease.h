@@ -29,12 +29,14 @@
 
 typedef struct Lease Lease;
 
+typedef struct LeaseObject {
+    const char *namespace, *name;
+} LeaseObject;
+
 typedef struct LeaseOptions {
     Client *client;
-    const char *namespace, *name;
-    const char *identity;        /* holderIdentity: unique to this process */
-    int64_t (*clock)(void);      /* monotonic, in ns */
-    int64_t (*wall_clock)(void); /* since 1970, in ns: written to the Lease */
+    LeaseObject object;
+    const char *identity; /* holderIdentity: unique to this process */
     void *context;
     /* The hold, the holder, or the error has changed. May be NULL. */
     void (*changed)(void *context);

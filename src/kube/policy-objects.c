@@ -1,11 +1,13 @@
-/* PlacementPolicies of the cluster, sorted by name. */
+/* PlacementPolicies of the cluster. */
 
 #include "kube/policy-objects.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/nsec.h"
+#include "base/set.h"
 #include "base/thread.h"
 #include "kube/reflector.h"
 #include "model/time.h"
@@ -23,79 +25,49 @@ typedef struct KnownObject {
     Str versions; /* JSON, not validated; empty: none */
 } KnownObject;
 
-/* Sorted by name. */
-typedef struct ObjectList {
-    KnownObject **items; /* NULL, or room for POLICY_OBJECTS_MAX */
-    size_t n;
-} ObjectList;
-
 struct PolicyObjects {
-    ObjectList listing;   /* of the list under way */
+    Set listing;          /* of KnownObject: of the list under way */
     Arena *arena;         /* of one object */
     pthread_mutex_t lock; /* for what follows; the watcher's thread alone writes */
-    ObjectList known;
+    Set known;
     uint64_t version;
 };
 
-/* Where @name is, or belongs; *ret_found: it is there. */
-static size_t find(const ObjectList *list, Str name, bool *ret_found) {
-    size_t low = 0, high = list->n;
-
-    *ret_found = false;
-    while (low < high && !*ret_found) {
-        size_t middle = low + (high - low) / 2;
-        int order = str_cmp(list->items[middle]->object.name, name);
-
-        if (order == 0) {
-            *ret_found = true;
-            low = middle;
-        } else if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+static bool is_called(const void *item, const void *key) {
+    return str_eq(((const KnownObject *)item)->object.name, *(const Str *)key);
 }
 
-static void clear(ObjectList *list) {
-    for (size_t i = 0; i < list->n; i++)
-        free(list->items[i]);
-    free(list->items);
-    *list = (ObjectList){0};
+static KnownObject *find(const Set *set, Str name) {
+    return set_find(set, hash_str(name), is_called, &name);
+}
+
+static void clear(Set *set) {
+    KnownObject *object;
+
+    for (size_t i = 0; (object = set_next(set, &i)); i++)
+        free(object);
+    set_done(set);
 }
 
 /* Takes @object, unless it fails. 0, SINK_UNFIT (there are too many) or -ENOMEM. */
-static int put(ObjectList *list, KnownObject *object) {
-    bool is_found;
-    size_t at = find(list, object->object.name, &is_found);
+static int put(Set *set, KnownObject *object) {
+    KnownObject *before = find(set, object->object.name);
+    uint64_t hash = hash_str(object->object.name);
 
-    if (is_found) {
-        free(list->items[at]);
-        list->items[at] = object;
-        return 0;
-    }
-    if (list->n == POLICY_OBJECTS_MAX)
-        return SINK_UNFIT;
-    if (!list->items)
-        list->items = malloc(POLICY_OBJECTS_MAX * sizeof(KnownObject *));
-    if (!list->items)
-        return -ENOMEM;
-    memmove(&list->items[at + 1], &list->items[at], (list->n - at) * sizeof(KnownObject *));
-    list->items[at] = object;
-    list->n++;
+    if (!before)
+        return set->n_used == POLICY_OBJECTS_MAX ? SINK_UNFIT : set_add(set, hash, object);
+    set_replace(set, hash, before, object);
+    free(before);
     return 0;
 }
 
-static bool drop(ObjectList *list, Str name) {
-    bool is_found;
-    size_t at = find(list, name, &is_found);
+static bool drop(Set *set, Str name) {
+    KnownObject *object = find(set, name);
 
-    if (!is_found)
+    if (!object)
         return false;
-    free(list->items[at]);
-    list->n--;
-    memmove(&list->items[at], &list->items[at + 1], (list->n - at) * sizeof(KnownObject *));
+    (void)set_remove(set, hash_str(name), object);
+    free(object);
     return true;
 }
 
@@ -243,11 +215,14 @@ int policy_objects_item(PolicyObjects *objects, Str text) {
 }
 
 int policy_objects_end(PolicyObjects *objects) {
-    const ObjectList before = objects->known, *listing = &objects->listing;
-    bool is_changed = objects->version == 0 || listing->n != before.n;
+    const Set before = objects->known, *listing = &objects->listing;
+    bool is_changed = objects->version == 0 || listing->n_used != before.n_used;
+    const KnownObject *object, *was;
 
-    for (size_t i = 0; i < before.n && !is_changed; i++)
-        is_changed = !is_same(&listing->items[i]->object, &before.items[i]->object);
+    for (size_t i = 0; !is_changed && (object = set_next(listing, &i)); i++) {
+        was = find(&before, object->object.name);
+        is_changed = !was || !is_same(&object->object, &was->object);
+    }
     pthread_mutex_lock(&objects->lock);
     objects->version += is_changed;
     objects->known = *listing;
@@ -259,17 +234,16 @@ int policy_objects_end(PolicyObjects *objects) {
 
 int policy_objects_apply(
     PolicyObjects *objects, WatchEventType type, const ObjectMeta *meta, Str text) {
-    KnownObject *object = NULL;
-    bool is_found, is_changed;
+    KnownObject *object = NULL, *was;
     int r = type == EVENT_DELETED ? 0 : read_object(objects, text, &object);
-    size_t at;
+    bool is_changed;
 
     if (r != 0)
         return r;
     pthread_mutex_lock(&objects->lock);
     if (object) {
-        at = find(&objects->known, object->object.name, &is_found);
-        is_changed = !is_found || !is_same(&objects->known.items[at]->object, &object->object);
+        was = find(&objects->known, object->object.name);
+        is_changed = !was || !is_same(&was->object, &object->object);
         r = put(&objects->known, object);
     } else {
         is_changed = drop(&objects->known, meta->name);
@@ -311,28 +285,34 @@ uint64_t policy_objects_version(PolicyObjects *objects) {
 size_t policy_objects_count(PolicyObjects *objects) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&objects->lock);
 
-    return objects->known.n;
+    return objects->known.n_used;
+}
+
+static int by_name(const void *a, const void *b) {
+    return str_cmp(((const PolicyObject *)a)->name, ((const PolicyObject *)b)->name);
 }
 
 int policy_objects_copy(PolicyObjects *objects, Arena *arena, PolicyObject **ret, size_t *ret_n,
     uint64_t *ret_version) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&objects->lock);
-    PolicyObject *copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n);
+    PolicyObject *copies = ARENA_ARRAY(arena, PolicyObject, objects->known.n_used);
+    const KnownObject *known;
+    size_t n = 0;
 
-    for (size_t i = 0; copies && i < objects->known.n; i++) {
-        const PolicyObject *object = &objects->known.items[i]->object;
-
-        copies[i] = (PolicyObject){
-            .name = arena_copy(arena, object->name),
-            .uid = arena_copy(arena, object->uid),
-            .generation = object->generation,
-            .spec = arena_copy(arena, object->spec),
+    for (size_t i = 0; copies && (known = set_next(&objects->known, &i)); i++)
+        copies[n++] = (PolicyObject){
+            .name = arena_copy(arena, known->object.name),
+            .uid = arena_copy(arena, known->object.uid),
+            .generation = known->object.generation,
+            .spec = arena_copy(arena, known->object.spec),
         };
-    }
     *ret = copies;
-    *ret_n = objects->known.n;
+    *ret_n = n;
     *ret_version = objects->version;
-    return copies && !arena_has_failed(arena) ? 0 : -ENOMEM;
+    if (!copies || arena_has_failed(arena))
+        return -ENOMEM;
+    qsort(copies, n, sizeof(*copies), by_name);
+    return 0;
 }
 
 typedef struct ReadVersion {
@@ -368,14 +348,13 @@ size_t policy_objects_versions(
     PolicyObjects *objects, Str name, Arena *arena, PolicyVersion ret[POLICY_VERSIONS_MAX]) {
     VersionList list = {.items = ret};
     Str text = STR_NULL;
+    const KnownObject *known;
     JsonReader reader;
-    bool is_found;
-    size_t at;
 
     pthread_mutex_lock(&objects->lock);
-    at = find(&objects->known, name, &is_found);
-    if (is_found)
-        text = arena_copy(arena, objects->known.items[at]->versions);
+    known = find(&objects->known, name);
+    if (known)
+        text = arena_copy(arena, known->versions);
     pthread_mutex_unlock(&objects->lock);
     json_reader_init(&reader, text);
     json_read_array(&reader, arena, read_version, &list);

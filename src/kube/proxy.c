@@ -115,19 +115,11 @@ static const char *variable(const char *upper, const char *lower) {
     return value && value[0] != '\0' ? value : NULL;
 }
 
-ProxyEnvironment proxy_environment(void) {
-    return (ProxyEnvironment){
-        .https_proxy = variable("HTTPS_PROXY", "https_proxy"),
-        .http_proxy = variable("HTTP_PROXY", "http_proxy"),
-        .no_proxy = variable("NO_PROXY", "no_proxy"),
-    };
-}
-
-const char *proxy_choose(
-    const Origin *origin, const char *configured, const ProxyEnvironment *environment) {
-    const char *proxy = origin->is_tls ? environment->https_proxy : environment->http_proxy;
+const char *proxy_choose(const Origin *origin, const char *configured) {
+    const char *proxy = origin->is_tls ? variable("HTTPS_PROXY", "https_proxy")
+                                       : variable("HTTP_PROXY", "http_proxy");
 
     if (configured)
         return configured;
-    return proxy && !is_excepted(origin, environment->no_proxy) ? proxy : NULL;
+    return proxy && !is_excepted(origin, variable("NO_PROXY", "no_proxy")) ? proxy : NULL;
 }

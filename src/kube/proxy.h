@@ -19,14 +19,6 @@ bool address_parse(Str text, unsigned char ret[ADDRESS_BYTES]);
 /* Whether the first @bits are the same. */
 bool address_starts_alike(const unsigned char *a, const unsigned char *b, unsigned bits);
 
-/* NULL: not set. */
-typedef struct ProxyEnvironment {
-    const char *https_proxy, *http_proxy, *no_proxy;
-} ProxyEnvironment;
-
-/* Borrowed from the process's environment. */
-ProxyEnvironment proxy_environment(void);
-
-/* The proxy's URL, borrowed; NULL: none. @configured is the kubeconfig's, or NULL. */
-const char *proxy_choose(
-    const Origin *origin, const char *configured, const ProxyEnvironment *environment);
+/* The proxy's URL, borrowed, also from the process's environment; NULL: none. @configured is the
+ * kubeconfig's, or NULL. */
+const char *proxy_choose(const Origin *origin, const char *configured);

@@ -6,13 +6,13 @@
 
 #include "kube/reflector-internal.h"
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "json/read.h"
 
 void list_begin(Reflector *reflector) {
     reflector->options.sink.begin(reflector->options.sink.context);
     reflector->is_staging = true;
-    reflector->list_began_at = reflector->options.clock();
+    reflector->list_began_at = clock_monotonic_nsec();
     reflector->is_counted = false;
     reflector->has_malformed = false;
     reflector->n_requested = 0;
@@ -256,7 +256,7 @@ static bool on_document(Reflector *reflector, Str document) {
     WatchEvent event;
 
     arena_reset(reflector->arena);
-    reflector->document_at = reflector->options.clock();
+    reflector->document_at = clock_monotonic_nsec();
     if (!event_read(document, &event))
         return end_malformed(reflector);
     switch (event.type) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/message.h"
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/url.h"
 #include "kube/reflector-internal.h"
 
@@ -77,7 +77,7 @@ void reflector_notice(
 
 /* Waits for the backoff. Returns how long that is. */
 static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
-    int64_t now = reflector->options.clock();
+    int64_t now = clock_monotonic_nsec();
     int64_t delay = backoff_next(&reflector->backoff, now, retry_after_sec);
 
     reflector->state = STATE_WAITING;
@@ -146,7 +146,7 @@ static void on_head(void *context, const CallHead *head) {
     figures->n_restarts += reflector->state == STATE_WATCHING && figures->n_watches > 1;
     figures->n_lists += reflector->state != STATE_WATCHING && !reflector->is_counted;
     reflector->is_counted = true;
-    figures->updated_at_nsec = reflector->options.clock();
+    figures->updated_at_nsec = clock_monotonic_nsec();
     if (!figures->is_connected) {
         figures->is_connected = true;
         figures->last_error[0] = '\0';
@@ -167,7 +167,7 @@ static bool on_data(void *context, Str bytes) {
             buf_append(body, str_take(bytes, REFLECTOR_REFUSAL_MAX - body->len));
         return true;
     }
-    reflector->figures.updated_at_nsec = reflector->options.clock();
+    reflector->figures.updated_at_nsec = clock_monotonic_nsec();
     if (reflector->state != STATE_LISTING)
         return watch_take(reflector, bytes);
     buf_append(body, bytes);
@@ -300,7 +300,7 @@ static void start_call(
 
     reflector->state = state;
     reflector->has_received = false;
-    reflector->started_at = reflector->document_at = reflector->options.clock();
+    reflector->started_at = reflector->document_at = clock_monotonic_nsec();
     options->method = "GET";
     options->path = url_text(path);
     if (options->path)

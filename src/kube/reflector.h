@@ -13,7 +13,7 @@
  *
  * An object that the sink cannot read is skipped and counted. A resourceVersion is opaque.
  *
- * No clock, no thread: time comes from options, answers through the client.
+ * No thread: answers come through the client.
  */
 
 #include "cluster/store.h"
@@ -71,7 +71,6 @@ typedef struct ReflectorSink {
 typedef struct ReflectorOptions {
     const char *path;       /* "/api/v1/nodes"; outlives the reflector */
     const char *resource;   /* "nodes": for messages about rights */
-    int64_t (*clock)(void); /* monotonic, in ns */
     uint64_t seed;          /* of delays and of how long watches last */
     unsigned silence_sec;   /* a watch without a whole document for so long is given up */
     ReflectorSink sink;

@@ -114,6 +114,7 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     struct stat status;
     FileMark mark = {0};
     Str file = STR_NULL, text;
+    char *copy;
     int r;
 
     if (!secret->path)
@@ -129,21 +130,17 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
         return r;
     text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
+    copy = complaint ? NULL : secret_copy(text);
     if (complaint) {
         r = message_fail(-EINVAL, error, "%s: %s", secret->path, complaint);
-    } else if (!secret->text || !str_is(text, secret->text)) {
-        char *copy = secret_copy(text);
-
-        if (copy) {
-            secret_free(secret->text);
-            secret->text = copy;
-            *ret_changed = true;
-        } else {
-            r = message_fail(-ENOMEM, error, "out of memory for %s", secret->path);
-        }
-    }
-    if (r == 0)
+    } else if (!copy) {
+        r = message_fail(-ENOMEM, error, "out of memory for %s", secret->path);
+    } else {
+        *ret_changed |= !secret->text || !str_is(text, secret->text);
+        secret_free(secret->text);
+        secret->text = copy;
         secret->mark = mark;
+    }
     secret_wipe(file);
     free((void *)(uintptr_t)file.ptr);
     return r;

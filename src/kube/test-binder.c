@@ -5,18 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "kube/binding.h"
 #include "test-fake-client.h"
 
 static int64_t now;
 
-static int64_t fake_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return now;
 }
 
-static int64_t fake_wall_clock(void) {
+int64_t clock_wall_nsec(void) {
     return now + INT64_C(1767323045) * NSEC_PER_SEC;
 }
 
@@ -82,8 +82,6 @@ static void fixture_open(BinderFixture *fixture) {
     fixture->binder = binder_new(&(BinderOptions){
         .client = fixture->client,
         .store = fixture->store,
-        .clock = fake_clock,
-        .wall_clock = fake_wall_clock,
         .context = fixture,
         .snapshot = fixture_snapshot,
         .may_send = fixture_may_send,
@@ -219,7 +217,7 @@ static void test_assumed_pod_has_time_of_first_bind(void **state) {
     fixture_open(&fixture);
     job_init(&first, "web", "u1", "n1");
     binder_add(fixture.binder, &first.job);
-    first_at = fake_wall_clock() / NSEC_PER_SEC;
+    first_at = clock_wall_nsec() / NSEC_PER_SEC;
     assert_int_equal(placed_on(&fixture, "n1"), first_at);
     assert_int_equal(placed_on(&fixture, "n2"), 0);
     reply(&fixture, 0, 201, "{}");

@@ -4,13 +4,13 @@
 
 #include <stdio.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "test-fake-client.h"
 
 static int64_t now;
 
-static int64_t fake_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return now;
 }
 
@@ -32,7 +32,6 @@ static void on_done(void *context, BindingOutcome outcome, const char *error) {
 static BindingOptions options_for(Client *client, Result *result) {
     return (BindingOptions){
         .client = client,
-        .clock = fake_clock,
         .deadline_nsec = now + 10 * NSEC_PER_SEC,
         .namespace = STR("shop"),
         .name = STR("web-1"),

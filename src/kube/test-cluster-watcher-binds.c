@@ -236,7 +236,7 @@ static void *crowd(void *context) {
         job_init(&member->jobs[i], member->fixture, name, i % 2 ? "n1" : "n2");
         if (watcher_bind(member->fixture->watcher, &member->jobs[i].job) < 0)
             return NULL;
-        watcher_mark_node(member->fixture->watcher, STR("n1"));
+        (void)mark_queue_add(watcher_writes(member->fixture->watcher, WATCHER_MARKS), STR("n1"));
         watcher_status(member->fixture->watcher, &status);
         (void)watcher_is_synced(member->fixture->watcher);
     }

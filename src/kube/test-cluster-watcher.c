@@ -414,16 +414,18 @@ static bool has_touched(const WatcherStatus *status) {
 
 static void test_touching(void **state) {
     WatcherFixture fixture;
+    WriteQueue *marks;
     size_t first, second;
 
     fixture_open(&fixture);
-    watcher_mark_node(fixture.watcher, STR("n1"));
-    watcher_mark_node(fixture.watcher, STR("../pods"));
-    watcher_mark_node(fixture.watcher, STR("n2"));
+    marks = watcher_writes(fixture.watcher, WATCHER_MARKS);
+    assert_true(mark_queue_add(marks, STR("n1")));
+    assert_false(mark_queue_add(marks, STR("../pods")));
+    assert_true(mark_queue_add(marks, STR("n2")));
     first = fake_wait_for(fixture.client, "PATCH", "/api/v1/nodes/n1", 0);
     second = fake_wait_for(fixture.client, "PATCH", "/api/v1/nodes/n2", 0);
     assert_true(first != SIZE_MAX && second != SIZE_MAX);
-    assert_non_null(strstr(fake_call(fixture.client, first).body, WATCHER_RETRY_ANNOTATION));
+    assert_non_null(strstr(fake_call(fixture.client, first).body, MARK_ANNOTATION));
     fake_answer(fixture.client, first, 200, "{}");
     fake_answer(fixture.client, second, 403, "");
     (void)wait_for_status(&fixture, has_touched);
@@ -451,22 +453,21 @@ static void test_announcing(void **state) {
     size_t post, last;
 
     fixture_open(&fixture);
-    watcher_post_event(fixture.watcher, &event); /* not allowed: no more requests */
-    assert_false(fixture_turn(&fixture).posts_events);
+    assert_null(watcher_writes(fixture.watcher, WATCHER_EVENTS)); /* not allowed */
     fixture_close(&fixture);
 
     fixture_open_with(&fixture, &(WatcherOptions){.identity = "me", .posts_events = true});
-    watcher_post_event(fixture.watcher, &event);
+    assert_true(event_queue_add(watcher_writes(fixture.watcher, WATCHER_EVENTS), &event, "me"));
     post =
         fake_wait_for(fixture.client, "POST", "/apis/events.k8s.io/v1/namespaces/shop/events", 0);
     assert_true(post != SIZE_MAX);
     assert_non_null(strstr(fake_call(fixture.client, post).body, "\"reportingInstance\":\"me\""));
     fake_answer(fixture.client, post, 201, "{}");
-    watcher_post_event(fixture.watcher, &event);
+    assert_true(event_queue_add(watcher_writes(fixture.watcher, WATCHER_EVENTS), &event, "me"));
     post = fake_wait_for(fixture.client, "POST", "/events", post + 1);
     assert_true(post != SIZE_MAX);
     fake_answer(fixture.client, post, 403, refusal);
-    assert_true(wait_for_status(&fixture, has_announced).posts_events);
+    (void)wait_for_status(&fixture, has_announced);
     (void)fixture_turn(&fixture);
     fixture_close(&fixture);
     assert_int_equal(count_notices(&fixture, WATCHER_EVENTS_FORBIDDEN, WATCHER_NODES, &last), 1);

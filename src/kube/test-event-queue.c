@@ -3,18 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "base/utf8.h"
 #include "test-fake-client.h"
 
 static int64_t now;
 
-static int64_t fake_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return now;
 }
 
-static int64_t fake_wall_clock(void) {
+int64_t clock_wall_nsec(void) {
     return INT64_C(1794700800) * NSEC_PER_SEC; /* 2026-11-15T00:00:00Z */
 }
 
@@ -24,7 +24,7 @@ static WriteQueue *queue;
 static int set_up(void **state) {
     now = 1000 * NSEC_PER_SEC;
     client = client_new(NULL);
-    queue = event_queue_new(client, fake_clock);
+    queue = event_queue_new(client);
     return client && queue ? 0 : -1;
 }
 
@@ -49,7 +49,7 @@ static PodEvent about(const char *pod, Str note) {
 static bool add(const char *pod, Str note) {
     PodEvent what = about(pod, note);
 
-    return event_queue_add(queue, &what, "berth-0_1", fake_wall_clock());
+    return event_queue_add(queue, &what, "berth-0_1");
 }
 
 static void answer_with(size_t call, unsigned status, const char *body) {
@@ -156,10 +156,10 @@ static void test_names_that_are_none(void **state) {
     assert_false(add("../web", STR("x")));
     assert_false(add("", STR("x")));
     what.namespace = STR("a/b");
-    assert_false(event_queue_add(queue, &what, "berth-0_1", fake_wall_clock()));
+    assert_false(event_queue_add(queue, &what, "berth-0_1"));
     what = about("web", STR("x"));
     what.uid = STR_NULL;
-    assert_false(event_queue_add(queue, &what, "berth-0_1", fake_wall_clock()));
+    assert_false(event_queue_add(queue, &what, "berth-0_1"));
     assert_int_equal(write_queue_figures(queue).n_dropped, 4);
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "test-fake-client.h"
 
@@ -115,11 +115,11 @@ static int64_t true_time(const Peer *peer, int64_t at) {
     return (int64_t)((double)(at - peer->offset) / peer->rate) + 1;
 }
 
-static int64_t peer_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return local(current, simulation.now);
 }
 
-static int64_t peer_wall_clock(void) {
+int64_t clock_wall_nsec(void) {
     return (int64_t)(rng_next(&simulation.rng) >> 1); /* the seed must not matter */
 }
 
@@ -252,11 +252,8 @@ static void start_peer(Peer *peer) {
     peer->client = client_new(NULL);
     peer->lease = lease_new(&(LeaseOptions){
         .client = peer->client,
-        .namespace = "n",
-        .name = "l",
+        .object = {"n", "l"},
         .identity = identity,
-        .clock = peer_clock,
-        .wall_clock = peer_wall_clock,
     });
     assert_non_null(peer->lease);
     peer->n_calls = 0;
@@ -308,7 +305,7 @@ static void tick_peer(Peer *peer) {
     int64_t now, next_at;
 
     current = peer;
-    now = peer_clock();
+    now = clock_monotonic_nsec();
     if (peer->is_wanted)
         lease_want(peer->lease, now);
     next_at = lease_tick(peer->lease, now);

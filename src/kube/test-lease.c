@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "test-fake-client.h"
 
@@ -13,11 +13,11 @@
 static int64_t now;
 static unsigned n_changed;
 
-static int64_t fake_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return now;
 }
 
-static int64_t fake_wall_clock(void) {
+int64_t clock_wall_nsec(void) {
     return INT64_C(1794700800) * NSEC_PER_SEC + 1234567; /* 2026-11-15T00:00:00.001234Z */
 }
 
@@ -34,11 +34,8 @@ static int set_up(void **state) {
     client = client_new(NULL);
     lease = lease_new(&(LeaseOptions){
         .client = client,
-        .namespace = "berth-system",
-        .name = "berth",
+        .object = {"berth-system", "berth"},
         .identity = "me",
-        .clock = fake_clock,
-        .wall_clock = fake_wall_clock,
         .changed = on_changed,
     });
     return client && lease ? 0 : -1;

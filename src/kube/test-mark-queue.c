@@ -2,12 +2,16 @@
 
 #include <stdio.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "test-fake-client.h"
 
-static int64_t fake_wall_clock(void) {
+int64_t clock_wall_nsec(void) {
     return INT64_C(1794700800) * NSEC_PER_SEC + 999; /* 2026-11-15T00:00:00Z */
+}
+
+int64_t clock_monotonic_nsec(void) {
+    return clock_wall_nsec();
 }
 
 static Client *client;
@@ -15,15 +19,15 @@ static WriteQueue *queue;
 
 /* Adds a mark, and sends. */
 static bool mark(Str node) {
-    bool is_added = mark_queue_add(queue, node, "berth.dev/retry-at", fake_wall_clock());
+    bool is_added = mark_queue_add(queue, node);
 
-    write_queue_tick(queue, fake_wall_clock());
+    write_queue_tick(queue, clock_wall_nsec());
     return is_added;
 }
 
 static int set_up(void **state) {
     client = client_new(NULL);
-    queue = mark_queue_new(client, fake_wall_clock);
+    queue = mark_queue_new(client);
     return client && queue ? 0 : -1;
 }
 

@@ -5,6 +5,25 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
+/* NULL: not set. */
+typedef struct Variables {
+    const char *https_proxy, *http_proxy, *no_proxy;
+} Variables;
+
+static void set_variable(const char *name, const char *value) {
+    assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
+}
+
+/* Those in lower case are not set. */
+static void set_variables(Variables variables) {
+    set_variable("HTTPS_PROXY", variables.https_proxy);
+    set_variable("HTTP_PROXY", variables.http_proxy);
+    set_variable("NO_PROXY", variables.no_proxy);
+    set_variable("https_proxy", NULL);
+    set_variable("http_proxy", NULL);
+    set_variable("no_proxy", NULL);
+}
+
 /* Whether the environment's proxy is used for a server, with this NO_PROXY. */
 static void test_exceptions(void **state) {
     static const struct {
@@ -63,51 +82,51 @@ static void test_exceptions(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        ProxyEnvironment environment = {.https_proxy = "p", .no_proxy = cases[i].no_proxy};
         Origin origin;
         bool is_used;
 
+        set_variables((Variables){.https_proxy = "p", .no_proxy = cases[i].no_proxy});
         assert_true(origin_parse(str_from_c(cases[i].server), &origin));
-        is_used = proxy_choose(&origin, NULL, &environment) != NULL;
+        is_used = proxy_choose(&origin, NULL) != NULL;
         if (is_used != cases[i].is_used)
             fail_msg("%s with NO_PROXY=%s", cases[i].server, cases[i].no_proxy);
     }
 }
 
 static void test_choice(void **state) {
-    ProxyEnvironment environment = {.https_proxy = "s", .http_proxy = "p", .no_proxy = "*"};
     Origin tls, plain;
 
     (void)state;
+    set_variables((Variables){.https_proxy = "s", .http_proxy = "p", .no_proxy = "*"});
     assert_true(origin_parse(STR("https://127.0.0.1"), &tls));
-    assert_string_equal(proxy_choose(&tls, "configured", &environment), "configured");
-    environment.no_proxy = NULL;
+    assert_string_equal(proxy_choose(&tls, "configured"), "configured");
+    set_variables((Variables){.https_proxy = "s", .http_proxy = "p"});
     assert_true(origin_parse(STR("https://a"), &tls));
     assert_true(origin_parse(STR("http://a"), &plain));
-    assert_string_equal(proxy_choose(&tls, NULL, &environment), "s");
-    assert_string_equal(proxy_choose(&plain, NULL, &environment), "p");
-    assert_null(proxy_choose(&tls, NULL, &(ProxyEnvironment){.http_proxy = "p"}));
+    assert_string_equal(proxy_choose(&tls, NULL), "s");
+    assert_string_equal(proxy_choose(&plain, NULL), "p");
+    set_variables((Variables){.http_proxy = "p"});
+    assert_null(proxy_choose(&tls, NULL));
 }
 
+/* Those in upper case go before those in lower case, unless they are empty. */
 static void test_environment(void **state) {
-    static const char *const names[] = {
-        "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"};
-    ProxyEnvironment environment;
+    Origin tls;
 
     (void)state;
-    for (size_t i = 0; i < ELEMENTS_OF(names); i++)
-        assert_int_equal(unsetenv(names[i]), 0);
-    environment = proxy_environment();
-    assert_null(environment.https_proxy);
-    assert_null(environment.no_proxy);
+    assert_true(origin_parse(STR("https://a"), &tls));
+    set_variables((Variables){0});
+    assert_null(proxy_choose(&tls, NULL));
     assert_int_equal(setenv("https_proxy", "low", 1), 0);
-    assert_string_equal(proxy_environment().https_proxy, "low");
+    assert_string_equal(proxy_choose(&tls, NULL), "low");
     assert_int_equal(setenv("HTTPS_PROXY", "", 1), 0);
-    assert_string_equal(proxy_environment().https_proxy, "low");
+    assert_string_equal(proxy_choose(&tls, NULL), "low");
     assert_int_equal(setenv("HTTPS_PROXY", "high", 1), 0);
-    assert_string_equal(proxy_environment().https_proxy, "high");
+    assert_string_equal(proxy_choose(&tls, NULL), "high");
+    assert_int_equal(setenv("no_proxy", "a", 1), 0);
+    assert_null(proxy_choose(&tls, NULL));
     assert_int_equal(setenv("NO_PROXY", "x", 1), 0);
-    assert_string_equal(proxy_environment().no_proxy, "x");
+    assert_string_equal(proxy_choose(&tls, NULL), "high");
 }
 
 int main(void) {

@@ -1,13 +1,17 @@
 #include "kube/api-writes.h"
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/test-assert.h"
 #include "kube/policy-status.h"
 #include "test-fake-client.h"
 
 static int64_t now = NSEC_PER_SEC;
 
-static int64_t clock_now(void) {
+int64_t clock_monotonic_nsec(void) {
+    return now;
+}
+
+int64_t clock_wall_nsec(void) {
     return now;
 }
 
@@ -17,11 +21,8 @@ static WriteQueue *writer;
 static void make(const char *lease) {
     client = client_new(NULL);
     writer = patch_queue_new(&(LeaseOptions){.client = client,
-                                 .namespace = "berth-system",
-                                 .name = lease,
-                                 .identity = "me",
-                                 .clock = clock_now,
-                                 .wall_clock = clock_now},
+                                 .object = {"berth-system", lease},
+                                 .identity = "me"},
         PUBLISH_CALLS);
     assert_non_null(writer);
 }

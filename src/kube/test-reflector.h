@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/fuzz.h"
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "kube/reflector.h"
 #include "kube/test-fake-client.h"
 
@@ -40,7 +40,7 @@ typedef struct Sink {
 
 static int64_t now;
 
-static inline int64_t fake_clock(void) {
+int64_t clock_monotonic_nsec(void) {
     return now;
 }
 
@@ -183,7 +183,6 @@ static inline void fixture_open(ReflectorFixture *fixture, uint64_t seed) {
     fixture->reflector = reflector_new(fixture->client, &(ReflectorOptions){
                                                             .path = "/api/v1/nodes",
                                                             .resource = "nodes",
-                                                            .clock = fake_clock,
                                                             .seed = seed,
                                                             .silence_sec = SILENCE_SEC,
                                                             .sink =

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "kube/api-objects.h"
 
@@ -56,10 +56,10 @@ WriteQueue *write_queue_new(const WriteQueueOptions *options) {
     for (size_t i = 0; i < WRITE_QUEUE_CALLS_MAX; i++)
         queue->calls[i] = (WriteCall){.queue = queue, .answer = BUF_INIT(ANSWER_MAX_BYTES)};
     pthread_mutex_init(&queue->lock, NULL);
-    atomic_init(&queue->is_ours, !options->lease.name);
-    if (options->lease.name)
+    atomic_init(&queue->is_ours, !options->lease.object.name);
+    if (options->lease.object.name)
         queue->lease = lease_new(&options->lease);
-    return queue->lease || !options->lease.name ? queue : write_queue_free(queue);
+    return queue->lease || !options->lease.object.name ? queue : write_queue_free(queue);
 }
 
 WriteQueue *write_queue_free(WriteQueue *queue) {
@@ -108,7 +108,9 @@ bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body) {
     else
         queue->figures.n_dropped += !is_same;
     pthread_mutex_unlock(&queue->lock);
-    if (!is_taken)
+    if (is_taken)
+        client_wake(queue->options.lease.client);
+    else
         pending_done(&write);
     return is_taken || is_same;
 }
@@ -138,12 +140,11 @@ static void count_end(WriteCall *call, const CallResult *result) {
     bool is_written = is_answered && result->status == queue->options.ok_status;
     bool is_forbidden = is_answered && result->status == 403 && is_for_rights(call);
     bool is_throttled = is_answered && result->status == 429;
-    int64_t now = queue->options.lease.clock(), *latency = &queue->figures.latency_nsec;
+    int64_t now = clock_monotonic_nsec(), *latency = &queue->figures.latency_nsec;
 
     pthread_mutex_lock(&queue->lock);
     queue->figures.n_written += is_written;
     queue->figures.n_failed += !is_written;
-    queue->figures.n_throttled += is_throttled;
     queue->figures.n_refused +=
         is_answered && !is_throttled && result->status >= 400 && result->status < 500;
     queue->n_calls--;
@@ -170,7 +171,7 @@ static void on_done(void *context, const CallResult *result) {
     call->call = NULL;
     count_end(call, result);
     buf_done(&call->answer);
-    send_waiting(call->queue, call->queue->options.lease.clock());
+    send_waiting(call->queue, clock_monotonic_nsec());
 }
 
 /* The next that waits; without a path: none. */
@@ -195,7 +196,7 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
 
     if (!write.path)
         return false;
-    call->sent_at = queue->options.lease.clock();
+    call->sent_at = clock_monotonic_nsec();
     call->call = client_call(queue->options.lease.client,
         &(CallOptions){
             .method = queue->options.method,

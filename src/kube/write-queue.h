@@ -26,7 +26,7 @@
 typedef struct WriteQueue WriteQueue;
 
 typedef struct WriteQueueOptions {
-    LeaseOptions lease; /* client and clock always; name NULL: there is one berth, and no lease */
+    LeaseOptions lease; /* client always; without a name there is one berth, and no lease */
     const char *method, *content_type;
     const char *verb;       /* of RBAC: "create" */
     unsigned ok_status;     /* the only status that is a success */
@@ -38,8 +38,7 @@ typedef struct WriteQueueOptions {
 
 typedef struct WriteFigures {
     uint64_t n_written, n_failed, n_dropped;
-    uint64_t n_refused;   /* of the failed: by 4xx, but 429; the object has changed, or is gone */
-    uint64_t n_throttled; /* of the failed: by 429 */
+    uint64_t n_refused; /* of the failed: by 4xx, but 429; the object has changed, or is gone */
     size_t n_unanswered;  /* waiting, or under way */
     int64_t latency_nsec; /* of one call, a moving mean; 0: none was answered yet */
     bool is_forbidden;    /* by the last answer the right is missing */
@@ -48,8 +47,7 @@ typedef struct WriteFigures {
 WriteQueue *write_queue_new(const WriteQueueOptions *options); /* NULL when out of memory */
 WriteQueue *write_queue_free(WriteQueue *queue);               /* takes NULL */
 
-/* Takes the bytes of both; false: dropped, as when one of them has failed. The caller wakes the
- * client. */
+/* Takes the bytes of both, and wakes the client; false: dropped, as when one of them has failed. */
 bool write_queue_add(WriteQueue *queue, Buf *path, Buf *body);
 void write_queue_drop(WriteQueue *queue); /* counts a write that could not be made */
 

@@ -31,7 +31,7 @@ struct Live {
     Wakeup wakeup;               /* with options.may_touch */
     KubeEvents events;           /* with watcher.posts_events */
     Publisher publisher;         /* with watcher.publishes */
-    PolicyReporter reporter;     /* without a context: no policies are watched */
+    PolicyReporter reporter;     /* with watcher.policies */
     Nominator *nominator;        /* NULL: nothing is nominated */
     atomic_size_t n_unpublished; /* PublisherFigures, for other threads */
     _Atomic int64_t unpublished_since;
@@ -99,23 +99,45 @@ static void pods_listed(void *context, bool has_ended) {
     nominator_note_list(((Live *)context)->nominator, has_ended);
 }
 
-/* Notices of which only the reason is known. */
-static const struct {
+/* The line of the log for a notice, with the keys of its fields. */
+typedef struct NoticeLine {
     LogLevel level;
     const char *text;
-    const char *why; /* the key of notice->why; NULL: it is not logged */
-} plain_notices[] = {
+    const char *kind, *server, *origin, *name, *why, *n, *n_nodes, *n_pods, *msec;
+} NoticeLine;
+
+static const NoticeLine notice_lines[] = {
+    [WATCHER_FOLLOWING] = {LOG_INFO, "following the cluster", .server = "server",
+        .origin = "access"},
+    [WATCHER_INSECURE] = {LOG_WARN,
+        "THE CERTIFICATE OF THE API SERVER IS NOT VERIFIED: any server in its place would be "
+        "trusted and get our credentials",
+        .origin = "access"},
+    [WATCHER_CONNECTED] = {LOG_INFO, "connected to the API server", .kind = "kind",
+        .server = "server"},
+    [WATCHER_LISTED] = {LOG_INFO, "listed", .kind = "kind", .n = "objects", .msec = "ms"},
+    [WATCHER_RELISTING] = {LOG_INFO, "listing again", .kind = "kind", .why = "reason"},
+    [WATCHER_LOST] = {LOG_WARN,
+        "lost the connection to the API server; berth decides by the last known state",
+        .kind = "kind", .server = "server", .why = "error", .msec = "retry_ms"},
+    [WATCHER_SYNCED] = {LOG_INFO, "the cluster is known", .n_nodes = "nodes", .n_pods = "pods",
+        .msec = "ms"},
+    [WATCHER_OBJECT_SKIPPED] = {LOG_WARN, "an object of the cluster is skipped", .kind = "kind",
+        .name = "name", .why = "error"},
+    [WATCHER_ASSUMED_EXPIRED] = {LOG_WARN,
+        "pods that were bound have not been seen on their node", .n = "pods"},
     [WATCHER_NOMINATE_FORBIDDEN] = {LOG_WARN,
         "pods cannot be nominated: needs the right patch on pods/status"},
     [WATCHER_MARKS_FORBIDDEN] = {LOG_WARN,
         "nodes cannot be marked for kube-scheduler: needs the right patch on nodes"},
-    [WATCHER_LEASE_TAKEN] = {LOG_INFO, "the lease is taken: this berth binds", "before"},
+    [WATCHER_LEASE_TAKEN] = {LOG_INFO, "the lease is taken: this berth binds", .why = "before"},
     [WATCHER_LEASE_RELEASED] = {LOG_INFO, "the lease is given up: another berth may bind"},
-    [WATCHER_LEASE_LOST] = {LOG_WARN, "the lease is lost: this berth does not bind", "error"},
+    [WATCHER_LEASE_LOST] = {LOG_WARN, "the lease is lost: this berth does not bind",
+        .why = "error"},
     [WATCHER_LEASE_HELD_ELSEWHERE] = {LOG_INFO, "another berth holds the lease, and binds",
-        "holder"},
+        .why = "holder"},
     [WATCHER_LEASE_FAILED] = {LOG_WARN, "the lease cannot be acquired: this replica does not bind",
-        "error"},
+        .why = "error"},
     [WATCHER_EVENTS_FORBIDDEN] = {LOG_WARN,
         "Events cannot be written: needs the right create on events.events.k8s.io"},
     [WATCHER_PUBLISH_FORBIDDEN] = {LOG_WARN,
@@ -124,61 +146,22 @@ static const struct {
     [WATCHER_REPORT_FORBIDDEN] = {LOG_WARN,
         "the status of policies cannot be written: needs the right patch on "
         "placementpolicies/status of berth.dev"},
-    [WATCHER_WAIT_FAILED] = {LOG_ERROR, "the client cannot wait", "error"},
+    [WATCHER_WAIT_FAILED] = {LOG_ERROR, "the client cannot wait", .why = "error"},
 };
 
 static void take_notice(void *context, const WatcherNotice *notice) {
-    const Live *live = context;
-    const char *kind = watcher_kind_name(notice->kind), *why;
+    static const NoticeLine not_bound = {LOG_INFO,
+        "pods with one eligible node were not bound to it, and no longer count there", .n = "pods"};
+    bool is_of_us = ((const Live *)context)->options.may_bind;
+    const NoticeLine *line = notice->event == WATCHER_ASSUMED_EXPIRED && !is_of_us
+                                 ? &not_bound
+                                 : &notice_lines[notice->event];
 
-    switch (notice->event) {
-    case WATCHER_FOLLOWING:
-        log_info("following the cluster", LOG_CSTR("server", notice->server),
-            LOG_CSTR("access", notice->origin));
-        break;
-    case WATCHER_INSECURE:
-        log_warn("THE CERTIFICATE OF THE API SERVER IS NOT VERIFIED: any server in its place "
-                 "would be trusted and get our credentials",
-            LOG_CSTR("access", notice->origin));
-        break;
-    case WATCHER_CONNECTED:
-        log_info("connected to the API server", LOG_CSTR("kind", kind),
-            LOG_CSTR("server", notice->server));
-        break;
-    case WATCHER_LISTED:
-        log_info("listed", LOG_CSTR("kind", kind), LOG_INT("objects", notice->n),
-            LOG_INT("ms", notice->msec));
-        break;
-    case WATCHER_RELISTING:
-        log_info("listing again", LOG_CSTR("kind", kind), LOG_CSTR("reason", notice->why));
-        break;
-    case WATCHER_LOST:
-        log_warn("lost the connection to the API server; berth decides by the last known state",
-            LOG_CSTR("kind", kind), LOG_CSTR("server", notice->server),
-            LOG_CSTR("error", notice->why), LOG_INT("retry_ms", notice->msec));
-        break;
-    case WATCHER_SYNCED:
-        log_info("the cluster is known", LOG_INT("nodes", notice->n_nodes),
-            LOG_INT("pods", notice->n_pods), LOG_INT("ms", notice->msec));
-        break;
-    case WATCHER_OBJECT_SKIPPED:
-        log_warn("an object of the cluster is skipped", LOG_CSTR("kind", kind),
-            LOG_STR("name", notice->name), LOG_CSTR("error", notice->why));
-        break;
-    case WATCHER_ASSUMED_EXPIRED:
-        if (live->options.may_bind)
-            log_warn("pods that were bound have not been seen on their node",
-                LOG_INT("pods", notice->n));
-        else
-            log_info("pods with one eligible node were not bound to it, and no longer count there",
-                LOG_INT("pods", notice->n));
-        break;
-    default:
-        why = plain_notices[notice->event].why; /* a field without a key ends the list */
-        LOG_AT(plain_notices[notice->event].level, plain_notices[notice->event].text,
-            LOG_CSTR(why, why ? notice->why : ""));
-        break;
-    }
+    LOG_AT(line->level, line->text, LOG_CSTR(line->kind, watcher_kind_name(notice->kind)),
+        LOG_CSTR(line->server, notice->server), LOG_CSTR(line->origin, notice->origin),
+        LOG_STR(line->name, notice->name), LOG_CSTR(line->why, notice->why),
+        LOG_INT(line->n, notice->n), LOG_INT(line->n_nodes, notice->n_nodes),
+        LOG_INT(line->n_pods, notice->n_pods), LOG_INT(line->msec, notice->msec));
 }
 
 /* --- filter ---------------------------------------------------------------------------- */
@@ -370,21 +353,19 @@ static void touch(void *context, Str node) {
     Live *live = context;
 
     log_info("a node would pass now, marking it for kube-scheduler", LOG_STR("node", node));
-    watcher_mark_node(live->watcher, node);
+    (void)mark_queue_add(watcher_writes(live->watcher, WATCHER_MARKS), node);
 }
 
 /* --- published filters --------------------------------------------------------------------- */
 
 static bool write_published(void *context, const PublishChange *change) {
-    return watcher_publish(((Live *)context)->watcher, change);
+    return publish_queue_add(watcher_writes(((Live *)context)->watcher, WATCHER_PUBLISHED), change);
 }
 
 static void publish_filters(Live *live, int64_t now_nsec) {
     _cleanup_(view_unrefp) View *view = NULL;
     const PublisherFigures *figures = &live->publisher.figures;
 
-    if (!live->options.watcher.publishes)
-        return;
     if (watcher_may_write(live->watcher, WATCHER_PUBLISHED)) {
         view = current_view(live->current);
         publisher_run(&live->publisher, view, now_nsec, write_published, live);
@@ -398,7 +379,7 @@ static void publish_filters(Live *live, int64_t now_nsec) {
 /* --- policies of the cluster -------------------------------------------------------------- */
 
 static bool write_report(void *context, Buf *path, Buf *body) {
-    return watcher_report(((Live *)context)->watcher, path, body);
+    return write_queue_add(watcher_writes(((Live *)context)->watcher, WATCHER_REPORTS), path, body);
 }
 
 static void note_rejected(void *context, const ClusterPolicy *policy) {
@@ -410,8 +391,6 @@ static void note_rejected(void *context, const ClusterPolicy *policy) {
 }
 
 void live_report_policies(Live *live, const PolicyReport *report, int64_t now_nsec) {
-    if (!live->reporter.context)
-        return;
     if (watcher_may_write(live->watcher, WATCHER_REPORTS))
         policy_reporter_run(&live->reporter, report, now_nsec, clock_wall_nsec());
     else
@@ -435,7 +414,10 @@ void live_tick(Live *live, int64_t now_nsec) {
 /* --- events --------------------------------------------------------------------------------- */
 
 static void post_event(void *context, const PodEvent *event) {
-    watcher_post_event(((Live *)context)->watcher, event);
+    const Live *live = context;
+
+    (void)event_queue_add(
+        watcher_writes(live->watcher, WATCHER_EVENTS), event, live->options.watcher.identity);
 }
 
 void live_note_policy(Live *live, Str error) {
@@ -488,20 +470,21 @@ static int start_watcher(Live *live, const WatcherOptions *options, Access *acce
     r = watcher_new(access, &watcher, &callbacks, &live->watcher);
     live->expectations.watcher = live->watcher;
     free(needs);
-    return r < 0 || !live->nominator ? r : nominator_start(live->nominator, live->watcher);
+    if (r < 0 || !live->nominator)
+        return r;
+    return nominator_start(live->nominator, watcher_writes(live->watcher, WATCHER_NOMINATIONS));
 }
 
 /* --- begin and end -------------------------------------------------------------------------- */
 
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
-    const LiveCallbacks *callbacks, Live **ret, char *error, size_t size) {
+    const LiveCallbacks *callbacks, Live **ret, char *error) {
     _cleanup_(live_freep) Live *live = calloc(1, sizeof(*live));
-    char text[ACCESS_ERROR_MAX];
     Access *access = NULL;
     int r;
 
     if (!live)
-        return message_no_memory(error, size, "the watched cluster", NULL);
+        return message_no_memory(error, ACCESS_ERROR_MAX, "the watched cluster", NULL);
     live->current = current;
     live->recent = recent;
     live->callbacks = *callbacks;
@@ -517,25 +500,20 @@ int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
         .context = live,
         .post = post_event,
         .lock = PTHREAD_MUTEX_INITIALIZER};
-    if (options->watcher.policies)
-        live->reporter = (PolicyReporter){live, write_report, note_rejected};
+    live->reporter = (PolicyReporter){live, write_report, note_rejected};
     if (options->watcher.nominates)
-        live->nominator = nominator_new(current, options);
+        live->nominator = nominator_new(current, &live->options);
     if (options->watcher.nominates && !live->nominator)
-        return message_no_memory(error, size, "the watched cluster", NULL);
-    r = access_find(options->kubeconfig, options->context, &access, text);
-    if (r < 0) {
-        (void)snprintf(error, size, "%s", text);
+        return message_no_memory(error, ACCESS_ERROR_MAX, "the watched cluster", NULL);
+    r = access_find(options->kubeconfig, options->context, &access, error);
+    if (r < 0)
         return r;
-    }
     r = start_watcher(live, &options->watcher, access);
     if (r == -ENOMEM)
-        return message_no_memory(error, size, "the watched cluster", NULL);
-    if (r < 0) {
-        (void)snprintf(
-            error, size, "cannot start the thread that watches the cluster: %s", strerror(-r));
-        return r;
-    }
+        return message_no_memory(error, ACCESS_ERROR_MAX, "the watched cluster", NULL);
+    if (r < 0)
+        return message_fail(
+            r, error, "cannot start the thread that watches the cluster: %s", strerror(-r));
     *ret = TAKE_PTR(live);
     return 0;
 }
@@ -569,16 +547,13 @@ void live_status(Live *live, LiveStatus *ret) {
     if (live->options.may_bind)
         recent_pods_figures(live->recent, &ret->passed);
     ret->options = &live->options.watcher;
-    ret->writes_policy_status =
-        live->reporter.context && watcher_may_write(live->watcher, WATCHER_REPORTS);
+    ret->writes_policy_status = watcher_may_write(live->watcher, WATCHER_REPORTS);
     ret->publishes = live->options.watcher.publishes;
     ret->n_unpublished = atomic_load(&live->n_unpublished);
     ret->unpublished_since = atomic_load(&live->unpublished_since);
     if (live->nominator) {
         ret->has_nominator = true;
-        ret->nominates = watcher_may_write(live->watcher, WATCHER_NOMINATIONS);
         ret->nominator = nominator_figures(live->nominator);
-        ret->nominations = watcher_write_figures(live->watcher, WATCHER_NOMINATIONS);
     }
     ret->writes_events = live->options.watcher.posts_events;
     if (live->options.watcher.posts_events)

@@ -61,9 +61,9 @@ typedef struct LiveCallbacks {
 
 /* Finds out how to reach the API server, and begins: the cluster is put into @current, on the
  * watcher's thread. @options, @current and @recent are borrowed. 0; or a negative errno with a
- * message for users in @error (of @size bytes). */
+ * message for users in @error (ACCESS_ERROR_MAX). */
 int live_new(const LiveOptions *options, Current *current, RecentPods *recent,
-    const LiveCallbacks *callbacks, Live **ret, char *error, size_t size);
+    const LiveCallbacks *callbacks, Live **ret, char *error);
 Live *live_free(Live *live); /* after the server, whose workers use it. Takes NULL */
 DEFINE_CLEANUP(Live *, live_free)
 
@@ -119,9 +119,8 @@ typedef struct LiveStatus {
     size_t n_unpublished;           /* nodes that do not offer yet what they should */
     int64_t unpublished_since;      /* monotonic: the first of them; 0: none */
     bool writes_policy_status;      /* with watcher.watches_policies: whether this berth does */
-    bool has_nominator, nominates;  /* --nominate; and this berth is the one that does */
+    bool has_nominator;             /* --nominate */
     NominatorFigures nominator;
-    WriteFigures nominations;
     bool writes_events;
     uint64_t n_events_dropped; /* before they were the watcher's, for being too many */
 } LiveStatus;

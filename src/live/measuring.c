@@ -81,7 +81,7 @@ static void exchange(Measuring *measuring, Configured *configured) {
     Configured before;
 
     for (size_t i = 0; i < configured->sources.n; i++)
-        if (configured->sources.items[i].is_insecure)
+        if (configured->sources.items[i].server.is_insecure)
             log_warn("THE CERTIFICATE OF A METRICS SOURCE IS NOT VERIFIED: an impostor would be "
                      "believed and would get the credentials",
                 LOG_STR("source", configured->sources.items[i].name));
@@ -94,7 +94,7 @@ static void exchange(Measuring *measuring, Configured *configured) {
 
 int measuring_reload(Measuring *measuring, char *error, size_t size) {
     _cleanup_(configured_done) Configured configured = {0};
-    char text[POLLER_ERROR_MAX];
+    char text[ACCESS_ERROR_MAX];
     int r = read_sources(&measuring->options, &configured, error, size);
 
     if (r < 0)
@@ -128,53 +128,43 @@ static void publish(void *context, Measurements *measurements) {
 }
 
 static void take_notice(void *context, const PollerNotice *notice) {
-    Str query = utf8_take(notice->query, QUERY_SHOWN_MAX);
-    size_t n_covered = notice->report ? notice->report->n_covered : 0;
-    size_t n_nodes = notice->report ? notice->report->n_nodes : 0;
+    static const struct {
+        LogLevel level;
+        const char *text;
+    } lines[] = {
+        [POLL_OK] = {LOG_INFO, "metrics source answers"},
+        [POLL_FAILING] = {LOG_WARN, "metrics source fails; values stay in force until they expire"},
+        [POLL_UNJOINED] = {LOG_WARN, "metrics source answers, but no series matches a node"},
+        [POLL_NO_SOURCE] = {LOG_WARN, "metric has no source: no values"},
+    };
+    static const JoinReport no_report;
+    const JoinReport *report = notice->report ? notice->report : &no_report;
+    bool is_ok = notice->is == POLL_OK, is_unjoined = notice->is == POLL_UNJOINED;
 
-    switch (notice->is) {
-    case POLL_OK:
-        log_info("metrics source answers", LOG_STR("metric", notice->gauge),
-            LOG_STR("source", notice->source), LOG_STR("query", query),
-            LOG_INT("nodes_covered", n_covered), LOG_INT("nodes", n_nodes),
-            LOG_CSTR("join", notice->report ? notice->report->how : ""),
-            /* a field without a key is left out */
-            notice->down_nsec > 0 ? LOG_INT("down_ms", notice->down_nsec / NSEC_PER_MSEC)
-                                  : (LogField){0});
-        break;
-    case POLL_FAILING:
-        log_warn("metrics source fails; values stay in force until they expire",
-            LOG_STR("metric", notice->gauge), LOG_STR("source", notice->source),
-            LOG_STR("query", query), LOG_CSTR("error", notice->error));
-        break;
-    case POLL_UNJOINED:
-        log_warn("metrics source answers, but no series matches a node",
-            LOG_STR("metric", notice->gauge), LOG_STR("source", notice->source),
-            LOG_STR("query", query),
-            LOG_INT("series", notice->report ? notice->report->n_series : 0),
-            LOG_INT("nodes", n_nodes), LOG_CSTR("error", notice->error));
-        break;
-    case POLL_NO_SOURCE:
-        log_warn("metric has no source: no values", LOG_STR("metric", notice->gauge),
-            LOG_STR("source", notice->source), LOG_CSTR("error", notice->error));
-        break;
-    case POLL_WAITING:
-        break;
-    }
+    LOG_AT(lines[notice->is].level, lines[notice->is].text, LOG_STR("metric", notice->gauge),
+        LOG_STR("source", notice->source),
+        LOG_STR(notice->is == POLL_NO_SOURCE ? NULL : "query",
+            utf8_take(notice->query, QUERY_SHOWN_MAX)),
+        LOG_INT(is_unjoined ? "series" : NULL, report->n_series),
+        LOG_INT(is_ok ? "nodes_covered" : NULL, report->n_covered),
+        LOG_INT(is_ok || is_unjoined ? "nodes" : NULL, report->n_nodes),
+        LOG_CSTR(is_ok ? "join" : NULL, report->how),
+        LOG_CSTR(is_ok ? NULL : "error", notice->error),
+        LOG_INT(notice->down_nsec > 0 ? "down_ms" : NULL, notice->down_nsec / NSEC_PER_MSEC));
 }
 
 /* NULL in @ret when there is no API server. */
 static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
     const LiveOptions *live = options->live;
     const MetricSource instead = {
-        .name = STR("metrics.k8s.io"), .url = options->resource_metrics_url};
+        .name = STR("metrics.k8s.io"), .server.url = options->resource_metrics_url};
     char text[ACCESS_ERROR_MAX] = "";
     int r;
 
     *ret = NULL;
-    if (!instead.url && !live_is_wanted(live))
+    if (!instead.server.url && !live_is_wanted(live))
         return 0;
-    r = instead.url ? source_access(&instead, ret, text)
+    r = instead.server.url ? source_access(&instead, ret, text)
                     : access_find(live->kubeconfig, live->context, ret, text);
     if (r < 0)
         (void)snprintf(error, size, "%s", text);
@@ -185,7 +175,7 @@ static int start_poller(Measuring *measuring, char *error, size_t size) {
     const PollerCallbacks callbacks = {
         .context = measuring, .snapshot = snapshot_of, .publish = publish, .notice = take_notice};
     PollerOptions options = {.sources = &measuring->configured.sources};
-    char text[POLLER_ERROR_MAX], server[URL_SHOWN_MAX] = "";
+    char text[ACCESS_ERROR_MAX], server[URL_SHOWN_MAX] = "";
     Poller *poller = NULL;
     int r = find_access(&measuring->options, &options.access, error, size);
 
@@ -295,7 +285,7 @@ static void copy_sources(const MetricSources *sources, Arena *arena, MeasuringSt
     for (size_t i = 0; notes && i < sources->n; i++)
         notes[i] = (SourceNote){
             .name = arena_copy(arena, sources->items[i].name),
-            .url = strip_url(str_from_c(sources->items[i].url), arena),
+            .url = strip_url(str_from_c(sources->items[i].server.url), arena),
         };
     ret->sources = notes;
     ret->n_sources = sources->n;

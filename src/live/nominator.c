@@ -1,4 +1,4 @@
-/* Plans nominations on a thread of its own, and passes them to the watcher. */
+/* Plans nominations on a thread of its own, and passes them to the queue of the watcher. */
 
 #include "live/nominator.h"
 
@@ -24,11 +24,8 @@
 
 struct Nominator {
     Current *current;
-    const Str *managed; /* only pods that request one of these; none: all */
-    size_t n_managed;
-    int64_t weight; /* of berth in kube-scheduler's configuration */
-    NominationLog *log;
-    ClusterWatcher *watcher;
+    const LiveOptions *options;
+    WriteQueue *writes; /* of nominations */
     Images *images; /* of the nodes, kept from round to round; its thread's */
     pthread_t thread;
     bool has_thread;
@@ -48,10 +45,7 @@ Nominator *nominator_new(Current *current, const LiveOptions *options) {
         return NULL;
     *nominator = (Nominator){
         .current = current,
-        .managed = options->managed,
-        .n_managed = options->n_managed,
-        .weight = options->nominate_weight,
-        .log = options->nominated,
+        .options = options,
         .nominations = nominations_new(options->nominated),
         .scratch = arena_new(CONDITION_BUDGET),
         .images = images_new(/* table= */ NULL),
@@ -144,6 +138,7 @@ static PendingStatus read_status(Nominator *nominator, Str text) {
 }
 
 void nominator_note_pod(Nominator *nominator, const Pod *pod, Str text) {
+    const LiveOptions *options = nominator->options;
     bool is_pending = str_is_empty(pod->node_name) && !pod->is_terminal;
     PendingStatus status = {0};
     _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
@@ -151,8 +146,7 @@ void nominator_note_pod(Nominator *nominator, const Pod *pod, Str text) {
 
     if (is_pending)
         status = read_status(nominator, text);
-    status.was_tried |=
-        is_pending && !pod_is_managed(pod, nominator->managed, nominator->n_managed);
+    status.was_tried |= is_pending && !pod_is_managed(pod, options->managed, options->n_managed);
     nominations_see(nominator->nominations, pod, text, status, clock_monotonic_nsec());
     n_free = nominations_figures(nominator->nominations).n_free;
     if (is_pending && n_free > 0 && n_free % NOMINATION_BACKLOG_MIN == 0)
@@ -190,8 +184,8 @@ void nominator_wait(Nominator *nominator) {
     int64_t begin = clock_monotonic_nsec(), now = begin;
     bool is_other;
 
-    if (!watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS) ||
-        watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS).is_forbidden)
+    if (!write_queue_is_ours(nominator->writes) ||
+        write_queue_figures(nominator->writes).is_forbidden)
         return;
     pthread_mutex_lock(&nominator->lock);
     is_other = nominator->has_waiting_filter;
@@ -237,7 +231,7 @@ static bool wait_for_queue(Nominator *nominator, WriteFigures *writes) {
     bool goes_on = true;
 
     for (;;) {
-        *writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
+        *writes = write_queue_figures(nominator->writes);
         if (!goes_on || writes->n_unanswered < NOMINATOR_QUEUE_MAX)
             return goes_on;
         goes_on = wait_to_go_on(nominator, QUEUE_NSEC);
@@ -272,7 +266,7 @@ static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choi
     is_ours = !*ret_over && !nominations_avoids(nominator->nominations, node, now) &&
               nominations_claim(nominator->nominations, pod->uid, node, now);
     if (is_ours)
-        nomination_log_add(nominator->log, &record);
+        nomination_log_add(nominator->options->nominated, &record);
     return is_ours;
 }
 
@@ -295,12 +289,11 @@ static bool nominate(Round *round, size_t i) {
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
         return true;
     }
-    if (!wait_for_queue(nominator, &writes) ||
-        !watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS))
+    if (!wait_for_queue(nominator, &writes) || !write_queue_is_ours(nominator->writes))
         return false;
     node = table_node(round->view->table, choice.row)->name;
     if (claim(nominator, pod, node, &choice, &writes, &is_over) &&
-        !watcher_nominate(nominator->watcher,
+        !nomination_queue_add(nominator->writes,
             &(Nomination){
                 .namespace = pod->namespace, .name = pod->name, .uid = pod->uid, .node = node}))
         leave(nominator, pod->uid, /* is_unmodelled= */ false);
@@ -310,7 +303,7 @@ static bool nominate(Round *round, size_t i) {
 /* Whether there is a round, with pods and a view. */
 static bool begin_round(Round *round) {
     Nominator *nominator = round->nominator;
-    WriteFigures writes = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS);
+    WriteFigures writes = write_queue_figures(nominator->writes);
     int64_t now = clock_monotonic_nsec();
 
     round->pods = ARENA_ARRAY(round->arena, FreePod, NOMINATOR_ROUND_MAX);
@@ -332,13 +325,14 @@ static bool make_plan(Round *round) {
     for (size_t i = 0; texts && i < round->n; i++)
         texts[i] = round->pods[i].text;
     images_follow(round->nominator->images, round->view->snapshot);
-    return texts && placement_plan_new(round->view, texts, round->n, round->nominator->weight,
-                        round->nominator->images, &round->plan) == 0;
+    return texts && placement_plan_new(round->view, texts, round->n,
+                        round->nominator->options->nominate_weight, round->nominator->images,
+                        &round->plan) == 0;
 }
 
 static void withdraw(Nominator *nominator, Arena *arena) {
     Nomination expired[WITHDRAW_MAX];
-    size_t n_queued = watcher_write_figures(nominator->watcher, WATCHER_NOMINATIONS).n_unanswered;
+    size_t n_queued = write_queue_figures(nominator->writes).n_unanswered;
     size_t max = n_queued < WITHDRAW_MAX ? WITHDRAW_MAX - n_queued : 0;
     size_t n;
 
@@ -346,7 +340,7 @@ static void withdraw(Nominator *nominator, Arena *arena) {
     n = nominations_expire(nominator->nominations, clock_monotonic_nsec(), max, arena, expired);
     pthread_mutex_unlock(&nominator->lock);
     for (size_t i = 0; i < n; i++)
-        (void)watcher_nominate(nominator->watcher, &expired[i]);
+        (void)nomination_queue_add(nominator->writes, &expired[i]);
 }
 
 /* Whether there is a backlog. */
@@ -357,7 +351,7 @@ static bool run_round(Nominator *nominator, Arena *arena) {
     size_t i = 0;
 
     arena_reset(arena);
-    if (watcher_may_write(nominator->watcher, WATCHER_NOMINATIONS)) {
+    if (write_queue_is_ours(nominator->writes)) {
         withdraw(nominator, arena);
         if (begin_round(&round) && make_plan(&round))
             while (i < round.n && nominate(&round, i))
@@ -387,10 +381,10 @@ static void *run(void *context) {
     return NULL;
 }
 
-int nominator_start(Nominator *nominator, ClusterWatcher *watcher) {
+int nominator_start(Nominator *nominator, WriteQueue *writes) {
     int r;
 
-    nominator->watcher = watcher;
+    nominator->writes = writes;
     r = thread_start(&nominator->thread, "nominator", run, nominator);
     nominator->has_thread = r == 0;
     return r;

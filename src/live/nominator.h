@@ -17,7 +17,7 @@
  * Threads: functions are for any thread.
  */
 
-#include "kube/cluster-watcher.h"
+#include "kube/api-writes.h"
 #include "live/nominations.h"
 #include "model/pod.h"
 
@@ -28,13 +28,13 @@ typedef struct Current Current;         /* live/current.h */
 typedef struct LiveOptions LiveOptions; /* live/live.h */
 typedef struct Nominator Nominator;
 
-/* @current, and what @options refers to, is borrowed. NULL when out of memory. */
+/* Both are borrowed. NULL when out of memory. */
 Nominator *nominator_new(Current *current, const LiveOptions *options);
 Nominator *nominator_free(Nominator *nominator); /* after the watcher. Takes NULL, returns NULL */
 DEFINE_CLEANUP(Nominator *, nominator_free)
 
-/* Starts its thread. @watcher is borrowed. 0, or a negative errno. */
-int nominator_start(Nominator *nominator, ClusterWatcher *watcher) MUST_CHECK;
+/* Starts its thread. @writes, of nominations, is borrowed. 0, or a negative errno. */
+int nominator_start(Nominator *nominator, WriteQueue *writes) MUST_CHECK;
 
 /* Ends its thread, within the time of a round; before the watcher ends. */
 void nominator_stop(Nominator *nominator);

@@ -184,11 +184,11 @@ static void make_live(SimBerth *berth) {
         .bind_window_sec = LIVE_BIND_WINDOW_SEC,
         .watcher = {.seed = rng_next(&sim.rng) | 1, .identity = berth->identity},
     };
-    char error[256];
+    char error[ACCESS_ERROR_MAX];
 
     if (sim_has_lease) {
-        options.watcher.lease_namespace = "kube-system";
-        options.watcher.lease_name = "berth";
+        options.watcher.lease.namespace = "kube-system";
+        options.watcher.lease.name = "berth";
     }
     berth->recent = recent_pods_new(&(RecentPodsOptions){
         .max = 64,
@@ -199,7 +199,7 @@ static void make_live(SimBerth *berth) {
     if (!berth->recent ||
         live_new(&options, &berth->current, berth->recent,
             &(LiveCallbacks){.context = berth, .bound = note_bound, .filter = answer_filter},
-            &berth->live, error, sizeof(error)) < 0)
+            &berth->live, error) < 0)
         abort();
 }
 

@@ -5,12 +5,10 @@
 
 #include "load/join-internal.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/hash.h"
 #include "cluster/object-fields.h"
 #include "cluster/record.h"
 #include "kube/proxy.h"
@@ -25,8 +23,7 @@ static void drop_nodes(JoinIndex *index) {
         node_record_unref(index->nodes[row]);
     index->arena = arena_free(index->arena);
     index->nodes = NULL;
-    index->hostnames = (JoinKeys){0};
-    index->addresses = (JoinKeys){0};
+    index->hostnames = index->addresses = MAP_INIT;
 }
 
 JoinIndex *join_index_new(void) {
@@ -85,23 +82,18 @@ static bool read_address(Str text, unsigned char ret[ADDRESS_BYTES]) {
     return address_parse(text, ret);
 }
 
-/* Out of memory the arena has failed. */
-static void add_key(JoinKeys *keys, Arena *arena, Str key, uint32_t row) {
-    uint32_t place = map_find(&keys->map, key), *new;
+/* 0, or -ENOMEM: the arena has failed. */
+static int add_key(JoinIndex *index, Map *keys, Str key, uint32_t row) {
+    uint32_t known = map_find(keys, key);
     Str copy;
 
-    if (place != MAP_NONE) {
-        if (keys->rows.items[place] != row)
-            keys->rows.items[place] = JOIN_ROW_NONE;
-        return;
+    if (known != MAP_NONE) {
+        if (known != row)
+            map_set(keys, key, (uint32_t)index->names->n_rows);
+        return 0;
     }
-    new = VEC_PUSH(&keys->rows, arena);
-    copy = arena_copy(arena, key);
-    if (!new || !copy.ptr)
-        return;
-    *new = row;
-    if (map_add(&keys->map, copy, (uint32_t)keys->rows.n - 1) < 0)
-        keys->rows.n--;
+    copy = arena_copy(index->arena, key);
+    return copy.ptr ? map_add(keys, copy, row) : -ENOMEM;
 }
 
 static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
@@ -110,15 +102,15 @@ static void add_node(JoinIndex *index, const Node *node, uint32_t row) {
 
     index->nodes[row] = node_record_ref(node);
     if (!str_is_empty(label))
-        add_key(&index->hostnames, index->arena, label, row);
+        (void)add_key(index, &index->hostnames, label, row);
     for (size_t i = 0; i < node->n_addresses; i++) {
         const Address *address = &node->addresses[i];
 
         if (address->type == ADDRESS_HOSTNAME)
-            add_key(&index->hostnames, index->arena, address->text, row);
+            (void)add_key(index, &index->hostnames, address->text, row);
         else if (read_address(address->text, bytes))
-            add_key(
-                &index->addresses, index->arena, str_of((const char *)bytes, sizeof(bytes)), row);
+            (void)add_key(
+                index, &index->addresses, str_of((const char *)bytes, sizeof(bytes)), row);
     }
 }
 
@@ -128,8 +120,7 @@ static int make(JoinIndex *index) {
     index->arena = arena_new(INDEX_BYTES_MAX);
     if (!index->arena)
         return -ENOMEM;
-    index->hostnames.map = MAP_INIT_IN(index->arena);
-    index->addresses.map = MAP_INIT_IN(index->arena);
+    index->hostnames = index->addresses = MAP_INIT_IN(index->arena);
     index->nodes = ARENA_ARRAY(index->arena, const Node *, n_rows);
     for (uint32_t row = 0; row < n_rows && !arena_has_failed(index->arena); row++) {
         const Node *node = table_node(index->table, row);
@@ -145,36 +136,22 @@ static int make(JoinIndex *index) {
 
 /* --- asking it ------------------------------------------------------------- */
 
-static uint32_t find_key(const JoinKeys *keys, Str key) {
-    uint32_t place = map_find(&keys->map, key);
-
-    if (place == MAP_NONE)
-        return JOIN_ROW_NONE;
-    assert(keys->rows.items); /* there is one for each key */
-    return keys->rows.items[place];
-}
-
 /* The row of the node that @text is the @identity of (not GAUGE_BY_ANY); JOIN_ROW_NONE: of none, or
  * of several. 0 or -ENOMEM. */
 static int find_node(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
     unsigned char bytes[ADDRESS_BYTES];
-    int r;
+    uint32_t row = JOIN_ROW_NONE;
+    int r = identity == GAUGE_BY_NAME || index->arena ? 0 : make(index);
 
-    if (identity == GAUGE_BY_NAME) {
-        uint32_t row = names_find(index->names, text);
-
-        *ret_row = row < index->names->n_rows && !str_is_empty(text) ? row : JOIN_ROW_NONE;
-        return 0;
-    }
-    r = index->arena ? 0 : make(index);
     if (r < 0)
         return r;
-    if (identity != GAUGE_BY_IP)
-        *ret_row = find_key(&index->hostnames, text);
+    if (identity == GAUGE_BY_NAME)
+        row = str_is_empty(text) ? JOIN_ROW_NONE : names_find(index->names, text);
+    else if (identity == GAUGE_BY_HOSTNAME)
+        row = map_find(&index->hostnames, text);
     else if (read_address(text, bytes))
-        *ret_row = find_key(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
-    else
-        *ret_row = JOIN_ROW_NONE;
+        row = map_find(&index->addresses, str_of((const char *)bytes, sizeof(bytes)));
+    *ret_row = row < index->names->n_rows ? row : JOIN_ROW_NONE;
     return 0;
 }
 
@@ -301,13 +278,17 @@ void join_way_describe(const JoinWay *way, Message *message) {
 /* --- the last answer of a query, in order -------------------------------------------------- */
 
 JoinMemory *join_memory_new(void) {
-    return calloc(1, sizeof(JoinMemory));
+    JoinMemory *memory = calloc(1, sizeof(*memory));
+
+    if (memory)
+        memory->label.ceiling = memory->texts.ceiling = JOIN_MEMORY_BYTES_MAX;
+    return memory;
 }
 
 void join_memory_done(JoinMemory *memory) {
-    free(memory->label);
+    buf_done(&memory->label);
+    buf_done(&memory->texts);
     free(memory->series);
-    free(memory->texts);
 }
 
 JoinMemory *join_memory_free(JoinMemory *memory) {
@@ -317,82 +298,44 @@ JoinMemory *join_memory_free(JoinMemory *memory) {
     return NULL;
 }
 
-static uint64_t mix(uint64_t key, uint64_t more) {
-    return (key ^ more) * UINT64_C(0x9e3779b97f4a7c15) + (key >> 29);
-}
-
-uint64_t join_memory_key(const Gauge *gauge) {
-    uint64_t key = mix((uint64_t)gauge->source + 1, (uint64_t)gauge->identity);
-
-    key = mix(key, hash_str(gauge->node_label));
-    key = mix(key, hash_str(gauge->node_pattern));
-    for (size_t i = 0; i < gauge->mapping.n; i++) {
-        key = mix(key, hash_str(gauge->mapping.items[i].key));
-        key = mix(key, hash_str(gauge->mapping.items[i].value));
-    }
-    return key ? key : 1;
-}
-
-bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way) {
-    if (memory->key != key || memory->labels != labels ||
-        memory->version != way->join->index->version)
+bool join_memory_way(const JoinMemory *memory, uint64_t labels, JoinWay *way) {
+    if (memory->labels != labels || memory->version != way->join->index->version)
         return false;
-    way->label = str_of(memory->label, memory->label_len);
+    way->label = buf_str(&memory->label);
     way->identity = memory->identity;
     way->has_cut_port = memory->has_cut_port;
     return true;
 }
 
-bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way) {
-    return memory->key == key && memory->version == way->join->index->version &&
-           memory->identity == way->identity &&
-           str_eq(way->label, str_of(memory->label, memory->label_len));
+bool join_memory_holds(const JoinMemory *memory, const JoinWay *way) {
+    return memory->version == way->join->index->version && memory->identity == way->identity &&
+           str_eq(way->label, buf_str(&memory->label));
 }
 
-static bool keep_label(JoinMemory *memory, Str label) {
-    char *copy;
-
-    if (str_eq(label, str_of(memory->label, memory->label_len))) /* it may be this very text */
-        return true;
-    copy = malloc(label.len + 1);
-    if (!copy)
-        return false;
-    memcpy(copy, label.ptr, label.len);
-    free(memory->label);
-    memory->label = copy;
-    memory->label_len = label.len;
-    return true;
-}
-
-static bool make_room(JoinMemory *memory, size_t n, size_t n_bytes) {
+static bool make_room(JoinMemory *memory, size_t n) {
     if (n > memory->size) {
         free(memory->series);
         memory->series = malloc(n * sizeof(*memory->series));
         memory->size = memory->series ? n : 0;
     }
-    if (n_bytes > memory->texts_size) {
-        free(memory->texts);
-        memory->texts = malloc(n_bytes);
-        memory->texts_size = memory->texts ? n_bytes : 0;
-    }
-    return memory->size >= n && memory->texts_size >= n_bytes;
+    return memory->size >= n;
 }
 
 static void copy_series(JoinMemory *memory, const Vector *vector, Str label, const uint32_t *rows) {
-    size_t at = 0, hint = 0;
+    size_t hint = 0;
 
+    buf_reset(&memory->texts);
     for (size_t i = 0; i < vector->n; i++) {
         Str value = join_label(&vector->items[i], label, &hint);
 
-        memory->series[i] = (RememberedSeries){(uint32_t)at, (uint32_t)value.len, rows[i]};
-        if (value.len > 0)
-            memcpy(memory->texts + at, value.ptr, value.len);
-        at += value.len;
+        memory->series[i] =
+            (RememberedSeries){(uint32_t)memory->texts.len, (uint32_t)value.len, rows[i]};
+        buf_append(&memory->texts, value);
     }
-    memory->n = vector->n;
+    memory->n = buf_error(&memory->texts) ? 0 : vector->n;
 }
 
-void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows) {
     bool is_kept = vector->n <= JOIN_MEMORY_SERIES_MAX;
     size_t n_bytes = 0, hint = 0;
@@ -401,11 +344,14 @@ void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const 
         n_bytes += join_label(&vector->items[i], way->label, &hint).len;
     is_kept &= n_bytes <= JOIN_MEMORY_BYTES_MAX;
     memory->n = 0;
-    memory->key = keep_label(memory, way->label) ? key : 0;
-    memory->labels = labels;
+    if (!str_eq(way->label, buf_str(&memory->label))) { /* else it may be this very text */
+        buf_reset(&memory->label);
+        buf_append(&memory->label, way->label);
+    }
+    memory->labels = buf_error(&memory->label) ? 0 : labels;
     memory->identity = way->identity;
     memory->has_cut_port = way->has_cut_port;
     memory->version = way->join->index->version;
-    if (memory->key != 0 && is_kept && make_room(memory, vector->n, n_bytes))
+    if (!buf_error(&memory->label) && is_kept && make_room(memory, vector->n))
         copy_series(memory, vector, way->label, rows);
 }

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "base/message.h"
-#include "base/vec.h"
 #include "cluster/measurement.h"
 #include "cluster/table.h"
 #include "load/join.h"
@@ -23,12 +22,6 @@
 #define JOIN_ROW_NONE UINT32_MAX            /* of no node */
 #define JOIN_ROW_NO_LABEL (UINT32_MAX - 1u) /* a series without the label */
 
-/* From texts to rows. */
-typedef struct JoinKeys {
-    Map map;            /* to a place in ... */
-    VEC(uint32_t) rows; /* JOIN_ROW_NONE: of several nodes, and so of none */
-} JoinKeys;
-
 struct JoinIndex {
     uint64_t version;       /* incremented when any identity may have changed */
     const NodeTable *table; /* of the join under way */
@@ -36,8 +29,8 @@ struct JoinIndex {
 
     Arena *arena;       /* of all below; NULL: not made */
     const Node **nodes; /* by row: references */
-    JoinKeys hostnames;
-    JoinKeys addresses; /* 16 bytes in network order */
+    Map hostnames;      /* to rows; of several nodes, and so of none: to n_rows */
+    Map addresses;      /* the same of 16 bytes in network order */
 };
 
 /* The nodes of @table, which is borrowed until the next call. */
@@ -92,29 +85,22 @@ typedef struct RememberedSeries {
 } RememberedSeries;
 
 struct JoinMemory {
-    uint64_t key; /* of the gauge that this was learned for; 0: nothing was */
-    char *label;
-    size_t label_len;
+    Buf label;
     GaugeIdentity identity;
     bool has_cut_port;
 
-    uint64_t labels;  /* a digest of the labels of the series */
+    uint64_t labels;  /* a digest of the labels of the series; 0: nothing was learned */
     uint64_t version; /* of the index that the rows are of */
     RememberedSeries *series;
     size_t n, size;
-    char *texts;
-    size_t texts_size;
+    Buf texts;
 };
 
-/* Differs for gauges that are joined in another way; not 0. */
-uint64_t join_memory_key(const Gauge *gauge);
-
-/* The way that was taken last for a gauge of that key, if labels and nodes are the same as then.
- * False: they are not. */
-bool join_memory_way(const JoinMemory *memory, uint64_t key, uint64_t labels, JoinWay *way);
+/* The way that was taken last, if labels and nodes are the same as then. False: they are not. */
+bool join_memory_way(const JoinMemory *memory, uint64_t labels, JoinWay *way);
 
 /* Whether rows are those that @way would lead to now. */
-bool join_memory_holds(const JoinMemory *memory, uint64_t key, const JoinWay *way);
+bool join_memory_holds(const JoinMemory *memory, const JoinWay *way);
 
 /* Where series @i led, if its value was @value. For a memory that holds. */
 static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str value) {
@@ -123,14 +109,15 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
     if (i >= memory->n)
         return JOIN_ROW_FORGOTTEN;
     series = &memory->series[i];
-    if (series->len != value.len || !bytes_equal(memory->texts + series->at, value.ptr, value.len))
+    if (series->len != value.len ||
+        !bytes_equal(memory->texts.data + series->at, value.ptr, value.len))
         return JOIN_ROW_FORGOTTEN;
     return series->row;
 }
 
 /* @way led the series of @vector to @rows. Out of memory it is not remembered. */
 void join_memory_done(JoinMemory *memory);
-void join_memory_learn(JoinMemory *memory, uint64_t key, uint64_t labels, const JoinWay *way,
+void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
 
 /* One join under way. */

@@ -215,7 +215,6 @@ typedef struct Rows {
     uint32_t *items;  /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
     uint32_t *counts; /* by row: series that lead there */
     size_t n_labelled, n_matched, n_nodes; /* series with the label, with a row; their rows */
-    uint64_t key;
     uint64_t labels; /* their digest; 0: not needed */
 } Rows;
 
@@ -226,7 +225,7 @@ static bool is_row(uint32_t row) {
 /* Where every series leads. Remembered rows are not looked up again. */
 static int follow(Join *join, JoinWay *way, Rows *rows) {
     const Vector *vector = join->vector;
-    bool holds = join_memory_holds(join->memory, rows->key, way);
+    bool holds = join_memory_holds(join->memory, way);
     size_t n_lookups = 0, hint = 0;
     int r = 0;
 
@@ -252,7 +251,7 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
     }
     if (r == 0 &&
         (n_lookups > 0 || join->memory->n != vector->n || join->memory->labels != rows->labels))
-        join_memory_learn(join->memory, rows->key, rows->labels, way, vector, rows->items);
+        join_memory_learn(join->memory, rows->labels, way, vector, rows->items);
     return r;
 }
 
@@ -289,7 +288,7 @@ static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
     if (!str_is_empty(way->label) && way->identity != GAUGE_BY_ANY)
         return follow(join, way, rows);
     rows->labels = digest_labels(join->vector);
-    if (join_memory_way(join->memory, rows->key, rows->labels, way))
+    if (join_memory_way(join->memory, rows->labels, way))
         return follow(join, way, rows);
     r = find_way(join, way);
     return r == 0 ? follow(join, way, rows) : r;
@@ -364,7 +363,6 @@ int join_nodes(Join *join) {
     Rows rows = {
         .items = ARENA_RAW(join->scratch, uint32_t, join->vector->n),
         .counts = ARENA_RAW(join->scratch, uint32_t, join->table->names->n_rows + 1),
-        .key = join_memory_key(join->gauge),
     };
     Message how;
     int r;

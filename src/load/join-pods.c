@@ -5,11 +5,12 @@
  * are skipped, and their series are no error.
  */
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 
 #include "base/hash.h"
+#include "base/set.h"
+#include "base/vec.h"
 #include "load/join-internal.h"
 #include "model/workload.h"
 
@@ -17,79 +18,59 @@
 typedef struct PodPlace {
     const Pod *pod; /* borrowed from the table */
     uint32_t row;
-    uint32_t hash;                  /* upper half */
     uint32_t n_series, last_series; /* how many are the pod's, and which */
 } PodPlace;
-
-#define POD_PLACE_NONE UINT32_MAX
-#define SLOTS_MIN 16u
 
 /* The pods of the table, by namespace and name. */
 typedef struct PodIndex {
     PodPlace *places;
     size_t n;
-    uint32_t *slots; /* numbers of places; POD_PLACE_NONE: free */
-    size_t mask;     /* slots less one; a power of two less one */
+    Set set; /* of places */
 } PodIndex;
 
 static uint64_t pod_hash(Str namespace, Str name) {
     return hash_str(name) + hash_str(namespace) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Two pods may share a name for a moment (recreated on another node): the first stays. */
-static void pod_index_add(PodIndex *index, const Pod *pod, uint32_t row) {
-    uint64_t hash = pod_hash(pod->namespace, pod->name);
-    size_t i = hash & index->mask;
+static bool is_called(const void *item, const void *key) {
+    const Pod *pod = ((const PodPlace *)item)->pod;
+    const Str *names = key; /* namespace and name */
 
-    while (index->slots[i] != POD_PLACE_NONE)
-        i = (i + 1) & index->mask;
-    index->slots[i] = (uint32_t)index->n;
-    index->places[index->n++] = (PodPlace){.pod = pod, .row = row, .hash = (uint32_t)(hash >> 32)};
+    return str_eq(pod->name, names[1]) && str_eq(pod->namespace, names[0]);
 }
 
 static const PodList *pods_of(const NodeTable *table, uint32_t row) {
     return table_chunk(table, row)->pods[table_slot(row)];
 }
 
-/* In @arena. 0 or -ENOMEM. */
+/* Places in @arena, the set on the heap. Two pods may share a name for a moment (recreated on
+ * another node): the first is found. 0 or -ENOMEM. */
 static int pod_index_build(const NodeTable *table, Arena *arena, PodIndex *ret) {
-    size_t n = 0, n_slots = SLOTS_MIN;
+    size_t n = 0;
+    int r;
 
     for (uint32_t row = 0; row < table->n_rows; row++)
         n += pods_of(table, row) ? pods_of(table, row)->n : 0;
-    assert(n < POD_PLACE_NONE / 2);
-    while (n_slots < n * 2)
-        n_slots *= 2;
-    *ret = (PodIndex){
-        .places = ARENA_RAW(arena, PodPlace, n),
-        .slots = ARENA_RAW(arena, uint32_t, n_slots),
-        .mask = n_slots - 1,
-    };
-    if (!ret->places || !ret->slots)
-        return -ENOMEM;
-    memset(ret->slots, 0xff, n_slots * sizeof(ret->slots[0])); /* POD_PLACE_NONE */
+    ret->places = ARENA_RAW(arena, PodPlace, n);
+    r = ret->places ? set_reserve(&ret->set, n) : -ENOMEM;
     for (uint32_t row = 0; row < table->n_rows; row++) {
         const PodList *pods = pods_of(table, row);
 
-        for (size_t i = 0; pods && i < pods->n; i++)
-            pod_index_add(ret, pods->items[i], row);
+        for (size_t i = 0; pods && i < pods->n && r == 0; i++) {
+            PodPlace *place = &ret->places[ret->n++];
+
+            *place = (PodPlace){.pod = pods->items[i], .row = row};
+            r = set_add(&ret->set, pod_hash(place->pod->namespace, place->pod->name), place);
+        }
     }
-    return 0;
+    return r;
 }
 
 /* NULL: there is no such pod. */
 static PodPlace *pod_index_find(const PodIndex *index, Str namespace, Str name) {
-    uint64_t hash = pod_hash(namespace, name);
+    const Str names[] = {namespace, name};
 
-    for (size_t i = hash & index->mask; index->slots[i] != POD_PLACE_NONE;
-         i = (i + 1) & index->mask) {
-        PodPlace *place = &index->places[index->slots[i]];
-
-        if (place->hash == (uint32_t)(hash >> 32) && str_eq(place->pod->name, name) &&
-            str_eq(place->pod->namespace, namespace))
-            return place;
-    }
-    return NULL;
+    return set_find(&index->set, pod_hash(namespace, name), is_called, names);
 }
 
 #define KEY_MAX 512u /* an API server lets names be 253 bytes long, kinds and namespaces 63 */
@@ -274,10 +255,11 @@ int join_pods(Join *join) {
     if (!pods.rows)
         return -ENOMEM;
     r = pod_index_build(join->table, join->scratch, &pods.index);
-    if (r < 0)
-        return r;
-    find_pods(&pods);
-    r = add_values(&pods) ?: store(&pods);
+    if (r == 0) {
+        find_pods(&pods);
+        r = add_values(&pods) ?: store(&pods);
+    }
+    set_done(&pods.index.set);
     if (r == 0)
         tell_how(&pods);
     return r;

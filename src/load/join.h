@@ -66,7 +66,7 @@ JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
-/* Learned from the last answer to the same job, with the same index: an order of series, and how
+/* Learned from the last answer for the same gauge, with the same index: an order of series, and how
  * labels are joined. It costs time when it is wrong, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */

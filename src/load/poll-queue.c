@@ -354,7 +354,6 @@ static void notify(PollQueue *queue, Reading *reading, Str name) {
     const PollStatus *status = &reading->status;
     bool is_query = gauge->source == GAUGE_PROMETHEUS;
     PollerNotice notice = {
-        .was = reading->reported,
         .is = status->state,
         .gauge = name,
         .source = is_query ? source_meant(gauge->from) : str_from_c(api_of(gauge)),

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/thread.h"
 #include "load/poll-queue.h"
 
@@ -80,32 +81,20 @@ static Poller *free_parts(Poller *poller) {
     return NULL;
 }
 
-static int make_connections(const MetricSources *sources, SourceConnections **ret, char *error) {
-    char why[ACCESS_ERROR_MAX] = "out of memory for the connection";
-    int r = source_connections_new(sources, ret, why);
-
-    if (r < 0)
-        (void)snprintf(error, POLLER_ERROR_MAX, "%.*s", (int)POLLER_ERROR_MAX - 1, why);
-    return r;
-}
-
 static int make_parts(
     Poller *poller, const PollerOptions *options, const PollerCallbacks *callbacks, char *error) {
     int r;
 
-    (void)snprintf(error, POLLER_ERROR_MAX, "out of memory for the metric queries");
     poller->loop = client_loop_new();
     r = poll_queue_init(&poller->queue, &poller->shared, poller->loop, callbacks, options->seed);
     poller->queue.api = (SourceConnection){.access = options->access, .owns_access = true};
     if (r < 0 || !poller->loop)
-        return -ENOMEM;
-    r = make_connections(options->sources, &poller->pending, error);
+        return message_fail(-ENOMEM, error, "out of memory for the metric queries");
+    r = source_connections_new(options->sources, &poller->pending, error);
     if (r < 0)
         return r;
     r = thread_start(&poller->thread, "poller", run, poller);
-    if (r < 0)
-        (void)snprintf(error, POLLER_ERROR_MAX, "cannot start a thread: %s", strerror(-r));
-    return r;
+    return r < 0 ? message_fail(r, error, "cannot start a thread: %s", strerror(-r)) : 0;
 }
 
 int poller_new(
@@ -114,9 +103,8 @@ int poller_new(
     int r;
 
     if (!poller) {
-        (void)snprintf(error, POLLER_ERROR_MAX, "out of memory for the metric queries");
         access_free(options->access);
-        return -ENOMEM;
+        return message_fail(-ENOMEM, error, "out of memory for the metric queries");
     }
     pthread_mutex_init(&poller->shared.lock, NULL);
     deadline_cond_init(&poller->ended);
@@ -173,7 +161,7 @@ int poller_follow(
 
 int poller_configure(Poller *poller, const MetricSources *sources, char *error) {
     SourceConnections *connections = NULL, *before;
-    int r = make_connections(sources, &connections, error);
+    int r = source_connections_new(sources, &connections, error);
 
     if (r < 0)
         return r;

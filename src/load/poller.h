@@ -46,7 +46,7 @@ const char *poll_state_name(PollState state); /* "ok": a stable word */
 
 /* A change of state, for the log; never given for each poll. */
 typedef struct PollerNotice {
-    PollState was, is;
+    PollState is;
     Str gauge, source, query;
     const char *error;        /* "" for none */
     const JoinReport *report; /* of the last answer */
@@ -76,7 +76,7 @@ typedef struct PollerOptions {
 } PollerOptions;
 
 /* Starts the thread. Nothing is polled before poller_follow(). 0; or a negative errno with a
- * message for users in @error (POLLER_ERROR_MAX). @options->access is freed in every case. */
+ * message for users in @error (ACCESS_ERROR_MAX). @options->access is freed in every case. */
 int poller_new(const PollerOptions *options, const PollerCallbacks *callbacks, Poller **ret,
     char *error) MUST_CHECK;
 bool poller_stop(Poller *poller, int64_t timeout_nsec); /* as watcher_stop() */

@@ -112,25 +112,19 @@ const MetricSource *sources_find(const MetricSources *sources, Str name) {
 }
 
 const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local) {
-    switch (address_kind(address, len)) {
-    case ADDRESS_PLAIN:
-        return NULL;
-    case ADDRESS_LINK_LOCAL:
-        return may_be_link_local
-                   ? NULL
-                   : "(link-local): set allowLinkLocal: true for this source if that is meant";
-    case ADDRESS_OF_CLOUD:
-        return may_be_link_local ? NULL
-                                 : "(where a cloud serves credentials): set allowLinkLocal: true "
-                                   "for this source if that is meant";
-    case ADDRESS_MULTICAST:
-        return "(multicast): no server is reached there";
-    case ADDRESS_UNSPECIFIED:
-        return "(unspecified): name an address; 127.0.0.1 is this machine";
-    case ADDRESS_FOREIGN:
-        break;
-    }
-    return "(neither IPv4 nor IPv6)";
+    static const char *const texts[] = {
+        [ADDRESS_LINK_LOCAL] =
+            "(link-local): set allowLinkLocal: true for this source if that is meant",
+        [ADDRESS_OF_CLOUD] = "(where a cloud serves credentials): set allowLinkLocal: true for "
+                             "this source if that is meant",
+        [ADDRESS_MULTICAST] = "(multicast): no server is reached there",
+        [ADDRESS_UNSPECIFIED] = "(unspecified): name an address; 127.0.0.1 is this machine",
+        [ADDRESS_FOREIGN] = "(neither IPv4 nor IPv6)",
+    };
+    AddressKind kind = address_kind(address, len);
+    bool is_local = kind == ADDRESS_LINK_LOCAL || kind == ADDRESS_OF_CLOUD;
+
+    return is_local && may_be_link_local ? NULL : texts[kind];
 }
 
 static const char *refuse_usual(const void *address, size_t len) {
@@ -168,8 +162,8 @@ static const char *url_hint(Str url) {
     return "for example https://prometheus.monitoring.svc:9090";
 }
 
-static void check_url(Faults *faults, const MetricSource *source) {
-    Str url = str_from_c(source->url);
+static void check_url(Faults *faults, const AccessServer *server) {
+    Str url = str_from_c(server->url);
     const char *complaint = origin_complaint(url);
 
     if (url.len > SOURCE_URL_MAX) {
@@ -186,60 +180,60 @@ static void check_url(Faults *faults, const MetricSource *source) {
         (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
 }
 
-static void check_credentials(Faults *faults, const MetricSource *source) {
-    Str user = str_from_c(source->user);
-    bool is_plain = str_has_prefix(str_from_c(source->url), STR("http://"));
+static void check_credentials(Faults *faults, const AccessServer *server) {
+    Str user = str_from_c(server->user);
+    bool is_plain = str_has_prefix(str_from_c(server->url), STR("http://"));
 
-    if (source->token_file && source->user)
+    if (server->token_file && server->user)
         (void)add(faults, "basicAuth", "only one of them can be sent: remove the other",
             "a source cannot have both bearerTokenFile and basicAuth");
-    if (source->user && str_find(user, ':') != SIZE_MAX)
+    if (server->user && str_find(user, ':') != SIZE_MAX)
         (void)add(faults, "basicAuth.user", NULL,
             "user has a ':' in it, which basic authentication cannot encode");
-    if (is_plain && source->token_file)
+    if (is_plain && server->token_file)
         add(faults, "bearerTokenFile", "use https:// if the server speaks it",
             "the token is sent over http://, where it can be read on the way")
             ->is_warning = true;
-    else if (is_plain && source->user)
+    else if (is_plain && server->user)
         add(faults, "basicAuth", "use https:// if the server speaks it",
             "the password is sent over http://, where it can be read on the way")
             ->is_warning = true;
 }
 
-static void check_tls(Faults *faults, const MetricSource *source) {
-    bool has_tls = source->ca_file || source->cert_file || source->key_file ||
-                   source->server_name || source->is_insecure;
+static void check_tls(Faults *faults, const AccessServer *server) {
+    bool has_tls = server->ca_file || server->cert_file || server->key_file ||
+                   server->server_name || server->is_insecure;
 
-    if (source->cert_file && !source->key_file)
+    if (server->cert_file && !server->key_file)
         (void)add(faults, "tls.certFile", NULL, "certFile needs a keyFile, too");
-    if (source->key_file && !source->cert_file)
+    if (server->key_file && !server->cert_file)
         (void)add(faults, "tls.keyFile", NULL, "keyFile needs a certFile, too");
-    if (source->server_name && !origin_is_host_name(str_from_c(source->server_name)))
+    if (server->server_name && !origin_is_host_name(str_from_c(server->server_name)))
         (void)add(faults, "tls.serverName",
             "a name or an address that the server's certificate is for, without a port",
             "serverName is no host name");
-    if (source->is_insecure && source->ca_file)
+    if (server->is_insecure && server->ca_file)
         (void)add(faults, "tls.insecureSkipVerify",
             "with caFile the certificate is verified: remove insecureSkipVerify",
             "insecureSkipVerify and caFile contradict each other");
-    else if (source->is_insecure)
+    else if (server->is_insecure)
         add(faults, "tls.insecureSkipVerify", "name the CA that signed it: caFile",
             "the certificate of this source is not verified: any host on the way can answer for it")
             ->is_warning = true;
-    if (has_tls && str_has_prefix(str_from_c(source->url), STR("http://")))
+    if (has_tls && str_has_prefix(str_from_c(server->url), STR("http://")))
         add(faults, "tls", "the url may mean https://", "tls has no effect with http://")
             ->is_warning = true;
 }
 
-static void check_header(Faults *faults, const MetricSource *source, size_t number) {
-    const Header *header = &source->headers[number];
+static void check_header(Faults *faults, const AccessServer *server, size_t number) {
+    const Header *header = &server->headers[number];
     const char *complaint = header_complaint(header->name, header->value);
     const char *hint = str_eq_nocase(header->name, STR("Authorization"))
                            ? "use bearerTokenFile or basicAuth, which read it from a file"
                            : NULL;
 
     for (size_t i = 0; i < number && !complaint; i++)
-        if (str_eq_nocase(source->headers[i].name, header->name))
+        if (str_eq_nocase(server->headers[i].name, header->name))
             complaint = "is there twice";
     if (complaint)
         add(faults, "headers", hint, "the header \"%.*s\" %s", STR_FMT(str_take(header->name, 64)),
@@ -247,39 +241,27 @@ static void check_header(Faults *faults, const MetricSource *source, size_t numb
             ->header = header->name;
 }
 
-size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_MAX]) {
+size_t source_faults(const AccessServer *server, SourceFault ret[SOURCE_FAULTS_MAX]) {
     Faults faults = {.items = ret};
 
-    check_url(&faults, source);
-    check_credentials(&faults, source);
-    check_tls(&faults, source);
-    if (source->n_headers > SOURCE_HEADERS_MAX)
+    check_url(&faults, server);
+    check_credentials(&faults, server);
+    check_tls(&faults, server);
+    if (server->n_headers > SOURCE_HEADERS_MAX)
         (void)add(&faults, "headers", NULL, "there are more than 16 headers");
-    for (size_t i = 0; i < source->n_headers && i < SOURCE_HEADERS_MAX; i++)
-        check_header(&faults, source, i);
+    for (size_t i = 0; i < server->n_headers && i < SOURCE_HEADERS_MAX; i++)
+        check_header(&faults, server, i);
     return faults.n;
 }
 
 int source_access(const MetricSource *source, Access **ret, char *error) {
     char name[128];
-    AccessServer server = {
-        .name = name,
-        .url = source->url,
-        .token_file = source->token_file,
-        .user = source->user,
-        .password_file = source->password_file,
-        .ca_file = source->ca_file,
-        .cert_file = source->cert_file,
-        .key_file = source->key_file,
-        .server_name = source->server_name,
-        .is_insecure = source->is_insecure,
-        .is_direct = true,
-        .refusal = source->may_be_link_local ? refuse_few : refuse_usual,
-        .headers = source->headers,
-        .n_headers = source->n_headers,
-    };
+    AccessServer server = source->server;
 
     (void)snprintf(name, sizeof(name), "source %.*s", STR_FMT(str_take(source->name, 64)));
+    server.name = name;
+    server.is_direct = true;
+    server.refusal = source->may_be_link_local ? refuse_few : refuse_usual;
     return access_for_server(&server, ret, error);
 }
 

@@ -14,17 +14,11 @@
 #define SOURCE_HEADERS_MAX ACCESS_HEADERS_MAX
 
 typedef struct MetricSource {
-    Str name;               /* "default" is meant where a policy names none */
-    const char *url;        /* http:// or https://; with the path before /api/v1/query */
-    const char *token_file; /* Authorization: Bearer, read again when it changes; or NULL */
-    const char *user, *password_file; /* basic; or NULL */
-    const char *ca_file;              /* NULL: the system's */
-    const char *cert_file, *key_file; /* of ours; or NULL */
-    const char *server_name; /* for the certificate, if it is not the URL's host; or NULL */
-    bool is_insecure;        /* the certificate is not verified: worth a warning */
-    bool may_be_link_local;  /* 169.254.0.0/16, fe80::/10: where clouds keep credentials */
-    const Header *headers;   /* X-Scope-OrgID, for Mimir and Cortex */
-    size_t n_headers;
+    Str name; /* "default" is meant where a policy names none */
+    /* Its url has the path before /api/v1/query. source_access() sets its name, and how it may be
+     * reached. */
+    AccessServer server;
+    bool may_be_link_local; /* 169.254.0.0/16, fe80::/10: where clouds keep credentials */
 } MetricSource;
 
 typedef struct MetricSources {
@@ -77,8 +71,8 @@ typedef struct SourceFault {
 
 #define SOURCE_FAULTS_MAX (SOURCE_HEADERS_MAX + 16u)
 
-/* All of @source, but for its name; how many there are. */
-size_t source_faults(const MetricSource *source, SourceFault ret[SOURCE_FAULTS_MAX]);
+/* Of the server of a source; how many there are. */
+size_t source_faults(const AccessServer *server, SourceFault ret[SOURCE_FAULTS_MAX]);
 
 /* How to reach it (kube/access.h): never through a proxy, never at an address that is refused, with
  * the credentials of its files, which need not be there yet. 0; or -EINVAL or -ENOMEM with a

@@ -365,11 +365,15 @@ static void test_remembers_the_method(void **state) {
     assert_value(scene, "node-a", 1);
     assert_value(scene, "node-c", 3);
     assert_says(scene->report.how, "label instance is the node's IP address");
-    /* Another gauge does not use this gauge's method. */
+    /* Another gauge has a memory of its own. */
+    join_memory_free(scene->memory);
+    scene->memory = join_memory_new();
     scene->gauge.node_label = STR("node");
     scene->gauge.identity = GAUGE_BY_HOSTNAME;
     SCENE_JOIN(scene, "exported_node=node-a,node=c.example 7");
     assert_value(scene, "node-c", 7);
+    join_memory_free(scene->memory);
+    scene->memory = join_memory_new();
     scene->gauge.node_pattern = STR("^.");
     SCENE_JOIN(scene, "exported_node=node-a,node=c.example 7");
     assert_absent(scene, "node-c");

@@ -124,7 +124,7 @@ static void test_expired(void **state) {
     TestPair pair = test_pair_new(&(TestPairOptions){
         .common_name = "x", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
     const Gauge gauge = gauge_of("x", HOUR);
-    char *pem = test_pair_certificate(&ca), url[64], error[POLLER_ERROR_MAX];
+    char *pem = test_pair_certificate(&ca), url[64], error[ACCESS_ERROR_MAX];
     MetricSource source;
     Folder folder;
     Scene scene;
@@ -137,8 +137,8 @@ static void test_expired(void **state) {
         .handler = answer_request, .context = &scene.prometheus, .pair = &pair});
     (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", test_server_port(server));
     source = (MetricSource){.name = STR("default"),
-        .url = url,
-        .ca_file = folder_write(&folder, "ca.pem", str_from_c(pem))};
+        .server.url = url,
+        .server.ca_file = folder_write(&folder, "ca.pem", str_from_c(pem))};
     assert_int_equal(
         poller_configure(scene.poller, &(MetricSources){.items = &source, .n = 1}, error), 0);
     scene_follow(&scene, &gauge, 1, 1);
@@ -325,7 +325,7 @@ static void test_follows_redirect_on_the_same_host(void **state) {
 /* Neither query nor credentials go to another host. */
 static void test_does_not_follow_redirect_to_another_host(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
-    char error[POLLER_ERROR_MAX];
+    char error[ACCESS_ERROR_MAX];
     Folder folder;
     MetricSource source;
     Scene scene;
@@ -338,7 +338,7 @@ static void test_does_not_follow_redirect_to_another_host(void **state) {
     (void)snprintf(scene.prometheus.elsewhere, sizeof(scene.prometheus.elsewhere),
         "http://127.0.0.1:%u/api/v1/query", test_server_port(other.server));
     source = scene.source;
-    source.token_file = folder_write(&folder, "token", STR("secret"));
+    source.server.token_file = folder_write(&folder, "token", STR("secret"));
     assert_int_equal(
         poller_configure(scene.poller, &(MetricSources){.items = &source, .n = 1}, error), 0);
     atomic_store(&scene.prometheus.mode, SERVER_REDIRECT_AWAY);

@@ -120,7 +120,7 @@ static void test_one_under_way(void **state) {
 
 /* Hanging jobs of one source do not delay another source. */
 static void test_hanging_source_does_not_delay_another(void **state) {
-    char names[12][8], url[64], error[POLLER_ERROR_MAX];
+    char names[12][8], url[64], error[ACCESS_ERROR_MAX];
     Gauge gauges[13];
     MetricSource sources[2];
     Scene scene;
@@ -138,7 +138,7 @@ static void test_hanging_source_does_not_delay_another(void **state) {
     atomic_store(&scene.prometheus.mode, SERVER_HANG);
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", test_server_port(other.server));
     sources[0] = scene.source;
-    sources[1] = (MetricSource){.name = STR("other"), .url = url};
+    sources[1] = (MetricSource){.name = STR("other"), .server.url = url};
     assert_int_equal(
         poller_configure(scene.poller, &(MetricSources){.items = sources, .n = 2}, error), 0);
     scene_follow(&scene, gauges, 13, 1);
@@ -319,7 +319,7 @@ static void test_stop(void **state) {
 
 static void test_no_source(void **state) {
     Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("x", HOUR)};
-    char error[POLLER_ERROR_MAX];
+    char error[ACCESS_ERROR_MAX];
     MetricSource sources[2];
     PollStatus status;
     Scene scene;
@@ -356,9 +356,9 @@ static void test_no_source(void **state) {
 }
 
 static void test_bad_source(void **state) {
-    const MetricSource source = {.name = STR("default"), .url = "ftp://nowhere"};
+    const MetricSource source = {.name = STR("default"), .server.url = "ftp://nowhere"};
     const PollerCallbacks callbacks = {.snapshot = give_snapshot};
-    char error[POLLER_ERROR_MAX] = "";
+    char error[ACCESS_ERROR_MAX] = "";
     Poller *poller = NULL;
 
     (void)state;
@@ -371,7 +371,7 @@ static void test_bad_source(void **state) {
 /* Everything is polled again at once. */
 static void test_configure(void **state) {
     const Gauge gauge = gauge_of("x", HOUR);
-    char error[POLLER_ERROR_MAX];
+    char error[ACCESS_ERROR_MAX];
     Scene scene;
 
     (void)state;

@@ -332,7 +332,7 @@ static inline Gauge gauge_of(const char *query, int64_t interval_nsec) {
 /* --- callbacks ----- */
 
 typedef struct Notice {
-    PollState was, is;
+    PollState is;
     char gauge[64], source[64], query[64], error[POLLER_ERROR_MAX];
     int64_t down_nsec;
 } Notice;
@@ -377,7 +377,6 @@ static inline void take_notice(void *context, const PollerNotice *notice) {
     pthread_mutex_lock(&listener->lock);
     assert_true(listener->n_notices < ELEMENTS_OF(listener->notices));
     record = &listener->notices[listener->n_notices++];
-    record->was = notice->was;
     record->is = notice->is;
     record->down_nsec = notice->down_nsec;
     (void)snprintf(record->gauge, sizeof(record->gauge), "%.*s", STR_FMT(notice->gauge));
@@ -420,13 +419,13 @@ typedef struct Scene {
 
 static inline void scene_init_at(Scene *scene, const char *path) {
     const PollerCallbacks callbacks = callbacks_of(&scene->listener);
-    char error[POLLER_ERROR_MAX];
+    char error[ACCESS_ERROR_MAX];
 
     prometheus_init(&scene->prometheus);
     listener_init(&scene->listener);
     (void)snprintf(scene->url, sizeof(scene->url), "http://127.0.0.1:%u%s",
         test_server_port(scene->prometheus.server), path);
-    scene->source = (MetricSource){.name = STR("default"), .url = scene->url};
+    scene->source = (MetricSource){.name = STR("default"), .server.url = scene->url};
     scene->sources = (MetricSources){.items = &scene->source, .n = 1};
     assert_int_equal(poller_new(&(PollerOptions){.sources = &scene->sources, .seed = 1}, &callbacks,
                          &scene->poller, error),
@@ -440,7 +439,7 @@ static inline void scene_init(Scene *scene) {
 /* With the API server, for metrics.k8s.io, and no source. */
 static inline void scene_init_api(Scene *scene) {
     const PollerCallbacks callbacks = callbacks_of(&scene->listener);
-    char error[POLLER_ERROR_MAX];
+    char error[ACCESS_ERROR_MAX];
 
     prometheus_init(&scene->prometheus);
     listener_init(&scene->listener);

@@ -322,7 +322,7 @@ static void test_matrix(void **state) {
         (void)snprintf(port, sizeof(port), "%u", test_server_port(server));
         (void)snprintf(
             url, sizeof(url), "%.*s%s%s", STR_FMT(head), gap ? port : "", gap ? gap + 2 : "");
-        seen = get(&(MetricSource){.name = STR("default"), .url = url});
+        seen = get(&(MetricSource){.name = STR("default"), .server.url = url});
         n_good += !cases[i].refused;
         assert_case(cases[i].url, seen.outcome == (cases[i].refused ? CALL_REFUSED : CALL_DONE));
         if (!cases[i].refused)
@@ -339,7 +339,7 @@ static void test_matrix(void **state) {
 static void test_rebinding(void **state) {
     TestServer *server = test_server_new(&(TestServerOptions){.handler = answer});
     char url[64];
-    MetricSource source = {.name = STR("default"), .url = url};
+    MetricSource source = {.name = STR("default"), .server.url = url};
     Seen seen;
 
     (void)state;
@@ -371,7 +371,7 @@ static const Header forbidden[] = {
 static void test_faults(void **state) {
     static const struct {
         const char *name;
-        MetricSource source;
+        AccessServer source;
         const char *field, *text; /* of the first; NULL: none */
         size_t n;
         bool is_warning, is_secret;
@@ -432,8 +432,9 @@ static void test_faults(void **state) {
 
 /* Sources with only warnings can be used; sources with a fault cannot. */
 static void test_access(void **state) {
-    static const MetricSource good = {.name = STR("a"), .url = "http://h", .token_file = "t"};
-    static const MetricSource bad = {.name = STR("a"), .url = "http://u:secret@h"};
+    static const MetricSource good = {
+        .name = STR("a"), .server = {.url = "http://h", .token_file = "t"}};
+    static const MetricSource bad = {.name = STR("a"), .server.url = "http://u:secret@h"};
     char error[ACCESS_ERROR_MAX] = "";
     Access *access = NULL;
 

@@ -16,12 +16,8 @@ typedef struct VectorReader {
     JsonReader json;
     Arena *arena;
     Vector *vector;
-    size_t size; /* series there is room for */
-
-    SeriesLabel *labels; /* where the next ones go */
-    size_t n_labels_left;
+    size_t size;     /* series there is room for */
     size_t n_labels; /* so far, of all series */
-    size_t block;    /* labels of the last block */
     bool is_over;    /* over a limit */
 } VectorReader;
 
@@ -35,9 +31,5 @@ int vector_reader_complain(const VectorReader *reader, Message *message);
 /* Stops the reader at a limit that @static_text names. */
 void vector_reader_overflow(VectorReader *reader, const char *static_text);
 
-/* Room for VECTOR_LABELS_MAX labels; vector_reader_take_labels() keeps the first @n of them. NULL
- * when out of memory or over the limit of labels in all. */
-SeriesLabel *vector_reader_labels(VectorReader *reader);
-void vector_reader_take_labels(VectorReader *reader, size_t n);
-
+/* Its labels are copied. */
 void vector_reader_add(VectorReader *reader, const Series *series);

@@ -166,12 +166,10 @@ static Str label_text(VectorReader *reader, Str raw, bool escaped) {
     return text;
 }
 
-static void read_labels(VectorReader *reader, Series *series) {
+static void read_labels(VectorReader *reader, SeriesLabel *labels, Series *series) {
     JsonReader *json = &reader->json;
-    SeriesLabel *labels = vector_reader_labels(reader);
     Str key;
 
-    series->labels = labels;
     json_object(json);
     while (json_key(json, &key)) {
         Str name = label_text(reader, key, json->escaped), value = STR_NULL;
@@ -187,7 +185,6 @@ static void read_labels(VectorReader *reader, Series *series) {
         }
         labels[series->n_labels++] = (SeriesLabel){name, value};
     }
-    vector_reader_take_labels(reader, series->n_labels);
 }
 
 /* [1700000000.123,"0.42"] */
@@ -220,7 +217,8 @@ static void read_value(Answer *answer, Series *series) {
 static void read_series(Answer *answer) {
     VectorReader *reader = &answer->reader;
     JsonReader *json = &reader->json;
-    Series series = {0};
+    SCRATCH SeriesLabel labels[VECTOR_LABELS_MAX];
+    Series series = {.labels = labels};
     size_t from = reader->json.at;
     bool has_labels = false, has_value = false, has_histogram = false;
     Str key;
@@ -229,7 +227,7 @@ static void read_series(Answer *answer) {
     while (json_key(json, &key)) {
         if (json_key_is(json, key, STR("metric")) && !has_labels) {
             has_labels = true;
-            read_labels(reader, &series);
+            read_labels(reader, labels, &series);
         } else if (json_key_is(json, key, STR("value")) && !has_value) {
             has_value = true;
             read_value(answer, &series);
@@ -256,20 +254,18 @@ static void read_series(Answer *answer) {
 static bool repeat_series(Answer *answer) {
     VectorReader *reader = &answer->reader;
     const SeriesShape *shape = &answer->shape;
-    SeriesLabel *labels = reader->labels;
+    SCRATCH SeriesLabel labels[VECTOR_LABELS_MAX];
     Series series;
     Str number;
     size_t end;
 
-    if (reader->n_labels_left < VECTOR_LABELS_MAX ||
-        !shape_match(shape, &reader->json, labels, &number, &end) ||
+    if (!shape_match(shape, &reader->json, labels, &number, &end) ||
         !vector_number(number, &series.value))
         return false;
     series.labels = labels;
     series.n_labels = (uint32_t)shape->n_labels;
     series.at_msec = shape->at_msec;
     json_take_elements(&reader->json, end - reader->json.at, reader->json.at + 1);
-    vector_reader_take_labels(reader, series.n_labels);
     vector_reader_add(reader, &series);
     return true;
 }

@@ -115,22 +115,18 @@ static const JsonField custom_fields[] = {
 };
 
 static void add_item(List *list, const Item *item) {
-    VectorReader *reader = &list->reader;
-    SeriesLabel *labels = vector_reader_labels(reader);
+    SeriesLabel labels[2];
     Series series = {
         .labels = labels,
         .value = quantity_double(item->amount),
         .at_msec = item->at_sec > 0 ? item->at_sec * 1000 : 0,
     };
 
-    if (!labels)
-        return;
     if (list->is_of_pods)
         labels[series.n_labels++] = (SeriesLabel){STR("namespace"), item->namespace};
     labels[series.n_labels++] =
         (SeriesLabel){list->is_of_pods ? STR("pod") : STR("node"), item->name};
-    vector_reader_take_labels(reader, series.n_labels);
-    vector_reader_add(reader, &series);
+    vector_reader_add(&list->reader, &series);
 }
 
 /* If one container has no amount, the pod has no number: the sum of the others would be wrong. */

@@ -1,6 +1,4 @@
 /*
- * Series are in one array that grows, and labels in blocks.
- *
  * Messages name a cause that an operator can fix: a proxy's page, a query that does not give a
  * vector, an error of the server.
  */
@@ -10,8 +8,6 @@
 #include "base/vec.h"
 #include "load/vector-internal.h"
 
-#define LABELS_FIRST 256u
-#define LABELS_BLOCK 4096u
 #define VECTOR_LABELS_TOTAL_MAX 2000000u /* they take more memory than their text */
 
 typedef struct BodyKind {
@@ -47,7 +43,7 @@ static int complain_of_body(Str body, Message *message) {
 
 int vector_reader_begin(
     VectorReader *reader, Str body, Arena *arena, Vector *vector, Message *message) {
-    *reader = (VectorReader){.arena = arena, .vector = vector, .block = LABELS_FIRST / 2};
+    *reader = (VectorReader){.arena = arena, .vector = vector};
     if (body.len > VECTOR_BYTES_MAX) {
         message_add(message, "an answer of %zu bytes: more than %zu are not read", body.len,
             VECTOR_BYTES_MAX);
@@ -87,41 +83,30 @@ void vector_reader_overflow(VectorReader *reader, const char *static_text) {
     json_fail(&reader->json, JSON_E_RANGE, static_text);
 }
 
-SeriesLabel *vector_reader_labels(VectorReader *reader) {
-    if (reader->n_labels > VECTOR_LABELS_TOTAL_MAX - VECTOR_LABELS_MAX) {
-        vector_reader_overflow(reader, "more than 2000000 labels in all");
-    } else if (reader->n_labels_left < VECTOR_LABELS_MAX) {
-        reader->block = reader->block < LABELS_BLOCK ? reader->block * 2 : LABELS_BLOCK;
-        reader->labels = ARENA_RAW(reader->arena, SeriesLabel, reader->block);
-        reader->n_labels_left = reader->labels ? reader->block : 0;
-        if (!reader->labels)
-            json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
-    }
-    return json_error(&reader->json) == JSON_OK ? reader->labels : NULL;
-}
-
-void vector_reader_take_labels(VectorReader *reader, size_t n) {
-    if (n == 0)
-        return;
-    reader->labels += n;
-    reader->n_labels_left -= n;
-    reader->n_labels += n;
-}
-
 void vector_reader_add(VectorReader *reader, const Series *series) {
     Vector *vector = reader->vector;
+    SeriesLabel *labels;
     Series *place;
 
+    reader->n_labels += series->n_labels;
     if (vector->n == VECTOR_SERIES_MAX) {
         vector_reader_overflow(reader, "more than 250000 series: aggregate in the query");
         return;
     }
+    if (reader->n_labels > VECTOR_LABELS_TOTAL_MAX) {
+        vector_reader_overflow(reader, "more than 2000000 labels in all");
+        return;
+    }
+    labels = ARENA_RAW(reader->arena, SeriesLabel, series->n_labels);
     place =
         vec_push((void **)&vector->items, &vector->n, &reader->size, sizeof(*place), reader->arena);
-    if (place)
-        *place = *series;
-    else
+    if (!labels || !place) {
         json_fail(&reader->json, JSON_E_MEMORY, "over the memory budget");
+        return;
+    }
+    memcpy(labels, series->labels, series->n_labels * sizeof(*labels));
+    *place = *series;
+    place->labels = labels;
 }
 
 Str series_label(const Series *series, Str name) {

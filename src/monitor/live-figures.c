@@ -110,7 +110,8 @@ static void print_nominations(const LiveStatus *live, Buf *out) {
     const NominatorFigures *figures = &live->nominator;
 
     exposition_gauge(
-        out, "berth_nominator", "1: this berth nominates nodes for pending pods.", live->nominates);
+        out, "berth_nominator", "1: this berth nominates nodes for pending pods.",
+        live->watcher.nominates);
     exposition_head(out, "berth_nominations_total", "counter",
         "Nominations, by outcome: used, unused (bound elsewhere), expired (withdrawn), rejected "
         "(by the API server).");
@@ -120,7 +121,7 @@ static void print_nominations(const LiveStatus *live, Buf *out) {
         "berth_nominations_total{outcome=\"expired\"} %" PRIu64 "\n"
         "berth_nominations_total{outcome=\"rejected\"} %" PRIu64 "\n",
         figures->pods.n_used, figures->pods.n_unused, figures->pods.n_expired,
-        live->nominations.n_refused);
+        live->watcher.writes[WATCHER_NOMINATIONS].n_refused);
     exposition_count(out, "berth_nomination_waits_total",
         "Filter requests whose reply waited for nominations that were under way.",
         figures->pods.n_waits);
@@ -132,7 +133,7 @@ static void print_nominations(const LiveStatus *live, Buf *out) {
         (double)figures->pods.n_outstanding);
     exposition_count(out, "berth_nomination_patches_total",
         "Patches of pods that the API server accepted, withdrawals included.",
-        live->nominations.n_written);
+        live->watcher.writes[WATCHER_NOMINATIONS].n_written);
     exposition_count(out, "berth_nomination_pods_left_total",
         "Pending pods that were not nominated, because they use features that are not modelled.",
         figures->n_unmodelled);

@@ -324,8 +324,8 @@ static int start_live(Daemon *daemon, char *error) {
     options.watcher.needs = &daemon->current.view->program->needs;
     options.watcher.related = daemon->current.view->program->related;
     (void)pthread_mutex_lock(&daemon->current.publish_lock);
-    r = live_new(&options, &daemon->current, daemon->api.recent_pods, &callbacks, &daemon->live,
-        error, DAEMON_ERROR_MAX);
+    r = live_new(
+        &options, &daemon->current, daemon->api.recent_pods, &callbacks, &daemon->live, error);
     (void)pthread_mutex_unlock(&daemon->current.publish_lock);
     daemon->files.live = daemon->live;
     daemon->api.live = daemon->live;
