@@ -46,14 +46,9 @@ static int compare_pairs(const void *a, const void *b) {
 
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 static void sort_keys(YamlNode *node) {
-    if (node->kind == YAML_SEQUENCE)
-        for (size_t i = 0; i < node->n; i++)
-            sort_keys(node->items[i]);
-    if (node->kind != YAML_MAPPING)
-        return;
     for (size_t i = 0; i < node->n; i++)
-        sort_keys(node->pairs[i].value);
-    if (node->n > 0)
+        sort_keys(yaml_child(node, i));
+    if (node->kind == YAML_MAPPING && node->n > 0)
         qsort(node->pairs, node->n, sizeof(YamlPair), compare_pairs);
 }
 
@@ -62,12 +57,10 @@ static bool is_equal(const YamlNode *a, const YamlNode *b) {
         return yaml_is_scalar(a) && yaml_is_scalar(b) && str_eq(a->text, b->text);
     if (a->kind != b->kind || a->n != b->n)
         return false;
-    for (size_t i = 0; i < a->n; i++) {
-        if (a->kind == YAML_SEQUENCE ? !is_equal(a->items[i], b->items[i])
-                                     : !str_eq(a->pairs[i].key->text, b->pairs[i].key->text) ||
-                                           !is_equal(a->pairs[i].value, b->pairs[i].value))
+    for (size_t i = 0; i < a->n; i++)
+        if ((a->kind == YAML_MAPPING && !str_eq(a->pairs[i].key->text, b->pairs[i].key->text)) ||
+            !is_equal(yaml_child(a, i), yaml_child(b, i)))
             return false;
-    }
     return true;
 }
 

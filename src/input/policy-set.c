@@ -346,11 +346,10 @@ static int read_trees(PolicySetter *setter) {
 /* Columns of the value become columns of "PATH=VALUE". */
 static void move_places(YamlNode *node, size_t by) {
     node->place.column += node->place.line == 1 ? by : 0;
-    for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->n; i++)
-        move_places(node->items[i], by);
-    for (size_t i = 0; node->kind == YAML_MAPPING && i < node->n; i++) {
-        move_places(node->pairs[i].key, by);
-        move_places(node->pairs[i].value, by);
+    for (size_t i = 0; i < node->n; i++) {
+        if (node->kind == YAML_MAPPING)
+            move_places(node->pairs[i].key, by);
+        move_places(yaml_child(node, i), by);
     }
 }
 

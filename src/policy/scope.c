@@ -68,13 +68,13 @@ static CelValue read_param(
  * is one: [1, 2.5], {spot: 0.5, reserved: 1}. NULL after an error. */
 static const CelType *read_elements(
     YamlReader *reader, const YamlNode *value, size_t depth, CelValue *ret) {
-    bool is_list = value->kind == YAML_SEQUENCE, has_doubles = false;
+    bool has_doubles = false;
     const CelType *element = &cel_dyn_type;
 
     for (size_t i = 0; i < value->n; i++)
-        has_doubles |= (is_list ? value->items[i] : value->pairs[i].value)->kind == YAML_FLOAT;
+        has_doubles |= yaml_child(value, i)->kind == YAML_FLOAT;
     for (size_t i = 0; i < value->n; i++) {
-        const YamlNode *item = is_list ? value->items[i] : value->pairs[i].value;
+        const YamlNode *item = yaml_child(value, i);
         const CelType *type = NULL;
 
         ret[i] = read_param(reader, item, depth + 1, &type);
@@ -86,7 +86,7 @@ static const CelType *read_elements(
         }
         if (i > 0 && !cel_type_equal(element, type)) {
             reader_error(reader, item, "the %s must be of one type",
-                is_list ? "elements of a list" : "values of a map");
+                value->kind == YAML_SEQUENCE ? "elements of a list" : "values of a map");
             return NULL;
         }
         element = type;

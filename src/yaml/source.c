@@ -67,10 +67,10 @@ Place source_place(YamlSource *source, size_t offset, size_t width) {
     };
 }
 
-Place yaml_place(Str file, Str source, size_t offset, size_t width) {
+Place yaml_place(Str file, Str source, size_t offset) {
     YamlSource text = source_of(file, source);
 
-    return source_place(&text, offset, width);
+    return source_place(&text, offset, 1);
 }
 
 size_t source_skip_blank(const YamlSource *source, size_t offset) {
