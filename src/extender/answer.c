@@ -64,10 +64,7 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     _cleanup_(buf_done) Buf body = BUF_INIT(ERROR_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&body);
 
-    json_write_object(&writer);
-    json_write_key(&writer, STR("Error"));
-    json_write_string(&writer, str_take(text, ERROR_TEXT_MAX / 8));
-    json_write_end_object(&writer);
+    json_write(&writer, "{Error: %.*s}", STR_FMT(str_take(text, ERROR_TEXT_MAX / 8)));
     answer->status = status;
     answer->body = ROPE_INIT_IN(arena);
     rope_copy(&answer->body, buf_str(&body));

@@ -75,17 +75,15 @@ static Str failed_part(const Expression *expression, const CelError *error) {
 
 /* "no such key: zone, in node.metadata.labels['zone'] (policy.yaml:12)" */
 static Str tell_error(const Explainer *x, const Expression *expression, const CelError *error) {
-    Buf out = BUF_INIT(ERROR_TEXT_MAX);
-    Str part = error->is_limit ? STR_NULL : failed_part(expression, error), text;
+    _cleanup_(buf_done) Buf out = BUF_INIT(ERROR_TEXT_MAX);
+    Str part = error->is_limit ? STR_NULL : failed_part(expression, error);
 
     buf_append(&out, error->text);
     if (!str_is_empty(part))
         buf_printf(&out, ", in %.*s", STR_FMT(part));
     if (!str_is_empty(expression->place.file))
         buf_printf(&out, " (%.*s:%zu)", STR_FMT(expression->place.file), expression->place.line);
-    text = arena_copy(x->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return arena_copy(x->arena, buf_str(&out));
 }
 
 static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy) {
@@ -169,13 +167,11 @@ static int set_verdicts(Explainer *x) {
 
 /* "metric load is missing" */
 static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row) {
-    Buf names = BUF_INIT(ERROR_TEXT_MAX);
+    _cleanup_(buf_done) Buf names = BUF_INIT(ERROR_TEXT_MAX);
     size_t n = judge_absent(x->judge, expression, row, &names);
-    Str text = arena_printf(x->arena, "metric%s %.*s %s missing", n == 1 ? "" : "s",
-        STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
 
-    buf_done(&names);
-    return text;
+    return arena_printf(x->arena, "metric%s %.*s %s missing", n == 1 ? "" : "s",
+        STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
 }
 
 /* The error of an expression that failed. */

@@ -90,35 +90,27 @@ static int choose(const View *view, const RequestTime *time, const PreemptArgs *
 }
 
 static void encode_candidate(const Candidate *candidate, JsonWriter *writer) {
-    json_write_key(writer, candidate->node);
-    json_write_object(writer);
-    json_member_array(writer, "Pods");
+    json_write(writer, "%.*s: {Pods: [", STR_FMT(candidate->node));
     for (size_t i = 0; i < candidate->victims.n; i++) {
-        json_write_object(writer);
-        json_write_key(writer, STR("UID"));
+        json_write(writer, "{UID: ");
         json_write_raw(writer, candidate->victims.items[i]);
         json_write_end_object(writer);
     }
-    json_write_end_array(writer);
-    json_write_key(writer, STR("NumPDBViolations"));
-    json_write_raw(writer, candidate->pdb_violations);
-    json_write_end_object(writer);
+    json_write(writer, "], NumPDBViolations: %jd}", candidate->pdb_violations);
 }
 
 static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PREEMPT_REPLY_MAX);
     JsonWriter writer = JSON_WRITER(&text);
 
-    json_write_object(&writer);
-    json_member_object(&writer, "NodeNameToMetaVictims");
+    json_write(&writer, "{NodeNameToMetaVictims: {");
     for (size_t i = 0; i < args->candidates.n; i++) {
         if (!keep[i])
             continue;
         encode_candidate(&args->candidates.items[i], &writer);
         ret->decision.summary.n_out++;
     }
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}}");
     rope_copy(&ret->body, buf_str(&text));
     if (buf_error(&text))
         ret->body.error = buf_error(&text);

@@ -236,7 +236,6 @@ static void decode_victim(JsonReader *reader, Arena *arena, bool meta, Candidate
 }
 
 static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candidate *candidate) {
-    int64_t violations = 0;
     Str key;
 
     json_object(reader);
@@ -246,14 +245,11 @@ static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candid
             while (json_element(reader))
                 decode_victim(reader, arena, meta, candidate);
         } else if (str_eq_nocase(key, STR("NumPDBViolations"))) {
-            json_int64(reader, &violations);
+            json_int64(reader, &candidate->pdb_violations);
         } else {
             json_skip(reader, NULL);
         }
     }
-    candidate->pdb_violations = arena_printf(arena, "%lld", (long long)violations);
-    if (!candidate->pdb_violations.ptr)
-        json_fail(reader, JSON_E_MEMORY, "too many candidates");
 }
 
 static void decode_candidates(

@@ -61,9 +61,9 @@ static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t e
 
 /* A node that could be freed by evicting pods. */
 typedef struct Candidate {
-    Str node;           /* decoded */
-    VEC(Str) victims;   /* their UIDs as JSON strings, in the order given */
-    Str pdb_violations; /* the number as written; "0" when absent */
+    Str node;               /* decoded */
+    VEC(Str) victims;       /* their UIDs as JSON strings, in the order given */
+    int64_t pdb_violations; /* 0 when absent */
 } Candidate;
 
 typedef VEC(Candidate) CandidateList;
