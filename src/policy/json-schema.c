@@ -284,8 +284,9 @@ void policy_json_schema(Buf *out) {
     json_write(writer, "}}}\n");
 }
 
-void shape_structural_schema(const Shape *shape, const char *about, Buf *out) {
+void policy_spec_schema(Buf *out) {
     SchemaWriter schema = {.json = JSON_WRITER(out), .is_structural = true};
 
-    write_schema(&schema, shape, about);
+    write_schema(&schema, &policy_spec_shape,
+        "which pods the policy applies to, and its rules: filters and scores");
 }

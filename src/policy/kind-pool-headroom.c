@@ -145,7 +145,7 @@ static void find_pool(YamlReader *reader, PoolRule *rule) {
             break;
         }
     if (labels)
-        kind_write_condition(reader, &kind_node_labels, labels, &rule->usable, 0);
+        kind_write_condition(reader, &kind_node_labels, labels, &rule->usable);
     cel_text_separate(&rule->usable, 0, " && ");
     buf_append(&rule->usable, str_from_c(kind_node_ready.expression));
     if (!labels || labels->kind == YAML_MAPPING)

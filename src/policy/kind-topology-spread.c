@@ -56,15 +56,15 @@ static void write_eligible(
     YamlReader *reader, const PodRule *rule, const YamlNode *rules, Buf *out) {
     if (rule->affinity_policy == HONOR) {
         buf_append(out, STR("pod.selects(node)"));
-        kind_write_conditions(reader, &kind_node_labels, rules, out, 0);
-        kind_write_conditions(reader, &kind_dedicated, rules, out, 0);
+        kind_write_conditions(reader, &kind_node_labels, rules, out);
+        kind_write_conditions(reader, &kind_dedicated, rules, out);
     }
     if (rule->node_labels)
-        kind_write_condition(reader, &kind_node_labels, rule->node_labels, out, 0);
+        kind_write_condition(reader, &kind_node_labels, rule->node_labels, out);
     if (rule->taints_policy == HONOR) {
         cel_text_separate(out, 0, " && ");
         buf_append(out, str_from_c(kind_tolerations.expression));
-        kind_write_conditions(reader, &kind_no_taints, rules, out, 0);
+        kind_write_conditions(reader, &kind_no_taints, rules, out);
     }
 }
 

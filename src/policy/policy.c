@@ -43,11 +43,10 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
 static void read_namespace_selector(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
-    size_t n_errors = reader->diags->n_errors;
     Selector *selector = &policy->match.namespace_selector;
 
-    reader_value(reader, value, "namespaceSelector", &shape_selector, selector);
-    if (reader->diags->n_errors > n_errors || selector->n == 0)
+    if (!reader_value(reader, value, "namespaceSelector", &shape_selector, selector) ||
+        selector->n == 0)
         return;
     cel_text_selector(&text, selector, "namespace.metadata.labels");
     if (buf_error(&text)) {

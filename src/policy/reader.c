@@ -52,7 +52,6 @@ static bool is_misspelt(const YamlNode *mapping, Str name, const Names *names) {
 static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *shape, void *into) {
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
-
         const char *what = field->what ? field->what : field->name.ptr;
 
         if (!str_eq(field->name, pair->key->text))
@@ -67,12 +66,13 @@ static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *sh
     return false;
 }
 
-void reader_fields(
+bool reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into) {
+    size_t n_errors = reader->diags->n_errors;
     Names names = names_of(shape);
 
     if (!reader_mapping(reader, mapping, what))
-        return;
+        return false;
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key;
 
@@ -88,6 +88,7 @@ void reader_fields(
             reader_error(
                 reader, mapping, "%s needs the field \"%.*s\"", what, STR_FMT(field->name));
     }
+    return reader->diags->n_errors == n_errors;
 }
 
 bool reader_entries(
@@ -270,7 +271,7 @@ static bool read_duration(
     return true;
 }
 
-static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret);
+static bool read_selector(YamlReader *reader, const YamlNode *value, Selector *ret);
 
 bool reader_value(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret) {
@@ -299,11 +300,8 @@ bool reader_value(
     case SHAPE_LIST:
         return shape->of->kind != SHAPE_SCALAR || read_list(reader, value, what, shape, ret);
     case SHAPE_OBJECT:
-        if (shape == &shape_selector)
-            read_selector(reader, value, ret);
-        else
-            reader_fields(reader, value, what, shape, ret);
-        return true;
+        return shape == &shape_selector ? read_selector(reader, value, ret)
+                                        : reader_fields(reader, value, what, shape, ret);
     case SHAPE_MAP:
         if (shape->is_kept)
             *(const YamlNode **)ret = value;
@@ -551,11 +549,12 @@ static const Field selector_fields[] = {
         .about = "conditions that must all hold", .read = read_match_expressions},
 };
 
-static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret) {
+static bool read_selector(YamlReader *reader, const YamlNode *value, Selector *ret) {
     Requirements requirements = {0};
+    bool is_right = reader_fields(reader, value, "a selector", &shape_selector, &requirements);
 
-    reader_fields(reader, value, "a selector", &shape_selector, &requirements);
     *ret = (Selector){.items = requirements.items, .n = requirements.n};
+    return is_right;
 }
 
 /* --- shapes ----------------------------------------------------------------- */

@@ -12,8 +12,9 @@
 #include "policy/shape.h"
 
 /* Reads the fields of @mapping, which is a @shape, into the struct @into. @what names the mapping
- * in messages ("a filter"). The kinds of a rule (Shape.kinds) are left to the caller. */
-void reader_fields(
+ * in messages ("a filter"). The kinds of a rule (Shape.kinds) are left to the caller. False, with
+ * errors reported. */
+bool reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into);
 
 /* Whether @value is a list, or a map, of as many entries as @shape takes. False, with an error

@@ -99,7 +99,6 @@ static const Shape image_shape = {SHAPE_OF(image_fields)};
 
 /* Each is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
 static bool check_image(YamlReader *reader, const YamlNode *image) {
-    size_t n_errors = reader->diags->n_errors;
     SizedImage sized;
     Str text;
 
@@ -107,8 +106,7 @@ static bool check_image(YamlReader *reader, const YamlNode *image) {
         return check_names(reader, image, "an image");
     if (image->kind != YAML_MAPPING)
         return reader_label_value(reader, image, "an image", &text);
-    reader_fields(reader, image, "an image", &image_shape, &sized);
-    return reader->diags->n_errors == n_errors;
+    return reader_fields(reader, image, "an image", &image_shape, &sized);
 }
 
 static bool check_images(YamlReader *reader, const YamlNode *value) {
