@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "json/fields.h"
 #include "json/write.h"
 
 #define POD_TEXT_MAX ((size_t)16 * 1024 * 1024)
@@ -75,7 +74,7 @@ static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *
 
 static int read_pod(const Object *object, Arena *arena, WorkloadObject *ret) {
     Pod pod;
-    int r = object_pod(object, object->json, arena, &pod);
+    int r = object_decode(object, object->json, pod_decode, arena, &pod);
 
     ret->namespace = pod.namespace;
     ret->name = pod.name;
@@ -102,7 +101,8 @@ static int read_controller(const Object *object, Arena *arena, WorkloadObject *r
     if (str_is_empty(fields.template))
         return object_wrong(object, object->json, "%s \"%.*s\" has no pod template: it goes to %s",
             ret->type->kind, STR_FMT(fields.name), ret->type->template);
-    return object_pod(object, fields.template, arena, &pod); /* errors have a place in the file */
+    /* errors have a place in the file */
+    return object_decode(object, fields.template, pod_decode, arena, &pod);
 }
 
 int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {

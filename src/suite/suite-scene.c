@@ -60,19 +60,16 @@ static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
     return r < 0 ? complain(run, objects, error, r) : 0;
 }
 
-/* Decodes one of the two, whose strings point into a text in @arena. */
-static int decode(SuiteRun *run, const YamlNode *at, const Buf *json, Arena *arena, Node *ret_node,
-    Pod *ret_pod) {
+/* Its strings point into a text in @arena. */
+static int decode(
+    SuiteRun *run, const YamlNode *at, const Buf *json, JsonRead *read, Arena *arena, void *ret) {
     Str text = buf_error(json) ? STR_NULL : arena_copy(arena, buf_str(json));
     JsonReader reader;
 
     if (!text.ptr)
         return -ENOMEM;
     json_reader_init(&reader, text);
-    if (ret_node)
-        node_decode(&reader, arena, ret_node);
-    else
-        pod_decode(&reader, arena, ret_pod);
+    read(&reader, arena, ret);
     if (json_error(&reader) == JSON_OK)
         return 0;
     return complain(
@@ -87,7 +84,7 @@ static int add_node(SuiteRun *run, const YamlPair *pair, Store *store) {
     if (!short_node_json(&run->reader, pair, &json))
         return SUITE_E_INVALID;
     arena_reset(run->scratch);
-    r = decode(run, pair->key, &json, run->scratch, &node, NULL);
+    r = decode(run, pair->key, &json, node_decode, run->scratch, &node);
     if (r == 0 && store_find_node(store, node.name))
         return complain(run, pair->key, "the cluster has a node of this name already", -EINVAL);
     return r == 0 ? error_fold(store_apply_node(store, &node)) : r;
@@ -99,7 +96,7 @@ static int read_short_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Po
 
     if (!short_pod_json(&run->reader, value, &json))
         return SUITE_E_INVALID;
-    r = decode(run, value, &json, arena, NULL, ret);
+    r = decode(run, value, &json, pod_decode, arena, ret);
     if (r == 0 && str_is_empty(ret->namespace))
         ret->namespace = STR("default");
     return r;
@@ -204,14 +201,12 @@ static int choose(SuiteRun *run, const YamlNode *at, const WorkloadList *list, S
 
 static int load_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
     char error[OBJECTS_ERROR_MAX] = "";
-    size_t n_errors = run->reader.diags->n_errors;
     PodFile file = {0};
     WorkloadList list;
     Str path;
     int r;
 
-    reader_fields(&run->reader, value, "a pod in a file", &pod_file_shape, &file);
-    if (run->reader.diags->n_errors > n_errors)
+    if (!reader_fields(&run->reader, value, "a pod in a file", &pod_file_shape, &file))
         return SUITE_E_INVALID;
     path = suite_path(run, file.file);
     r = path.ptr ? workloads_load(path.ptr, NULL, arena, &list, error) : -ENOMEM;
@@ -255,7 +250,7 @@ int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) {
 }
 
 static int load_metrics(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
-    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
+    int64_t now_nsec, Measurements **ret) {
     Str path = suite_path(run, scene->metrics->text);
     int r;
 
@@ -264,24 +259,24 @@ static int load_metrics(SuiteRun *run, const SuiteScene *scene, const SuiteClust
             "the file of metrics has it", -EINVAL);
     if (!path.ptr)
         return -ENOMEM;
-    r = measurements_load(
-        path.ptr, run->program, cluster->snapshot, now_nsec, uptime_nsec, run->reader.diags, ret);
+    r = measurements_load(path.ptr, run->program, cluster->snapshot, now_nsec, SUITE_UPTIME_NSEC,
+        run->reader.diags, ret);
     return r > 0 ? SUITE_E_INVALID : r;
 }
 
 int suite_measure(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
-    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
+    int64_t now_nsec, Measurements **ret) {
     const MetricValues values = {
         .metrics = scene->metrics, .workloads = scene->workloads, .age = scene->age};
     size_t n_errors = run->reader.diags->n_errors;
     int r;
 
     if (scene->metrics && scene->metrics->kind == YAML_STRING)
-        return load_metrics(run, scene, cluster, now_nsec, uptime_nsec, ret);
+        return load_metrics(run, scene, cluster, now_nsec, ret);
     if ((scene->metrics && !reader_mapping(&run->reader, scene->metrics, "metrics")) ||
         (scene->workloads && !reader_mapping(&run->reader, scene->workloads, "workloads")))
         return SUITE_E_INVALID;
     r = metric_values_read(&run->reader, &values, run->program, snapshot_table(cluster->snapshot),
-        now_nsec, uptime_nsec, ret);
+        now_nsec, SUITE_UPTIME_NSEC, ret);
     return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
 }

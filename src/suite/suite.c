@@ -10,7 +10,6 @@
 
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
 #define CASE_BUDGET ((size_t)1024 * 1024 * 1024)
-#define UPTIME_NSEC (INT64_C(1000) * 1000 * 1000 * 1000 * 1000) /* of the monotonic clock */
 
 /* The fields of a file, or of a case. */
 typedef struct SuiteFields {
@@ -146,14 +145,14 @@ static int find_cluster(SuiteRun *run, const SuiteScene *own, const SuiteScene *
 static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
     int64_t now_nsec, View **ret) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
-    int r = suite_measure(run, scene, cluster, now_nsec, UPTIME_NSEC, &measurements);
+    int r = suite_measure(run, scene, cluster, now_nsec, &measurements);
     const ViewParts parts = {
         .snapshot = cluster->snapshot,
         .program = run->program,
         .zones = zones_finder(run->zones),
         .measurements = measurements,
         .now_nsec = now_nsec,
-        .uptime_nsec = UPTIME_NSEC,
+        .uptime_nsec = SUITE_UPTIME_NSEC,
     };
 
     run->is_scene_wrong |= r > 0 && scene->policies == run->scene.policies &&
