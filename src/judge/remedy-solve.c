@@ -180,7 +180,8 @@ static uint32_t find_local(const RemedyAttempt *attempt, const CelGraphNode *loo
 static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body, uint32_t local) {
     const CelGraphNode *taint;
 
-    if (!node_is_call(body, "tolerates") || attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
+    if (!cel_node_is_call(body, "tolerates") ||
+        attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
         return false;
     taint = attempt_node(attempt, body->args[1]);
     return body->args[1] == local || (taint->op == OP_FIELD && taint->args[0] == local);
