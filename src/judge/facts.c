@@ -193,8 +193,6 @@ static FactsChunk *chunk_new_for(const FactsBuild *build) {
     return NULL;
 }
 
-/* --- all of them ------------------------------------------------------------------------ */
-
 /* The measured values of chunk @i; NULL: none. */
 static const LoadChunk *loads_of(const NodeTable *table, size_t i) {
     return table->loads ? table->loads->chunks[i] : NULL;
@@ -394,8 +392,6 @@ static void report(const FactsBuild *build, FactsBudget *budget) {
     if (budget->is_ranked || budget->limit != FACTS_WITHIN)
         rank_rules(build, budget);
 }
-
-/* --- the whole -------------------------------------------------------------------------------- */
 
 static int add_chunks(FactsBuild *build) {
     int r = 0;
