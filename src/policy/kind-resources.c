@@ -116,19 +116,14 @@ static void write_reserve_message(Buf *out, const void *item) {
         TEXT_NUMBER((double)ratio.part), TEXT_NUMBER((double)ratio.whole), TEXT_BUF(&amount));
 }
 
-static void write_headroom(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {
-        sizeof(Reserve), write_reserve, write_reserve_message, read_reserve};
-
-    cel_text_entries(reader, kind, value, &part, ret);
-}
-
 static const Shape amount_shape = {.kind = SHAPE_AMOUNT};
 static const Shape headroom_shape = {.kind = SHAPE_MAP, .of = &amount_shape, .min = 1};
+static const TextPart headroom_part = {
+    sizeof(Reserve), write_reserve, write_reserve_message, read_reserve};
 
 const RuleKind kind_headroom = {STR("headroom"),
-    "this much remains free on the node after the pod is placed", &headroom_shape, write_headroom};
+    "this much remains free on the node after the pod is placed", &headroom_shape,
+    .part = &headroom_part};
 
 /*
  * A share is (requested + the pod's request) / allocatable. A resource that the node does not offer

@@ -42,8 +42,8 @@ const size_t n_score_kinds = ELEMENTS_OF(score_kinds);
 void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     bool is_on;
 
-    if (kind->write) {
-        kind->write(reader, kind, value, ret);
+    if (kind->write || kind->part) {
+        (kind->write ? kind->write : cel_text_entries)(reader, kind, value, ret);
         return;
     }
     (void)reader_value(reader, value, kind->field.ptr, kind->shape, &is_on);

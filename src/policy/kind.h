@@ -41,6 +41,8 @@ struct RuleKind {
 
     /* Reads @value, reports its errors, and writes the CEL text. */
     void (*write)(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
+    /* Or, for a mapping whose entries must all hold, its parts (cel-text.h). */
+    const struct TextPart *part;
     /* Or, for a kind that is a switch (`nodeReady: true`), the text itself. */
     const char *expression, *message;
 };

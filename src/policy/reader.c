@@ -169,27 +169,28 @@ bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *w
     return true;
 }
 
+Str reader_any_of(Arena *arena, const Str *words, size_t n) {
+    Str list = words[0];
+
+    for (size_t i = 1; i < n; i++)
+        list = arena_printf(
+            arena, i + 1 < n ? "%.*s, %.*s" : "%.*s or %.*s", STR_FMT(list), STR_FMT(words[i]));
+    return list;
+}
+
 /* "WHAT must be a, b or c, not FOUND". */
 static void report_word(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, size_t n) {
     Str words[WORDS_MAX], meant;
-    char list[256];
-    size_t used = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         words[i] = str_from_c(shape->words[i]);
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-            i == 0      ? ""
-            : i + 1 < n ? ", "
-                        : " or ",
-            shape->words[i]);
-        assert(used < sizeof(list)); /* our own tables */
-    }
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
     reader_error_hint(reader, value,
         str_is_empty(meant) ? str_from_c(shape->hint)
                             : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
-        "%s must be %s, not \"%.*s\"", what, list, STR_FMT(value->text));
+        "%s must be %.*s, not \"%.*s\"", what, STR_FMT(reader_any_of(reader->arena, words, n)),
+        STR_FMT(value->text));
 }
 
 static bool read_word(
@@ -556,8 +557,6 @@ static bool read_selector(YamlReader *reader, const YamlNode *value, Selector *r
     *ret = (Selector){.items = requirements.items, .n = requirements.n};
     return is_right;
 }
-
-/* --- shapes ----------------------------------------------------------------- */
 
 static const Shape shape_scalar_key = {.kind = SHAPE_SCALAR, .check = reader_label_key};
 static const Shape shape_namespace = {.kind = SHAPE_SCALAR, .check = reader_namespace};

@@ -42,6 +42,9 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
  * like 1 and true need no quotes. */
 bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *what, StrList *ret);
 
+/* "a, b or c" in @arena, of at least one word. */
+Str reader_any_of(Arena *arena, const Str *words, size_t n);
+
 /* The text of a scalar as a label value, as written. */
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);
 
