@@ -429,8 +429,6 @@ static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
     add_errors(x, &errors);
 }
 
-/* --- the contract ------------------------------------------------------------------------- */
-
 int extender_explain(
     const View *view, int64_t now_nsec, const Pod *pod, Arena *arena, Explanation *ret) {
     uint32_t *rows = ARENA_RAW(arena, uint32_t, view->table->n_rows);

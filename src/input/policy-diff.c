@@ -183,9 +183,6 @@ static void compare_specs(PartFinder *finder, const YamlNode *before, const Yaml
     }
 }
 
-/* --- both sets --------------------------------------------------------------------------------
- */
-
 /* One of them may be NULL. */
 static int compare_policies(
     const ReadPolicy *before, const ReadPolicy *after, Arena *arena, PolicyDiff *ret) {

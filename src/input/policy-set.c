@@ -124,8 +124,6 @@ void policy_path_add(Buf *path, Str key) {
     buf_printf(path, "[%c%.*s%c]", quote, STR_FMT(key), quote);
 }
 
-/* --- errors ----------------------------------------------------------------------------- */
-
 static void add_known(PolicySetter *setter, Str name) {
     if (setter->n_known < NAMES_MAX)
         setter->known[setter->n_known++] = name;
@@ -327,8 +325,6 @@ static int set_one(PolicySetter *setter) {
     changed->is_changed = true;
     return set_in_policy(setter, found, in_policy);
 }
-
-/* --- texts ------------------------------------------------------------------------------- */
 
 static int read_trees(PolicySetter *setter) {
     for (size_t i = 0; i < setter->n; i++) {

@@ -11,8 +11,6 @@
 /* For one expression: a text of 10 KiB has some thousand nodes. */
 #define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
 
-/* --- for all ------------------------------------------------------------------------------ */
-
 Str lint_text(const LintExpression *x, uint32_t i) {
     const CelNode *node = &x->tree->nodes[i];
 
@@ -373,8 +371,6 @@ static void check_params(Lint *lint) {
             reader_warning(lint->reader, params->pairs[i].key, STR_NULL,
                 "no expression uses the parameter \"%.*s\"", STR_FMT(params->pairs[i].key->text));
 }
-
-/* --- all of it --------------------------------------------------------------------------- */
 
 void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *policy) {
     bool used_params[SCOPE_PARAMS_MAX] = {0};

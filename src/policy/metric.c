@@ -17,8 +17,6 @@
 #define METRIC_TEXT_MAX 128u /* bytes of names of labels and zones */
 #define PATTERN_SCRATCH ((size_t)4 * 1024 * 1024)
 
-/* --- values that several fields have --------------------------------------------------------- */
-
 static const Shape resource_shape = {SHAPE_WORDS("cpu", "memory"), .is_text = true};
 
 static bool is_text(Str text, const char *others) {
@@ -484,8 +482,6 @@ void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gau
             report_unknown_by(reader, at, gauges, n);
     }
 }
-
-/* --- description ------------------------------------------------------------------------------ */
 
 void metric_describe_placements(const Gauge *gauge, Buf *out) {
     const GaugePlacements *placements = &gauge->placements;

@@ -161,8 +161,6 @@ static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
 static const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
 static const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
 
-/* --- one rule ------------------------------------------------------------------ */
-
 /* The expressions of a built-in rule. */
 static bool read_built_in(
     YamlReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
@@ -235,8 +233,6 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
             expression_read(reader, scope, pair->value, "expression", type, &ret->expression);
     return is_right && write_missing(reader, scope, pair->value, ret);
 }
-
-/* --- the lists -------------------------------------------------------------------- */
 
 static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Policy *policy) {
     const YamlNode *value = rules->items[i];

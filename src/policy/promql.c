@@ -530,8 +530,6 @@ static bool read_expression(
     return is_right;
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
-
 static bool is_near(const Term *term, const double *wanted, double factor) {
     for (size_t i = 0; i < PROMQL_PROBES; i++)
         if (!(fabs(term->at[i] - wanted[i] * factor) < 1e-9))

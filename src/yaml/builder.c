@@ -17,8 +17,6 @@
 #define TEXTS_SIZE ((size_t)4 * 1024)
 #define CHILDREN_FIRST 64u /* room for children of open collections at first */
 
-/* --- places --- */
-
 Place builder_place_between(YamlBuilder *builder, size_t start, size_t end) {
     return source_place(&builder->source, start, end > start ? end - start : 0);
 }
@@ -38,8 +36,6 @@ size_t builder_next_value(const YamlBuilder *builder) {
     return offset;
 }
 
-/* --- errors --- */
-
 void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
     diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
 }
@@ -54,8 +50,6 @@ static void complain_about(
             shown.len < word.len ? "…" : "", STR_FMT(after)),
         hint);
 }
-
-/* --- building --- */
 
 void builder_drop_frames(YamlBuilder *builder) {
     while (builder->n_frames > 0)
