@@ -149,7 +149,7 @@ static const Shape weights_shape = {
 static const Shape list_shape = {
     .kind = SHAPE_LIST, .of = &shape_string, .min = 2, .max = WEIGHTS_MAX};
 
-/* A mapping of resources and weights, or a list of resources that weigh the same. */
+/* One of a mapping of resources and weights, or of a list of resources that weigh the same. */
 static void read_resource(
     YamlReader *reader, const YamlNode *value, size_t i, ResourceWeight *items) {
     const YamlNode *name = value->kind == YAML_MAPPING ? value->pairs[i].key : value->items[i];

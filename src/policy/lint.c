@@ -89,32 +89,29 @@ LintHint lint_instead(const LintExpression *x, uint32_t i, Str text, Str hint) {
 
 /* --- one expression -------------------------------------------------------------------------- */
 
-static uint32_t *find_parents(const CelTree *tree, Arena *arena) {
-    uint32_t *parents = ARENA_RAW(arena, uint32_t, tree->n_nodes);
-
-    for (uint32_t i = 0; parents && i < tree->n_nodes; i++) {
-        uint32_t child = i - 1;
-
-        parents[i] = UINT32_MAX;
-        for (uint32_t n = tree->nodes[i].n_children; n > 0; n--) {
-            parents[child] = i;
-            child -= tree->nodes[child].size;
-        }
-    }
-    return parents;
-}
-
 bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpression *ret) {
+    const CelTree *tree = expression->checked->tree;
+
     arena_reset(lint->scratch);
     *ret = (LintExpression){
         .lint = lint,
         .expression = expression,
-        .tree = expression->checked->tree,
+        .tree = tree,
         .notes = expression->checked->infos,
         .role = role,
+        .parents = ARENA_RAW(lint->scratch, uint32_t, tree->n_nodes),
+        .ranges = ARENA_RAW(lint->scratch, NumberRange, tree->n_nodes),
     };
-    ret->parents = find_parents(ret->tree, lint->scratch);
-    return ret->parents;
+    for (uint32_t i = 0; ret->parents && i < tree->n_nodes; i++) {
+        uint32_t child = i - 1;
+
+        ret->parents[i] = UINT32_MAX;
+        for (uint32_t n = tree->nodes[i].n_children; n > 0; n--) {
+            ret->parents[child] = i;
+            child -= tree->nodes[child].size;
+        }
+    }
+    return ret->parents && ret->ranges;
 }
 
 /* Notes which params it names. True: some, itself or by its variables. */

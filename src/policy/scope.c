@@ -206,19 +206,6 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
     return true;
 }
 
-/* Reads the list: entries with a name, each once; also invalid ones, so that using their name is
- * not a second error. */
-static size_t read_gauges(YamlReader *reader, const YamlNode *metrics, Gauge *ret) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < metrics->n; i++) {
-        metric_read(reader, metrics->items[i], &ret[n]);
-        n += has_name(reader, metrics->items[i], ret, n);
-    }
-    metrics_check(reader, metrics, ret, n);
-    return n;
-}
-
 /* Metrics that others count by come first, so that their numbers are known. */
 static void add_metrics(
     YamlReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
@@ -233,13 +220,19 @@ static void add_metrics(
         }
 }
 
+/* Of the entries with a name each once; also invalid ones, so that using their name is not a second
+ * error. */
 static void read_metrics(
     YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
-    size_t n = count_entries(reader, metrics, "metrics", &scope_metrics_shape);
-    Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n);
+    size_t n_entries = count_entries(reader, metrics, "metrics", &scope_metrics_shape), n = 0;
+    Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n_entries);
 
-    if (gauges && n > 0)
-        add_metrics(reader, scope, common, gauges, read_gauges(reader, metrics, gauges));
+    for (size_t i = 0; gauges && i < n_entries; i++) {
+        metric_read(reader, metrics->items[i], &gauges[n]);
+        n += has_name(reader, metrics->items[i], gauges, n);
+    }
+    metrics_check(reader, metrics, gauges, n);
+    add_metrics(reader, scope, common, gauges, n);
     schema_add_metrics(scope->env, &scope->metrics, reader->arena);
 }
 
