@@ -89,25 +89,23 @@ static int choose(const View *view, const RequestTime *time, const PreemptArgs *
     return 0;
 }
 
-static void encode_candidate(const Candidate *candidate, JsonWriter *writer) {
-    json_write(writer, "%.*s: {Pods: [", STR_FMT(candidate->node));
-    for (size_t i = 0; i < candidate->victims.n; i++) {
-        json_write(writer, "{UID: ");
-        json_write_raw(writer, candidate->victims.items[i]);
-        json_write_end_object(writer);
-    }
-    json_write(writer, "], NumPDBViolations: %jd}", candidate->pdb_violations);
-}
-
 static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PREEMPT_REPLY_MAX);
     JsonWriter writer = JSON_WRITER(&text);
 
     json_write(&writer, "{NodeNameToMetaVictims: {");
     for (size_t i = 0; i < args->candidates.n; i++) {
+        const Candidate *candidate = &args->candidates.items[i];
+
         if (!keep[i])
             continue;
-        encode_candidate(&args->candidates.items[i], &writer);
+        json_write(&writer, "%.*s: {Pods: [", STR_FMT(candidate->node));
+        for (size_t j = 0; j < candidate->victims.n; j++) {
+            json_write(&writer, "{UID: ");
+            json_write_raw(&writer, candidate->victims.items[j]);
+            json_write_end_object(&writer);
+        }
+        json_write(&writer, "], NumPDBViolations: %jd}", candidate->pdb_violations);
         ret->decision.summary.n_out++;
     }
     json_write(&writer, "}}");

@@ -10,20 +10,14 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* The text decoded; over the budget it is empty and the reader has the error. */
-static Str decoded(JsonReader *reader, Str raw, bool escaped, Arena *arena) {
-    Str text = escaped ? json_unescape(raw, arena) : raw;
-
-    if (escaped && !text.ptr)
-        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
-    return text;
-}
-
 /* The next key, decoded: Go compares keys after decoding their escapes. */
 static bool next_key(JsonReader *reader, Arena *arena, Str *ret) {
     if (!json_key(reader, ret))
         return false;
-    *ret = decoded(reader, *ret, reader->escaped, arena);
+    if (reader->escaped)
+        *ret = json_unescape(*ret, arena);
+    if (reader->escaped && !ret->ptr)
+        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
     return json_error(reader) == JSON_OK;
 }
 
@@ -325,7 +319,7 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
         }
         once(&reader, &fields[i].seen, "a field is given twice");
         json_string(&reader, arena, fields[i].value);
-        if (json_error(&reader) == JSON_OK && name_has_control(*fields[i].value))
+        if (json_error(&reader) == JSON_OK && str_has_control(*fields[i].value))
             json_fail(&reader, JSON_E_TYPE, "a name holds a control character");
     }
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++)
