@@ -82,14 +82,6 @@ static int compare_names(const void *a, const void *b) {
     return str_cmp(((const ReadPolicy *)a)->name, ((const ReadPolicy *)b)->name);
 }
 
-static void add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
-    sort_keys(document);
-    (void)VEC_ADD(ret, arena,
-        (ReadPolicy){.name = name_of(yaml_find(document, STR("metadata"))),
-            .document = document,
-            .spec = yaml_find(document, STR("spec"))});
-}
-
 /* Sorted by name. 0, or -ENOMEM. */
 static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPolicies *ret) {
     for (size_t i = 0; i < n; i++) {
@@ -99,8 +91,15 @@ static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPol
 
         if (r == -ENOMEM)
             return r;
-        for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
-            add_document(stream.documents[j], arena, ret);
+        for (size_t j = 0; r == 0 && j < stream.n_documents; j++) {
+            YamlNode *document = stream.documents[j];
+
+            sort_keys(document);
+            (void)VEC_ADD(ret, arena,
+                (ReadPolicy){.name = name_of(yaml_find(document, STR("metadata"))),
+                    .document = document,
+                    .spec = yaml_find(document, STR("spec"))});
+        }
     }
     if (ret->n > 0)
         qsort(ret->items, ret->n, sizeof(ReadPolicy), compare_names);

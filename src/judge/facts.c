@@ -219,20 +219,12 @@ static bool is_same_row(const NodeChunk *a, const NodeChunk *b, size_t slot) {
     return true;
 }
 
-static uint64_t bits_of(double number) {
-    uint64_t bits;
-
-    memcpy(&bits, &number, sizeof(bits));
-    return bits;
-}
-
 /* Bit by bit: NaN is absent. */
 static bool is_same_load(const LoadChunk *a, const LoadChunk *b, size_t n_gauges, size_t slot) {
     if (a == b)
         return true;
-    for (size_t i = 0; a && b && i < n_gauges * _LOAD_KINDS; i++)
-        if (bits_of(a->columns[i * CHUNK_ROWS + slot]) !=
-            bits_of(b->columns[i * CHUNK_ROWS + slot]))
+    for (size_t i = slot; a && b && i < n_gauges * _LOAD_KINDS * CHUNK_ROWS; i += CHUNK_ROWS)
+        if (memcmp(&a->columns[i], &b->columns[i], sizeof(a->columns[i])) != 0)
             return false;
     return a && b;
 }

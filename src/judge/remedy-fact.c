@@ -416,17 +416,15 @@ static CelValue as_read(RemedyAttempt *attempt, ReadMode mode, CelValue value) {
     return run ? cel_make_optional(run, value) : cel_none();
 }
 
-/* Whether a resource is offered does not depend on how much of it there is. */
-static bool is_bound(const RemedyFilter *filter_facts, const RemedyRead *read, uint32_t fact) {
-    return read->fact == fact &&
-           !(read->mode == READ_TEST && fact_is_amount(filter_facts->facts[fact].kind));
-}
-
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value) {
     const RemedyFilter *filter_facts = attempt->filter_facts;
+    /* Whether a resource is offered does not depend on how much of it there is. */
+    bool skips_tests = fact_is_amount(filter_facts->facts[fact].kind);
 
-    for (size_t i = 0; i < filter_facts->n_reads; i++)
-        if (is_bound(filter_facts, &filter_facts->reads[i], fact))
-            attempt->values[filter_facts->reads[i].slot] =
-                as_read(attempt, filter_facts->reads[i].mode, value);
+    for (size_t i = 0; i < filter_facts->n_reads; i++) {
+        const RemedyRead *read = &filter_facts->reads[i];
+
+        if (read->fact == fact && !(skips_tests && read->mode == READ_TEST))
+            attempt->values[read->slot] = as_read(attempt, read->mode, value);
+    }
 }

@@ -184,13 +184,20 @@ static const Field pod_file_fields[] = {
 };
 static const Shape pod_file_shape = {SHAPE_OF(pod_file_fields)};
 
-static int choose(SuiteRun *run, const YamlNode *at, const WorkloadList *list, Str name, Pod *ret) {
-    char error[WORKLOAD_NAME_ERROR_MAX];
-    const WorkloadPod *found = &list->items[0];
+/* Of the file at @path, or of @document in it: the pod @name, or the only one. */
+static int load_pod(SuiteRun *run, const YamlNode *at, const char *path, const YamlNode *document,
+    Str name, Arena *arena, Pod *ret) {
+    char error[OBJECTS_ERROR_MAX] = "";
+    const WorkloadPod *found;
+    WorkloadList list;
+    int r = path ? workloads_load(path, document, arena, &list, error) : -ENOMEM;
 
+    if (r < 0)
+        return complain(run, at, error, r);
+    found = &list.items[0];
     if (name.len > 0)
-        found = workloads_find(list, name.ptr, error);
-    else if (list->n > 1)
+        found = workloads_find(&list, name.ptr, error);
+    else if (list.n > 1)
         return complain(
             run, at, "the file has several pods; choose one: {file: FILE, name: NAME}", -EINVAL);
     if (!found)
@@ -199,32 +206,10 @@ static int choose(SuiteRun *run, const YamlNode *at, const WorkloadList *list, S
     return 0;
 }
 
-static int load_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
-    char error[OBJECTS_ERROR_MAX] = "";
-    PodFile file = {0};
-    WorkloadList list;
-    Str path;
-    int r;
-
-    if (!reader_fields(&run->reader, value, "a pod in a file", &pod_file_shape, &file))
-        return SUITE_E_INVALID;
-    path = suite_path(run, file.file);
-    r = path.ptr ? workloads_load(path.ptr, NULL, arena, &list, error) : -ENOMEM;
-    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, file.name, ret);
-}
-
-/* A whole object: a Pod, a Deployment. */
-static int read_object(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
-    char error[OBJECTS_ERROR_MAX] = "";
-    WorkloadList list;
-    int r = workloads_load(run->path, value, arena, &list, error);
-
-    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, STR_NULL, ret);
-}
-
 int suite_pod(
     SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster, Arena *arena, Pod *ret) {
     const YamlNode *value = scene->pod;
+    PodFile file = {0};
 
     *ret = (Pod){.namespace = STR("default")};
     if (!value)
@@ -232,9 +217,13 @@ int suite_pod(
     if (value->kind == YAML_STRING)
         return find_pod(run, value, cluster, ret);
     if (yaml_find(value, STR("file")))
-        return load_pod(run, value, arena, ret);
-    return yaml_find(value, STR("kind")) ? read_object(run, value, arena, ret)
-                                         : read_short_pod(run, value, arena, ret);
+        return reader_fields(&run->reader, value, "a pod in a file", &pod_file_shape, &file)
+                   ? load_pod(run, value, suite_path(run, file.file).ptr, /* document= */ NULL,
+                         file.name, arena, ret)
+                   : SUITE_E_INVALID;
+    if (yaml_find(value, STR("kind"))) /* a whole object: a Pod, a Deployment */
+        return load_pod(run, value, run->path, value, STR_NULL, arena, ret);
+    return read_short_pod(run, value, arena, ret);
 }
 
 int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) {

@@ -221,24 +221,10 @@ static int run_cases(SuiteRun *run, const YamlNode *cases, Suite *ret) {
     return r;
 }
 
-static int run_document(SuiteRun *run, Suite *ret) {
+static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     SuiteFields fields = {0};
     int r = 0;
-
-    reader_fields(&run->reader, run->document, "a test file", &suite_shape, &fields);
-    run->scene = fields.scene;
-    if (run->reader.diags->n_errors > n_errors)
-        return SUITE_E_INVALID;
-    if (run->scene.policies)
-        r = load_policies(run, run->scene.policies, &run->file_program);
-    if (r == 0)
-        r = run_cases(run, fields.cases, ret);
-    return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
-}
-
-static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
-    int r;
 
     ret->text = run->reader.source;
     run->reader.source = ret->source = stream->source;
@@ -248,7 +234,15 @@ static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
         return SUITE_E_INVALID;
     }
     run->document = stream->documents[0];
-    r = run_document(run, ret);
+    if (!reader_fields(&run->reader, run->document, "a test file", &suite_shape, &fields))
+        return SUITE_E_INVALID;
+    run->scene = fields.scene;
+    if (run->scene.policies)
+        r = load_policies(run, run->scene.policies, &run->file_program);
+    if (r == 0)
+        r = run_cases(run, fields.cases, ret);
+    if (r == 0 && run->reader.diags->n_errors > n_errors)
+        return SUITE_E_INVALID;
     return r == 0 && arena_has_failed(run->arena) ? -ENOMEM : r;
 }
 
