@@ -204,16 +204,6 @@ static void write_properties(SchemaWriter *schema, const Shape *shape) {
     json_write_end_object(&schema->json);
 }
 
-static void write_object(SchemaWriter *schema, const Shape *shape) {
-    write_limits(schema, shape);
-    write_properties(schema, shape);
-    if (!schema->is_structural)
-        json_write(&schema->json, "additionalProperties: false");
-    write_required(&schema->json, shape);
-    if (shape->kinds || shape->one_of)
-        write_choices(schema, shape);
-}
-
 static void write_either(SchemaWriter *schema, const Shape *shape) {
     if (schema->is_structural) {
         if (!schema->is_untyped)
@@ -247,7 +237,13 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
         write_schema(schema, shape->of, NULL);
         return;
     case SHAPE_OBJECT:
-        write_object(schema, shape);
+        write_limits(schema, shape);
+        write_properties(schema, shape);
+        if (!schema->is_structural)
+            json_write(writer, "additionalProperties: false");
+        write_required(writer, shape);
+        if (shape->kinds || shape->one_of)
+            write_choices(schema, shape);
         return;
     case SHAPE_EITHER:
         write_either(schema, shape);

@@ -226,24 +226,20 @@ static void check_quotients(const LintExpression *x) {
     }
 }
 
-static void warn_of_share(const LintExpression *x, uint32_t root) {
-    const char *factor = x->notes[root].type->kind == CEL_T_INT ? "100" : "100.0";
-    Arena *arena = x->lint->scratch;
-
-    lint_warn(x, root,
-        lint_instead(x, root,
-            arena_printf(arena, "%s * (%.*s)", factor, STR_FMT(lint_text(x, root))),
-            arena_printf(arena, "multiply it by %s", factor)),
-        "this is never over 1, and scores go from 0 to 100");
-}
-
 void lint_score(const LintExpression *x, const Score *score) {
     NumberRange whole = lint_range(x);
+    uint32_t root = x->tree->n_nodes - 1;
+    const char *factor = x->notes[root].type->kind == CEL_T_INT ? "100" : "100.0";
+    Arena *arena = x->lint->scratch;
 
     check_quotients(x);
     if (score->normalize != NORMALIZE_NONE)
         return;
     check_values(x);
     if (whole.min >= 0 && whole.max <= 1 && whole.min < whole.max)
-        warn_of_share(x, x->tree->n_nodes - 1);
+        lint_warn(x, root,
+            lint_instead(x, root,
+                arena_printf(arena, "%s * (%.*s)", factor, STR_FMT(lint_text(x, root))),
+                arena_printf(arena, "multiply it by %s", factor)),
+            "this is never over 1, and scores go from 0 to 100");
 }

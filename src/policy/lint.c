@@ -301,16 +301,6 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
         lint_score(&x, score);
 }
 
-static void check_rules(Lint *lint) {
-    const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
-    const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
-
-    for (size_t i = 0; i < lint->policy->n_filters; i++)
-        check_filter(lint, filters->items[i], &lint->policy->filters[i]);
-    for (size_t i = 0; i < lint->policy->n_scores; i++)
-        check_score(lint, scores->items[i], &lint->policy->scores[i]);
-}
-
 static void check_annotations(Lint *lint) {
     const YamlNode *all = yaml_find(yaml_find(lint->spec, STR("bind")), STR("annotations"));
 
@@ -382,11 +372,17 @@ void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *pol
         .variable_ranges = variable_ranges,
     };
 
+    const YamlNode *filters = yaml_find(lint.spec, STR("filters"));
+    const YamlNode *scores = yaml_find(lint.spec, STR("scores"));
+
     if (!scratch || !policy->scope)
         return;
     note_variables(&lint);
     check_match(&lint);
-    check_rules(&lint);
+    for (size_t i = 0; i < policy->n_filters; i++)
+        check_filter(&lint, filters->items[i], &policy->filters[i]);
+    for (size_t i = 0; i < policy->n_scores; i++)
+        check_score(&lint, scores->items[i], &policy->scores[i]);
     check_annotations(&lint);
     check_variables(&lint);
     check_params(&lint);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/nsec.h"
 #include "policy/promql.h"
 #include "regex/regex.h"
 #include "schema/metrics.h"
