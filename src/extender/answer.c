@@ -75,19 +75,13 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     }
 }
 
-static bool is_json(Str body) {
+void answer_malformed(Answer *answer, Arena *arena, Str body, Str text) {
     JsonReader reader;
 
-    json_reader_init(&reader, body);
+    json_reader_init(&reader, body.len <= WIRE_BODY_MAX ? body : STR_NULL);
     json_skip(&reader, NULL);
     json_end(&reader);
-    return json_error(&reader) == JSON_OK;
-}
-
-void answer_malformed(Answer *answer, Arena *arena, Str body, Str text) {
-    bool is_other = body.len <= WIRE_BODY_MAX && is_json(body);
-
-    answer_error(answer, arena, is_other ? 200 : 400, text);
+    answer_error(answer, arena, json_error(&reader) == JSON_OK ? 200 : 400, text);
 }
 
 void answer_no_memory(Answer *answer, Arena *arena, unsigned status) {

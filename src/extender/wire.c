@@ -109,38 +109,13 @@ static int build_own_table(const View *view, const RequestTime *time, const Node
     return r < 0 ? r : view_complete(view, time, /* known= */ NULL, arena, table, &ret->node_set);
 }
 
-static int decode_filter_body(const View *view, KeptPod *kept, Str body, const NodeParts *parts,
-    Arena *arena, FilterArgs *ret, NodeList *names, NodeList *nodes, char *error) {
-    bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
-    JsonReader reader;
-    Str key;
-
-    open_args(&reader, body);
-    while (next_key(&reader, arena, &key)) {
-        if (str_eq_nocase(key, STR("Pod"))) {
-            size_t begin = reader.at;
-
-            decode_pod(&reader, kept, arena, &seen_pod, &has_pod, &ret->pod);
-            ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
-        } else if (str_eq_nocase(key, STR("NodeNames"))) {
-            once(&reader, &has_names, "\"NodeNames\" is given twice");
-            node_list_decode_names(view, &reader, arena, names);
-        } else if (str_eq_nocase(key, STR("Nodes"))) {
-            once(&reader, &has_nodes, "\"Nodes\" is given twice");
-            decode_nodes(&reader, arena, parts, nodes);
-        } else {
-            json_skip(&reader, NULL);
-        }
-    }
-    if (json_error(&reader) == JSON_OK && !has_pod)
-        json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
-    return finish(&reader, error);
-}
-
 int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error) {
+    bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
+    JsonReader reader;
+    Str key;
     int r;
 
     *ret = (FilterArgs){.node_set = {.table = view->table, .facts = &view->facts}, .body = body};
@@ -148,8 +123,27 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
     }
-    r = decode_filter_body(
-        view, time ? time->kept_pod : NULL, body, parts, arena, ret, &names, &nodes, error);
+    open_args(&reader, body);
+    while (next_key(&reader, arena, &key)) {
+        if (str_eq_nocase(key, STR("Pod"))) {
+            size_t begin = reader.at;
+
+            decode_pod(
+                &reader, time ? time->kept_pod : NULL, arena, &seen_pod, &has_pod, &ret->pod);
+            ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
+        } else if (str_eq_nocase(key, STR("NodeNames"))) {
+            once(&reader, &has_names, "\"NodeNames\" is given twice");
+            node_list_decode_names(view, &reader, arena, &names);
+        } else if (str_eq_nocase(key, STR("Nodes"))) {
+            once(&reader, &has_nodes, "\"Nodes\" is given twice");
+            decode_nodes(&reader, arena, parts, &nodes);
+        } else {
+            json_skip(&reader, NULL);
+        }
+    }
+    if (json_error(&reader) == JSON_OK && !has_pod)
+        json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
+    r = finish(&reader, error);
     if (r != 0)
         return r;
 
