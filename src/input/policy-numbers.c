@@ -10,7 +10,7 @@
 
 typedef struct Finder {
     Arena *arena;
-    VEC(PolicyNumber) numbers;
+    PolicyNumbers numbers;
     Str policy, rule;
     bool is_score;
     Buf *path;       /* of the node that is looked at */
@@ -123,6 +123,6 @@ int policy_numbers(const PolicySource *sources, size_t n, Arena *arena, PolicyNu
         for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
             find_in_policy(&finder, stream.documents[j]);
     }
-    *ret = (PolicyNumbers){.items = finder.numbers.items, .n = finder.numbers.n};
+    *ret = finder.numbers;
     return finder.has_failed || arena_has_failed(arena) ? -ENOMEM : 0;
 }

@@ -72,17 +72,6 @@ static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *
     return n > 0 ? n : 0;
 }
 
-static int read_pod(const Object *object, Arena *arena, WorkloadObject *ret) {
-    Pod pod;
-    int r = object_decode(object, object->json, pod_decode, arena, &pod);
-
-    ret->namespace = pod.namespace;
-    ret->name = pod.name;
-    ret->template = object->json;
-    ret->n_pods = 1;
-    return r;
-}
-
 static int read_controller(const Object *object, Arena *arena, WorkloadObject *ret) {
     WorkloadFields fields;
     JsonReader reader;
@@ -107,6 +96,7 @@ static int read_controller(const Object *object, Arena *arena, WorkloadObject *r
 
 int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
     const WorkloadKind *type = NULL;
+    Pod pod;
     int r;
 
     for (size_t i = 0; i < ELEMENTS_OF(kinds) && !type; i++)
@@ -114,7 +104,15 @@ int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
     if (!type)
         return WORKLOAD_E_OTHER;
     *ret = (WorkloadObject){.type = type, .kind = str_from_c(type->kind)};
-    r = is_kind(ret, "Pod") ? read_pod(object, arena, ret) : read_controller(object, arena, ret);
+    if (is_kind(ret, "Pod")) {
+        r = object_decode(object, object->json, pod_decode, arena, &pod);
+        ret->namespace = pod.namespace;
+        ret->name = pod.name;
+        ret->template = object->json;
+        ret->n_pods = 1;
+    } else {
+        r = read_controller(object, arena, ret);
+    }
     if (str_is_empty(ret->namespace))
         ret->namespace = STR("default");
     return r;

@@ -40,25 +40,18 @@ typedef struct FactsBuild {
 
 /* --- one chunk ------------------------------------------------------------------------- */
 
-/* Of a filter that reads metrics: by row, whether one of them is absent. NULL: it reads none. */
-static const uint8_t *find_missing(
-    const Program *program, const Filter *filter, const FactsChunk *chunk) {
-    if (filter->missing_root == UINT32_MAX ||
-        plan_frequency(program->plan, filter->missing_root) != PLAN_PRECOMPUTED)
-        return NULL;
-    return plan_block_root(program->plan, chunk->kept, filter->missing_root).states;
-}
-
 /* The rows on which the filter failed, by reason. */
 static FailedRows find_failed(
     const Program *program, const Filter *filter, size_t n, const FactsChunk *chunk) {
     const uint8_t *states = plan_block_root(program->plan, chunk->kept, filter->root).states;
-    const uint8_t *missing = NULL;
+    const uint8_t *missing = NULL; /* by row, whether a metric is absent; NULL: it reads none */
     FailedRows failed = {0};
 
     if (!memchr(states, COLUMN_ERROR, n))
         return failed;
-    missing = find_missing(program, filter, chunk);
+    if (filter->missing_root != UINT32_MAX &&
+        plan_frequency(program->plan, filter->missing_root) == PLAN_PRECOMPUTED)
+        missing = plan_block_root(program->plan, chunk->kept, filter->missing_root).states;
     for (size_t i = 0; i < n; i++) {
         uint64_t bit = UINT64_C(1) << i;
 

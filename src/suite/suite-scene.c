@@ -27,26 +27,24 @@ static int complain(SuiteRun *run, const YamlNode *at, const char *error, int r)
     return SUITE_E_INVALID;
 }
 
-static int add_file(SuiteRun *run, const YamlNode *name, Store *store) {
-    char error[OBJECTS_ERROR_MAX] = "";
-    Str path, text;
-    int r;
-
-    if (!reader_string(&run->reader, name, "cluster", &text))
-        return SUITE_E_INVALID;
-    path = suite_path(run, text);
-    r = path.ptr ? objects_each(path.ptr, NULL, cluster_visit, store, error) : -ENOMEM;
-    return r < 0 ? complain(run, name, error, r) : 0;
-}
-
 /* A file, or a list of them. */
 static int add_files(SuiteRun *run, const YamlNode *names, Store *store) {
     bool is_list = names->kind == YAML_SEQUENCE;
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < (is_list ? names->n : 1); i++)
-        r = add_file(run, is_list ? names->items[i] : names, store);
-    return r;
+    for (size_t i = 0; i < (is_list ? names->n : 1); i++) {
+        const YamlNode *name = is_list ? names->items[i] : names;
+        char error[OBJECTS_ERROR_MAX] = "";
+        Str path, text;
+        int r;
+
+        if (!reader_string(&run->reader, name, "cluster", &text))
+            return SUITE_E_INVALID;
+        path = suite_path(run, text);
+        r = path.ptr ? objects_each(path.ptr, NULL, cluster_visit, store, error) : -ENOMEM;
+        if (r < 0)
+            return complain(run, name, error, r);
+    }
+    return 0;
 }
 
 static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
