@@ -26,36 +26,11 @@ struct Explainer {
     JudgeInput input; /* over all candidate nodes */
     Judge *judge;
     Arena *arena;
-    Arena *scratch;  /* of the judges' evaluations; NULL after extender_explain_rows() */
-    Arena *messages; /* the same for one value of a message or an error */
+    Arena *messages; /* of one value of a message or an error; NULL after extender_explain_rows() */
     Explanation *result;
     Probe **probes; /* by number of the filter; NULL: not made yet */
     Remedies *remedies;
 };
-
-static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows, size_t n,
-    Arena *arena, Explainer *ret) {
-    const RequestTime time = {.now_nsec = now_nsec, .scratch = ret->scratch};
-    NodeSet *node_set = ARENA_NEW(arena, NodeSet);
-    NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
-    int r;
-
-    assert(!view->facts.is_late);
-    if (!node_set || !nodes)
-        return -ENOMEM;
-    *node_set = (NodeSet){.table = view->table, .facts = &view->facts};
-    for (size_t i = 0; i < n; i++) {
-        nodes[i].row = rows[i];
-        nodes[i].node = view->table->names->names[rows[i]];
-    }
-    r = view_adjust(view, &time, pod, /* rows= */ NULL, 0, arena, node_set);
-    if (r < 0)
-        return r;
-    ret->input = view_judge_input(view, &time, node_set, pod, rows, n, arena);
-    ret->result->nodes = nodes;
-    ret->result->n_nodes = n;
-    return judge_open(&ret->input, &ret->judge);
-}
 
 /* --- policies ----------------------------------------------------------------------------- */
 
@@ -447,19 +422,27 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     size_t n, Arena *arena, Explanation *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(arena_freep) Arena *messages = arena_new(SCRATCH_BUDGET);
+    const RequestTime time = {.now_nsec = now_nsec, .scratch = scratch};
     Explainer *x = ARENA_NEW(arena, Explainer);
+    NodeSet *node_set = ARENA_NEW(arena, NodeSet);
     int r;
 
-    *ret = (Explanation){.explainer = x};
-    if (!x || !scratch || !messages)
+    assert(!view->facts.is_late);
+    *ret = (Explanation){
+        .explainer = x, .nodes = ARENA_ARRAY(arena, NodeExplanation, n), .n_nodes = n};
+    if (!x || !scratch || !messages || !node_set || !ret->nodes)
         return -ENOMEM;
-    *x = (Explainer){.view = view,
-        .input = {.pod = pod},
-        .arena = arena,
-        .scratch = scratch,
-        .messages = messages,
-        .result = ret};
-    r = start(view, now_nsec, pod, rows, n, arena, x);
+    *node_set = (NodeSet){.table = view->table, .facts = &view->facts};
+    *x = (Explainer){.view = view, .arena = arena, .messages = messages, .result = ret};
+    for (size_t i = 0; i < n; i++) {
+        ret->nodes[i].row = rows[i];
+        ret->nodes[i].node = view->table->names->names[rows[i]];
+    }
+    r = view_adjust(view, &time, pod, /* rows= */ NULL, 0, arena, node_set);
+    if (r == 0) {
+        x->input = view_judge_input(view, &time, node_set, pod, rows, n, arena);
+        r = judge_open(&x->input, &x->judge);
+    }
     if (r == 0)
         r = find_policies(x);
     if (r == 0)
@@ -471,9 +454,9 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     for (size_t i = 0; r == 0 && i < 2 * ret->n_scores; i++)
         find_errors_of_score(x, i / 2, /* is_missing= */ i % 2);
     if (r == 0 && arena_has_failed(arena))
-        r = -ENOMEM;                                    /* a text is missing */
-    x->scratch = x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
-    x->result = NULL;                                   /* the caller's: it may be moved */
+        r = -ENOMEM;                       /* a text is missing */
+    x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
+    x->result = NULL;                      /* the caller's: it may be moved */
     return r;
 }
 
