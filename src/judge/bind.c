@@ -10,35 +10,29 @@ static bool is_acting(const Judge *judge, const Policy *policy) {
     return !policy->is_observed && judge_applies(judge, policy);
 }
 
-static bool reads_decision(const Judge *judge) {
-    const Program *program = judge->input.program;
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        for (size_t j = 0; is_acting(judge, policy) && j < policy->n_bind_annotations; j++)
-            if (policy->bind_annotations[j].expression.groups & SCHEMA_BIT(SCHEMA_DECISION))
-                return true;
-    }
-    return false;
-}
-
-/* Sets the variable `decision`. */
+/* Sets the variable `decision`, if an annotation reads it. */
 static int bind_decision(Judge *judge, Arena *arena) {
     const Program *program = judge->input.program;
     Str *names = ARENA_ARRAY(arena, Str, program->n_policies);
+    bool is_read = false;
     size_t n = 0;
     double score;
     int r;
 
-    if (!reads_decision(judge))
-        return 0;
-    r = names ? judge_scores(judge, &score) : -ENOMEM;
+    for (size_t i = 0; names && i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (!is_acting(judge, policy))
+            continue;
+        names[n++] = policy->name;
+        for (size_t j = 0; j < policy->n_bind_annotations; j++)
+            is_read |= policy->bind_annotations[j].expression.groups >> SCHEMA_DECISION & 1;
+    }
+    if (!names || !is_read)
+        return names ? 0 : -ENOMEM;
+    r = judge_scores(judge, &score);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (is_acting(judge, &program->policies[i]))
-            names[n++] = program->policies[i].name;
     judge->variables[program->schema->decision_slot] = schema_decision(names, n, score, arena);
     return 0;
 }

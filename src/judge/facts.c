@@ -378,17 +378,6 @@ static void report(const FactsBuild *build, FactsBudget *budget) {
         rank_rules(build, budget);
 }
 
-static int add_chunks(FactsBuild *build) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
-        r = add_chunk(build, i);
-        build->facts->n_chunks = i + 1;
-        build->n_done += r == 0;
-    }
-    return r;
-}
-
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     FactsBudget *budget = options->budget;
@@ -414,7 +403,7 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
         .strings = strings ? plan_strings_new(program->plan, strings) : NULL,
         .bytes_max = budget ? budget->bytes_max : FACTS_BYTES_MAX,
     };
-    int r;
+    int r = 0;
 
     *ret = (NodeFacts){.is_counted = options->is_counted};
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
@@ -424,7 +413,11 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
         return -ENOMEM;
     build.run.fuel = FACTS_FUEL;
     build.run.zones = options->zones;
-    r = add_chunks(&build);
+    for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
+        r = add_chunk(&build, i);
+        ret->n_chunks = i + 1;
+        build.n_done += r == 0;
+    }
     if (r == PLAN_DEADLINE_PASSED)
         (void)has_budget(&build); /* a deadline may also pass inside a chunk */
     ret->is_late = r == PLAN_DEADLINE_PASSED || (budget && build.limit != FACTS_WITHIN);

@@ -94,23 +94,10 @@ static void leave_out(const PassedRows *passed, double least, uint32_t to, uint1
     }
 }
 
-static int spread_scores(const Judge *judge, const PassedRows *passed, const double **ret) {
-    double *scores = ARENA_RAW(judge->input.arena, double, judge->input.n);
-
-    if (!scores)
-        return -ENOMEM;
-    for (size_t i = 0; i < judge->input.n; i++)
-        scores[i] = -1;
-    for (size_t i = 0; i < passed->n; i++)
-        scores[passed->places[i]] = passed->scores[i];
-    *ret = scores;
-    return 0;
-}
-
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores) {
     Arena *arena = judge->input.arena;
     PassedRows passed;
-    double *moved;
+    double *moved, *scores;
     int r = collect(judge, verdicts, &passed);
 
     if (ret_scores)
@@ -126,5 +113,13 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
         return r;
     memcpy(moved, passed.scores, passed.n * sizeof(*moved));
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);
-    return ret_scores ? spread_scores(judge, &passed, ret_scores) : 0;
+    if (!ret_scores)
+        return 0;
+    scores = ARENA_RAW(arena, double, judge->input.n);
+    for (size_t i = 0; scores && i < judge->input.n; i++)
+        scores[i] = -1;
+    for (size_t i = 0; scores && i < passed.n; i++)
+        scores[passed.places[i]] = passed.scores[i];
+    *ret_scores = scores;
+    return scores ? 0 : -ENOMEM;
 }

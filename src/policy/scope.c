@@ -168,23 +168,18 @@ static void read_params(YamlReader *reader, const YamlNode *params, Scope *scope
         scope->env, STR("params"), cel_record_of(reader->arena, type), cel_record(&values->head));
 }
 
-/* The number of a gauge like @gauge, which may be another policy's. */
-static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena) {
-    for (size_t i = 0; i < common->gauges.n; i++)
-        if (gauge_equal(&common->gauges.items[i], gauge))
-            return (uint32_t)i;
-    common->has_too_many |= common->gauges.n == SCOPE_GAUGES_MAX;
-    if (common->has_too_many || !VEC_ADD(&common->gauges, arena, *gauge))
-        return 0;
-    return (uint32_t)(common->gauges.n - 1);
-}
-
-/* From now on expressions can name it. */
+/* From now on expressions can name it. Another policy may have the same. */
 static void add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
-    uint32_t number = number_of(common, gauge, reader->arena);
     CelField field = {.name = gauge->name, .type = &cel_double_type};
+    uint32_t number = 0;
 
+    while (number < common->gauges.n && !gauge_equal(&common->gauges.items[number], gauge))
+        number++;
+    common->has_too_many |= number == SCOPE_GAUGES_MAX;
+    if (number == common->gauges.n &&
+        (common->has_too_many || !VEC_ADD(&common->gauges, reader->arena, *gauge)))
+        number = 0;
     metrics->fields[metrics->type.n_fields] = field;
     metrics->gauges[metrics->type.n_fields++] = number;
     if (!gauge->is_of_pods)
