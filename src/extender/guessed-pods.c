@@ -68,21 +68,16 @@ static void apply_limit(
         note_room(&rooms[i], (NodeRoom){0, INT64_MAX});
 }
 
-/* The node that stays even if all are near a limit; args->n: none. */
-static size_t find_roomiest(const NodeRoom *rooms, const uint16_t *verdicts, size_t n) {
-    size_t best = n;
-
-    for (size_t i = 0; i < n; i++)
-        if (verdicts[i] == VERDICT_PASS && (best == n || rooms[i].likely > rooms[best].likely))
-            best = i;
-    return best;
-}
-
 static void leave_out(const NodeRoom *rooms, size_t n, uint16_t *verdicts) {
-    size_t n_safe = 0, best = find_roomiest(rooms, verdicts, n);
+    size_t n_safe = 0, best = n; /* the best stays even if all are near a limit */
 
-    for (size_t i = 0; i < n; i++)
-        n_safe += verdicts[i] == VERDICT_PASS && rooms[i].least > 0;
+    for (size_t i = 0; i < n; i++) {
+        if (verdicts[i] != VERDICT_PASS)
+            continue;
+        n_safe += rooms[i].least > 0;
+        if (best == n || rooms[i].likely > rooms[best].likely)
+            best = i;
+    }
     for (size_t i = 0; i < n; i++)
         if (verdicts[i] == VERDICT_PASS && rooms[i].least <= 0 && (n_safe > 0 || i != best))
             verdicts[i] = VERDICT_NARROWED;

@@ -17,7 +17,6 @@ typedef struct ReadPolicy {
 } ReadPolicy;
 
 typedef VEC(ReadPolicy) ReadPolicies;
-typedef VEC(PolicyPart) PolicyParts;
 
 const char *policy_change_name(PolicyChangeKind kind) {
     static const char *const names[] = {
@@ -108,7 +107,7 @@ static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPol
 
 typedef struct PartFinder {
     Arena *arena;
-    PolicyParts parts;
+    VEC(PolicyPart) parts;
 } PartFinder;
 
 static void add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str name) {

@@ -37,19 +37,10 @@ static int bind_decision(Judge *judge, Arena *arena) {
     return 0;
 }
 
-/* The API server refuses a pod with more than 256 KiB of annotations, and so the bind. */
-static const CelError *refuse_length(Arena *arena) {
-    CelError *error = ARENA_NEW(arena, CelError);
-
-    if (!error)
-        return cel_memory_error(arena);
-    error->text = arena_printf(arena, "the value is longer than %zu bytes", BIND_VALUE_MAX);
-    return error;
-}
-
 static BindValue evaluate(
     Judge *judge, const Policy *policy, const BindAnnotation *annotation, Arena *arena) {
     BindValue result = {policy, annotation, annotation->value, NULL};
+    CelError *error;
     CelValue value;
 
     if (!expression_is_given(&annotation->expression))
@@ -60,8 +51,13 @@ static BindValue evaluate(
         return result;
     }
     result.value = cel_str(value); /* of dyn, too: the machine has checked it */
-    if (result.value.len > BIND_VALUE_MAX)
-        result.error = refuse_length(arena);
+    if (result.value.len <= BIND_VALUE_MAX)
+        return result;
+    /* The API server refuses a pod with more than 256 KiB of annotations, and so the bind. */
+    error = ARENA_NEW(arena, CelError);
+    if (error)
+        error->text = arena_printf(arena, "the value is longer than %zu bytes", BIND_VALUE_MAX);
+    result.error = error ? error : cel_memory_error(arena);
     return result;
 }
 

@@ -60,24 +60,6 @@ typedef struct PassedRows {
     size_t n;
 } PassedRows;
 
-static int collect(const Judge *judge, const uint16_t *verdicts, PassedRows *ret) {
-    const JudgeInput *input = &judge->input;
-    Arena *arena = input->arena;
-
-    *ret = (PassedRows){
-        .places = ARENA_RAW(arena, uint32_t, input->n + 1),
-        .rows = ARENA_RAW(arena, uint32_t, input->n + 1),
-    };
-    if (!ret->places || !ret->rows)
-        return -ENOMEM;
-    for (size_t i = 0; i < input->n; i++) {
-        ret->places[ret->n] = (uint32_t)i;
-        ret->rows[ret->n] = input->rows[i];
-        ret->n += verdicts[i] == VERDICT_PASS;
-    }
-    return 0;
-}
-
 static void leave_out(const PassedRows *passed, double least, uint32_t to, uint16_t *verdicts) {
     size_t ties = to; /* how many scores equal to @least may stay */
 
@@ -95,15 +77,26 @@ static void leave_out(const PassedRows *passed, double least, uint32_t to, uint1
 }
 
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores) {
-    Arena *arena = judge->input.arena;
-    PassedRows passed;
+    const JudgeInput *input = &judge->input;
+    Arena *arena = input->arena;
+    PassedRows passed = {
+        .places = ARENA_RAW(arena, uint32_t, input->n + 1),
+        .rows = ARENA_RAW(arena, uint32_t, input->n + 1),
+    };
     double *moved, *scores;
-    int r = collect(judge, verdicts, &passed);
+    int r;
 
     if (ret_scores)
         *ret_scores = NULL;
-    if (r < 0 || passed.n <= to)
-        return r;
+    if (!passed.places || !passed.rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < input->n; i++) {
+        passed.places[passed.n] = (uint32_t)i;
+        passed.rows[passed.n] = input->rows[i];
+        passed.n += verdicts[i] == VERDICT_PASS;
+    }
+    if (passed.n <= to)
+        return 0;
     passed.scores = ARENA_RAW(arena, double, passed.n);
     moved = ARENA_RAW(arena, double, passed.n);
     if (!passed.scores || !moved)
@@ -115,8 +108,8 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);
     if (!ret_scores)
         return 0;
-    scores = ARENA_RAW(arena, double, judge->input.n);
-    for (size_t i = 0; scores && i < judge->input.n; i++)
+    scores = ARENA_RAW(arena, double, input->n);
+    for (size_t i = 0; scores && i < input->n; i++)
         scores[i] = -1;
     for (size_t i = 0; scores && i < passed.n; i++)
         scores[passed.places[i]] = passed.scores[i];
