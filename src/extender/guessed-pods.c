@@ -10,18 +10,6 @@ typedef struct NodeRoom {
     int64_t likely; /* ... if every guess is right */
 } NodeRoom;
 
-/* Guessed pods that @rule counts, without @pod itself. */
-static int64_t count_guessed(const SlotRule *rule, const NodeTable *table, const Pod *pod) {
-    int64_t n = 0;
-
-    for (size_t i = 0; i < table->n_assumed; i++) {
-        const Pod *other = table->assumed[i];
-
-        n += other->is_guessed && !str_eq(other->uid, pod->uid) && slot_rule_counts(rule, other);
-    }
-    return n;
-}
-
 static NodeRoom find_room(
     const SlotRule *rule, const NodeTable *table, uint32_t row, int64_t n_guessed) {
     const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
@@ -49,10 +37,16 @@ static void note_room(NodeRoom *room, NodeRoom other) {
 static void apply_limit(
     const SlotRule *rule, const FilterArgs *args, const uint16_t *verdicts, NodeRoom *rooms) {
     const NodeTable *table = args->node_set.table;
-    int64_t n_guessed =
-        slot_rule_counts(rule, &args->pod) ? count_guessed(rule, table, &args->pod) : 0;
-    int64_t n_places = 0;
+    int64_t n_guessed = 0, n_places = 0; /* without the pod itself */
 
+    if (!slot_rule_counts(rule, &args->pod))
+        return;
+    for (size_t i = 0; i < table->n_assumed; i++) {
+        const Pod *other = table->assumed[i];
+
+        n_guessed += other->is_guessed && !str_eq(other->uid, args->pod.uid) &&
+                     slot_rule_counts(rule, other);
+    }
     if (n_guessed == 0)
         return;
     for (size_t i = 0; i < args->n; i++) {

@@ -266,25 +266,22 @@ static bool begins_by(const YamlNode *node, Place place) {
            (node->place.line == place.line && node->place.column <= place.column);
 }
 
-/* The last child that begins by @place, with its name or number appended; NULL: none. */
-static const YamlNode *append_child(const YamlNode *node, Place place, Buf *out) {
-    bool is_mapping = node->kind == YAML_MAPPING;
-    size_t n = 0;
-
-    while (n < node->n && begins_by(is_mapping ? node->pairs[n].key : node->items[n], place))
-        n++;
-    if (n == 0)
-        return NULL;
-    if (is_mapping)
-        buf_printf(out, "%s%.*s", out->len > 0 ? "." : "", STR_FMT(node->pairs[n - 1].key->text));
-    else
-        buf_printf(out, "[%zu]", n - 1);
-    return yaml_child(node, n - 1);
-}
-
 void yaml_path_at(const YamlNode *document, Place place, Buf *out) {
     const YamlNode *node = document;
 
-    while (node && begins_by(node, place))
-        node = append_child(node, place, out);
+    while (begins_by(node, place)) {
+        bool is_mapping = node->kind == YAML_MAPPING;
+        size_t n = 0; /* of the last child that begins by @place, from 1 */
+
+        while (n < node->n && begins_by(is_mapping ? node->pairs[n].key : node->items[n], place))
+            n++;
+        if (n == 0)
+            return;
+        if (is_mapping)
+            buf_printf(
+                out, "%s%.*s", out->len > 0 ? "." : "", STR_FMT(node->pairs[n - 1].key->text));
+        else
+            buf_printf(out, "[%zu]", n - 1);
+        node = yaml_child(node, n - 1);
+    }
 }

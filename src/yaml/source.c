@@ -89,14 +89,6 @@ static void complain(YamlSource *source, DiagList *diags, size_t offset, Str tex
     diag_add(diags, DIAG_ERROR, source_place(source, offset, 1), source->shown, text, hint);
 }
 
-static bool check_size(YamlSource *source, DiagList *diags) {
-    if (source->text.len <= YAML_SOURCE_MAX)
-        return true;
-    diag_addf(diags, DIAG_ERROR, (Place){.file = source->file}, STR_NULL,
-        "%zu bytes; at most %zu are read", source->text.len, YAML_SOURCE_MAX);
-    return false;
-}
-
 /* libfyaml treats some bytes that are not text as the end of the stream, without an error. */
 static bool check_bytes(YamlSource *source, DiagList *diags) {
     static const Str hint = STR("save the file as UTF-8 text");
@@ -178,6 +170,11 @@ static bool check_directives(YamlSource *source, DiagList *diags) {
 }
 
 bool source_check(YamlSource *source, DiagList *diags) {
-    return check_size(source, diags) && check_bytes(source, diags) && check_tabs(source, diags) &&
+    if (source->text.len > YAML_SOURCE_MAX) {
+        diag_addf(diags, DIAG_ERROR, (Place){.file = source->file}, STR_NULL,
+            "%zu bytes; at most %zu are read", source->text.len, YAML_SOURCE_MAX);
+        return false;
+    }
+    return check_bytes(source, diags) && check_tabs(source, diags) &&
            check_directives(source, diags);
 }
