@@ -98,17 +98,6 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
     }
 }
 
-/* The request's own nodes as a table, with the pods that the view knows on them. */
-static int build_own_table(const View *view, const RequestTime *time, const NodeList *nodes,
-    Arena *arena, FilterArgs *ret) {
-    NodeTable *table = ARENA_NEW(arena, NodeTable);
-    int r = table ? table_build(nodes->nodes.items, nodes->nodes.n, arena, table) : -ENOMEM;
-
-    if (r == 0 && view->snapshot)
-        r = table_adopt_pods(table, view->table, arena);
-    return r < 0 ? r : view_complete(view, time, /* known= */ NULL, arena, table, &ret->node_set);
-}
-
 int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error) {
     bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
@@ -154,8 +143,15 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
     ret->spans = used->spans;
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
-    if (!names.is_given && nodes.is_given)
-        r = build_own_table(view, time, &nodes, arena, ret);
+    if (!names.is_given && nodes.is_given) { /* with the pods that the view knows on them */
+        NodeTable *table = ARENA_NEW(arena, NodeTable);
+
+        r = table ? table_build(nodes.nodes.items, nodes.nodes.n, arena, table) : -ENOMEM;
+        if (r == 0 && view->snapshot)
+            r = table_adopt_pods(table, view->table, arena);
+        if (r == 0)
+            r = view_complete(view, time, /* known= */ NULL, arena, table, &ret->node_set);
+    }
     if (r < 0)
         return r;
     return view_adjust(view, time, &ret->pod, ret->rows, ret->n, arena, &ret->node_set);

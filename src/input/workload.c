@@ -40,25 +40,6 @@ typedef struct WorkloadFields {
     bool is_suspended;
 } WorkloadFields;
 
-static void read_fields(
-    JsonReader *reader, Arena *arena, const WorkloadKind *type, WorkloadFields *ret) {
-    bool is_cron = str_is(STR("CronJob"), type->kind);
-    const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
-        {type->template, JSON_FIELD_RAW, offsetof(WorkloadFields, template), NULL},
-        {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
-        {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
-            offsetof(WorkloadFields, parallelism), NULL},
-        {is_cron ? "spec.jobTemplate.spec.completions" : "spec.completions", JSON_FIELD_INT,
-            offsetof(WorkloadFields, completions), NULL},
-        {"spec.suspend", JSON_FIELD_BOOL, offsetof(WorkloadFields, is_suspended), NULL},
-    };
-
-    *ret = (WorkloadFields){.replicas = 1, .parallelism = 1, .completions = INT64_MAX};
-    JSON_READ_FIELDS(reader, arena, fields, ret);
-}
-
 /* How many pods there are at a time. */
 static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *fields) {
     int64_t n = 1;
@@ -73,12 +54,24 @@ static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *
 }
 
 static int read_controller(const Object *object, Arena *arena, WorkloadObject *ret) {
-    WorkloadFields fields;
+    bool is_cron = is_kind(ret, "CronJob");
+    const JsonField table[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
+        {ret->type->template, JSON_FIELD_RAW, offsetof(WorkloadFields, template), NULL},
+        {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
+        {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
+            offsetof(WorkloadFields, parallelism), NULL},
+        {is_cron ? "spec.jobTemplate.spec.completions" : "spec.completions", JSON_FIELD_INT,
+            offsetof(WorkloadFields, completions), NULL},
+        {"spec.suspend", JSON_FIELD_BOOL, offsetof(WorkloadFields, is_suspended), NULL},
+    };
+    WorkloadFields fields = {.replicas = 1, .parallelism = 1, .completions = INT64_MAX};
     JsonReader reader;
     Pod pod;
 
     json_reader_init(&reader, object->json);
-    read_fields(&reader, arena, ret->type, &fields);
+    JSON_READ_FIELDS(&reader, arena, table, &fields);
     if (json_error(&reader) != JSON_OK)
         return object_failed(object, &reader);
     ret->namespace = fields.namespace;

@@ -237,7 +237,7 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
             "onMissing has no effect: the rule reads no metric");
 }
 
-/* maxPods: 0. The pod itself counts. */
+/* maxPods: 0. The pod itself counts. headroom: {cpu: 100%}. */
 static void check_limit(Lint *lint, const RuleKind *kind, const YamlNode *value) {
     const YamlNode *limit = value->kind == YAML_MAPPING ? yaml_find(value, STR("limit")) : value;
 
@@ -246,10 +246,6 @@ static void check_limit(Lint *lint, const RuleKind *kind, const YamlNode *value)
             STR("1 allows the pod itself and no other; mode: Observe tests a policy without "
                 "effect"),
             "no node can meet a limit of 0: every pod that counts is rejected everywhere");
-}
-
-/* headroom: {cpu: 100%}. */
-static void check_headroom(Lint *lint, const RuleKind *kind, const YamlNode *value) {
     for (size_t i = 0; kind == &kind_headroom && i < value->n; i++)
         if (str_is(value->pairs[i].value->text, "100%"))
             reader_warning(lint->reader, value->pairs[i].value, STR("less than 100%, or an amount"),
@@ -270,10 +266,8 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
             "where the metric is absent, on every node if its source is down, the node is "
             "rejected");
     check_on_missing(lint, rule, &filter->missing);
-    if (filter->kind) {
+    if (filter->kind)
         check_limit(lint, filter->kind, yaml_find(rule, filter->kind->field));
-        check_headroom(lint, filter->kind, yaml_find(rule, filter->kind->field));
-    }
     if (expression_is_given(&filter->message))
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
     lint_reason(lint, yaml_find(rule, STR("reason")));

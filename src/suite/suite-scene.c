@@ -119,19 +119,6 @@ static int add_pod(SuiteRun *run, const YamlNode *value, size_t number, Store *s
     return r == STORE_BOUND ? 0 : error_fold(r);
 }
 
-static int add_nodes_and_pods(SuiteRun *run, const SuiteScene *scene, Store *store) {
-    int r = 0;
-
-    if ((scene->nodes && !reader_mapping(&run->reader, scene->nodes, "nodes")) ||
-        (scene->pods && !reader_sequence(&run->reader, scene->pods, "pods")))
-        return SUITE_E_INVALID;
-    for (size_t i = 0; scene->nodes && r >= 0 && i < scene->nodes->n; i++)
-        r = add_node(run, &scene->nodes->pairs[i], store);
-    for (size_t i = 0; scene->pods && r >= 0 && i < scene->pods->n; i++)
-        r = add_pod(run, scene->pods->items[i], i, store);
-    return r;
-}
-
 int suite_cluster_build(SuiteRun *run, const SuiteScene *scene, SuiteCluster *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     int r;
@@ -143,8 +130,15 @@ int suite_cluster_build(SuiteRun *run, const SuiteScene *scene, SuiteCluster *re
         r = add_files(run, scene->cluster, ret->store);
     if (r == 0 && scene->objects)
         r = add_objects(run, scene->objects, ret->store);
-    if (r == 0)
-        r = add_nodes_and_pods(run, scene, ret->store);
+    if (r == 0 && ((scene->nodes && !reader_mapping(&run->reader, scene->nodes, "nodes")) ||
+                      (scene->pods && !reader_sequence(&run->reader, scene->pods, "pods"))))
+        r = SUITE_E_INVALID;
+    if (r != 0)
+        return r;
+    for (size_t i = 0; scene->nodes && r >= 0 && i < scene->nodes->n; i++)
+        r = add_node(run, &scene->nodes->pairs[i], ret->store);
+    for (size_t i = 0; scene->pods && r >= 0 && i < scene->pods->n; i++)
+        r = add_pod(run, scene->pods->items[i], i, ret->store);
     if (r < 0 || run->reader.diags->n_errors > n_errors)
         return r < 0 ? r : SUITE_E_INVALID;
     return store_publish(ret->store, &ret->snapshot);
