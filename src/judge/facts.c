@@ -216,9 +216,12 @@ static bool is_same_row(const NodeChunk *a, const NodeChunk *b, size_t slot) {
 static bool is_same_load(const LoadChunk *a, const LoadChunk *b, size_t n_gauges, size_t slot) {
     if (a == b)
         return true;
-    for (size_t i = slot; a && b && i < n_gauges * _LOAD_KINDS * CHUNK_ROWS; i += CHUNK_ROWS)
-        if (memcmp(&a->columns[i], &b->columns[i], sizeof(a->columns[i])) != 0)
+    for (size_t i = slot; a && b && i < n_gauges * _LOAD_KINDS * CHUNK_ROWS; i += CHUNK_ROWS) {
+        const void *left = &a->columns[i], *right = &b->columns[i];
+
+        if (memcmp(left, right, sizeof(double)) != 0)
             return false;
+    }
     return a && b;
 }
 
