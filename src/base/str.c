@@ -16,6 +16,15 @@ int str_cmp(Str a, Str b) {
     return (a.len > b.len) - (a.len < b.len);
 }
 
+/* Without an early exit, so that the compiler can compare many bytes at once. */
+bool str_has_control(Str s) {
+    unsigned found = 0;
+
+    for (size_t i = 0; i < s.len; i++)
+        found |= (unsigned char)s.ptr[i] < 0x20 || s.ptr[i] == 0x7f;
+    return found != 0;
+}
+
 bool str_eq_nocase(Str a, Str b) {
     if (a.len != b.len)
         return false;

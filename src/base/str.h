@@ -63,6 +63,9 @@ static inline Str str_carve(char **at, Str s) {
 /* Bytewise order; a prefix sorts first. */
 int str_cmp(Str a, Str b);
 
+/* Whether one of the bytes is a control character of ASCII. */
+bool str_has_control(Str s);
+
 /* ASCII letters compare without regard to case; all other bytes exactly. */
 bool str_eq_nocase(Str a, Str b);
 bool str_contains_nocase(Str s, Str part); /* an empty part is in everything */

@@ -115,6 +115,12 @@ static inline const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t
     return &graph->nodes.items[number];
 }
 
+/* Whether @node is a call of the function @name, known before it runs. */
+static inline bool cel_node_is_call(const CelGraphNode *node, const char *name) {
+    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
+           str_is(node->overloads[0]->name, name);
+}
+
 static inline uint32_t cel_graph_size(const CelGraph *graph) {
     return (uint32_t)graph->nodes.n;
 }

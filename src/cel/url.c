@@ -232,10 +232,8 @@ static bool cut_authority(Str *rest, Parts *parts, CelUrlFault *fault) {
 }
 
 static bool check_controls(Str text, CelUrlFault *fault) {
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7f)
-            return fail(fault, "net/url: invalid control character in URL", NULL, 0, NULL);
-    return true;
+    return !str_has_control(text) ||
+           fail(fault, "net/url: invalid control character in URL", NULL, 0, NULL);
 }
 
 /* Rejects relative paths in both modes: url() cuts a text as any URL only after it was valid as a

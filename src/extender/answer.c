@@ -48,31 +48,24 @@ void decision_init(Decision *decision, const Pod *pod, size_t n_in) {
     };
 }
 
-/* Keeps only the request; decisions made before an error do not count. */
-static Decision undecided(const Decision *decision) {
-    return (Decision){
-        .pod_namespace = decision->pod_namespace,
-        .pod_name = decision->pod_name,
-        .pod_uid = decision->pod_uid,
-        .pod_text = decision->pod_text,
-        .node = decision->node,
-        .summary.n_in = decision->summary.n_in,
-    };
-}
-
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     _cleanup_(buf_done) Buf body = BUF_INIT(ERROR_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&body);
+    const Decision before = answer->decision;
 
-    json_write_object(&writer);
-    json_write_key(&writer, STR("Error"));
-    json_write_string(&writer, str_take(text, ERROR_TEXT_MAX / 8));
-    json_write_end_object(&writer);
+    json_write(&writer, "{Error: %.*s}", STR_FMT(str_take(text, ERROR_TEXT_MAX / 8)));
     answer->status = status;
     answer->body = ROPE_INIT_IN(arena);
     rope_copy(&answer->body, buf_str(&body));
-    answer->decision = undecided(&answer->decision);
-    answer->decision.error = str_is_empty(text) ? text : arena_copy(arena, text);
+    answer->decision = (Decision){
+        .pod_namespace = before.pod_namespace,
+        .pod_name = before.pod_name,
+        .pod_uid = before.pod_uid,
+        .pod_text = before.pod_text,
+        .node = before.node,
+        .summary.n_in = before.summary.n_in,
+        .error = str_is_empty(text) ? text : arena_copy(arena, text),
+    };
     if (!answer->decision.error.ptr && !str_is_empty(text)) /* it must not look like success */
         answer->decision.error = STR(NO_MEMORY);
     if (rope_error(&answer->body)) { /* no memory even for this: an empty 500 */
@@ -82,19 +75,13 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
     }
 }
 
-static bool is_json(Str body) {
+void answer_malformed(Answer *answer, Arena *arena, Str body, Str text) {
     JsonReader reader;
 
-    json_reader_init(&reader, body);
+    json_reader_init(&reader, body.len <= WIRE_BODY_MAX ? body : STR_NULL);
     json_skip(&reader, NULL);
     json_end(&reader);
-    return json_error(&reader) == JSON_OK;
-}
-
-void answer_malformed(Answer *answer, Arena *arena, Str body, Str text) {
-    bool is_other = body.len <= WIRE_BODY_MAX && is_json(body);
-
-    answer_error(answer, arena, is_other ? 200 : 400, text);
+    answer_error(answer, arena, json_error(&reader) == JSON_OK ? 200 : 400, text);
 }
 
 void answer_no_memory(Answer *answer, Arena *arena, unsigned status) {

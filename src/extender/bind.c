@@ -17,19 +17,6 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 
 #define NO_VERDICT "berth: refused: out of time or memory"
 
-/* Opens a judge about one node, as @pod sees the cluster. */
-static int open_judge(const View *view, const RequestTime *time, const Pod *pod,
-    const uint32_t *row, Arena *arena, Judge **ret) {
-    NodeSet node_set = {.table = view->table, .facts = &view->facts};
-    JudgeInput input;
-    int r = view_adjust(view, time, pod, row, 1, arena, &node_set);
-
-    if (r < 0)
-        return r;
-    input = view_judge_input(view, time, &node_set, pod, row, 1, arena);
-    return judge_open(&input, ret);
-}
-
 /* Fills @ret. False: a required annotation failed, or out of memory. */
 static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
     Label *labels = ARENA_ARRAY(arena, Label, n);
@@ -61,11 +48,14 @@ static Str refusal_of(Arena *arena, Str node, Str reason) {
     return text.ptr ? text : STR(NO_VERDICT);
 }
 
-/* Evaluates all filters again. False: with the reason of the rejection. */
+/* Evaluates all filters again for one node, as @pod sees the cluster. False: with the reason of the
+ * rejection. */
 static bool passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Judge **ret, Str *ret_refusal) {
     uint32_t *row = ARENA_NEW(arena, uint32_t);
+    NodeSet node_set = {.table = view->table, .facts = &view->facts};
     uint16_t verdict = VERDICT_PASS;
+    JudgeInput input;
     int r;
 
     *ret_refusal = STR(NO_VERDICT);
@@ -76,7 +66,11 @@ static bool passes(const View *view, const RequestTime *time, const Pod *pod, St
         *ret_refusal = refusal_of(arena, node, STR(UNKNOWN_NODE_REASON));
         return false;
     }
-    r = open_judge(view, time, pod, row, arena, ret);
+    r = view_adjust(view, time, pod, row, 1, arena, &node_set);
+    if (r == 0) {
+        input = view_judge_input(view, time, &node_set, pod, row, 1, arena);
+        r = judge_open(&input, ret);
+    }
     if (r == 0)
         r = judge_filters(*ret, &verdict);
     if (r == 0 && verdict < view->program->n_filters)

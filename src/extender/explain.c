@@ -26,36 +26,11 @@ struct Explainer {
     JudgeInput input; /* over all candidate nodes */
     Judge *judge;
     Arena *arena;
-    Arena *scratch;  /* of the judges' evaluations; NULL after extender_explain_rows() */
-    Arena *messages; /* the same for one value of a message or an error */
+    Arena *messages; /* of one value of a message or an error; NULL after extender_explain_rows() */
     Explanation *result;
     Probe **probes; /* by number of the filter; NULL: not made yet */
     Remedies *remedies;
 };
-
-static int start(const View *view, int64_t now_nsec, const Pod *pod, const uint32_t *rows, size_t n,
-    Arena *arena, Explainer *ret) {
-    const RequestTime time = {.now_nsec = now_nsec, .scratch = ret->scratch};
-    NodeSet *node_set = ARENA_NEW(arena, NodeSet);
-    NodeExplanation *nodes = ARENA_ARRAY(arena, NodeExplanation, n);
-    int r;
-
-    assert(!view->facts.is_late);
-    if (!node_set || !nodes)
-        return -ENOMEM;
-    *node_set = (NodeSet){.table = view->table, .facts = &view->facts};
-    for (size_t i = 0; i < n; i++) {
-        nodes[i].row = rows[i];
-        nodes[i].node = view->table->names->names[rows[i]];
-    }
-    r = view_adjust(view, &time, pod, /* rows= */ NULL, 0, arena, node_set);
-    if (r < 0)
-        return r;
-    ret->input = view_judge_input(view, &time, node_set, pod, rows, n, arena);
-    ret->result->nodes = nodes;
-    ret->result->n_nodes = n;
-    return judge_open(&ret->input, &ret->judge);
-}
 
 /* --- policies ----------------------------------------------------------------------------- */
 
@@ -75,17 +50,15 @@ static Str failed_part(const Expression *expression, const CelError *error) {
 
 /* "no such key: zone, in node.metadata.labels['zone'] (policy.yaml:12)" */
 static Str tell_error(const Explainer *x, const Expression *expression, const CelError *error) {
-    Buf out = BUF_INIT(ERROR_TEXT_MAX);
-    Str part = error->is_limit ? STR_NULL : failed_part(expression, error), text;
+    _cleanup_(buf_done) Buf out = BUF_INIT(ERROR_TEXT_MAX);
+    Str part = error->is_limit ? STR_NULL : failed_part(expression, error);
 
     buf_append(&out, error->text);
     if (!str_is_empty(part))
         buf_printf(&out, ", in %.*s", STR_FMT(part));
     if (!str_is_empty(expression->place.file))
         buf_printf(&out, " (%.*s:%zu)", STR_FMT(expression->place.file), expression->place.line);
-    text = arena_copy(x->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
+    return arena_copy(x->arena, buf_str(&out));
 }
 
 static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy) {
@@ -169,13 +142,11 @@ static int set_verdicts(Explainer *x) {
 
 /* "metric load is missing" */
 static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row) {
-    Buf names = BUF_INIT(ERROR_TEXT_MAX);
+    _cleanup_(buf_done) Buf names = BUF_INIT(ERROR_TEXT_MAX);
     size_t n = judge_absent(x->judge, expression, row, &names);
-    Str text = arena_printf(x->arena, "metric%s %.*s %s missing", n == 1 ? "" : "s",
-        STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
 
-    buf_done(&names);
-    return text;
+    return arena_printf(x->arena, "metric%s %.*s %s missing", n == 1 ? "" : "s",
+        STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
 }
 
 /* The error of an expression that failed. */
@@ -433,8 +404,6 @@ static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
     add_errors(x, &errors);
 }
 
-/* --- the contract ------------------------------------------------------------------------- */
-
 int extender_explain(
     const View *view, int64_t now_nsec, const Pod *pod, Arena *arena, Explanation *ret) {
     uint32_t *rows = ARENA_RAW(arena, uint32_t, view->table->n_rows);
@@ -453,19 +422,27 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     size_t n, Arena *arena, Explanation *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     _cleanup_(arena_freep) Arena *messages = arena_new(SCRATCH_BUDGET);
+    const RequestTime time = {.now_nsec = now_nsec, .scratch = scratch};
     Explainer *x = ARENA_NEW(arena, Explainer);
+    NodeSet *node_set = ARENA_NEW(arena, NodeSet);
     int r;
 
-    *ret = (Explanation){.explainer = x};
-    if (!x || !scratch || !messages)
+    assert(!view->facts.is_late);
+    *ret = (Explanation){
+        .explainer = x, .nodes = ARENA_ARRAY(arena, NodeExplanation, n), .n_nodes = n};
+    if (!x || !scratch || !messages || !node_set || !ret->nodes)
         return -ENOMEM;
-    *x = (Explainer){.view = view,
-        .input = {.pod = pod},
-        .arena = arena,
-        .scratch = scratch,
-        .messages = messages,
-        .result = ret};
-    r = start(view, now_nsec, pod, rows, n, arena, x);
+    *node_set = (NodeSet){.table = view->table, .facts = &view->facts};
+    *x = (Explainer){.view = view, .arena = arena, .messages = messages, .result = ret};
+    for (size_t i = 0; i < n; i++) {
+        ret->nodes[i].row = rows[i];
+        ret->nodes[i].node = view->table->names->names[rows[i]];
+    }
+    r = view_adjust(view, &time, pod, /* rows= */ NULL, 0, arena, node_set);
+    if (r == 0) {
+        x->input = view_judge_input(view, &time, node_set, pod, rows, n, arena);
+        r = judge_open(&x->input, &x->judge);
+    }
     if (r == 0)
         r = find_policies(x);
     if (r == 0)
@@ -477,9 +454,9 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     for (size_t i = 0; r == 0 && i < 2 * ret->n_scores; i++)
         find_errors_of_score(x, i / 2, /* is_missing= */ i % 2);
     if (r == 0 && arena_has_failed(arena))
-        r = -ENOMEM;                                    /* a text is missing */
-    x->scratch = x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
-    x->result = NULL;                                   /* the caller's: it may be moved */
+        r = -ENOMEM;                       /* a text is missing */
+    x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
+    x->result = NULL;                      /* the caller's: it may be moved */
     return r;
 }
 

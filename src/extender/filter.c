@@ -20,25 +20,6 @@ typedef struct FilterResult {
     size_t n_failed;
 } FilterResult;
 
-/* Finds the nodes that do not pass, without branches: no processor can predict rejections. */
-static int collect_failed(FilterResult *result, size_t n, Arena *arena) {
-    const uint16_t *restrict verdicts = result->verdicts;
-    uint32_t *restrict failed = ARENA_RAW(arena, uint32_t, n + 1);
-    size_t n_failed = 0;
-
-    if (!failed)
-        return -ENOMEM;
-    UNROLLED
-    for (size_t i = 0; i < n; i++) {
-        failed[n_failed] = (uint32_t)i;
-        n_failed += verdicts[i] != VERDICT_PASS;
-    }
-    failed[n_failed] = (uint32_t)n;
-    result->failed = failed;
-    result->n_failed = n_failed;
-    return 0;
-}
-
 /* Counts of special verdicts come after those of the filters, from VERDICT_PASS down. */
 #define SPECIAL(verdict) (VERDICT_PASS - (verdict))
 #define N_SPECIAL (SPECIAL(VERDICT_LATE) + 1)
@@ -54,6 +35,28 @@ static uint32_t *count_verdicts(const FilterResult *result, const Program *progr
         counts[verdict < n_filters ? verdict : n_filters + (size_t)SPECIAL(verdict)]++;
     }
     return counts;
+}
+
+/* Finds the nodes that do not pass, without branches: no processor can predict rejections. How many
+ * have each verdict goes to @ret_counts. */
+static int collect_failed(FilterResult *result, size_t n, const Program *program, Arena *arena,
+    const uint32_t **ret_counts) {
+    const uint16_t *restrict verdicts = result->verdicts;
+    uint32_t *restrict failed = ARENA_RAW(arena, uint32_t, n + 1);
+    size_t n_failed = 0;
+
+    if (!failed)
+        return -ENOMEM;
+    UNROLLED
+    for (size_t i = 0; i < n; i++) {
+        failed[n_failed] = (uint32_t)i;
+        n_failed += verdicts[i] != VERDICT_PASS;
+    }
+    failed[n_failed] = (uint32_t)n;
+    result->failed = failed;
+    result->n_failed = n_failed;
+    *ret_counts = count_verdicts(result, program, arena);
+    return *ret_counts ? 0 : -ENOMEM;
 }
 
 static DecisionSummary summarize(const FilterResult *result, const uint32_t *special, size_t n_in) {
@@ -86,13 +89,9 @@ static int observe(
         return 0;
     result.verdicts = ARENA_RAW(arena, uint16_t, args->n);
     r = result.verdicts ? judge_observed(judge, result.verdicts) : -ENOMEM;
-    if (r < 0)
-        return r;
-    r = collect_failed(&result, args->n, arena);
-    if (r < 0)
-        return r;
-    decision->observed = count_verdicts(&result, view->program, arena);
-    return decision->observed ? 0 : -ENOMEM;
+    if (r == 0)
+        r = collect_failed(&result, args->n, view->program, arena, &decision->observed);
+    return r;
 }
 
 /* Leaves out nodes that pass but are not among the best, if a policy has `narrow`. Not if no node
@@ -108,7 +107,6 @@ static int narrow(Judge *judge, const View *view, const FilterArgs *args, Filter
 
 static int decide(Judge *judge, const View *view, const FilterArgs *args, bool is_dry_run,
     Arena *arena, FilterResult *ret, Decision *decision) {
-    uint32_t *counts;
     int r;
 
     ret->verdicts = ARENA_RAW(arena, uint16_t, args->n);
@@ -122,14 +120,10 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
     if (r == 0 && !is_dry_run)
         r = guessed_pods_leave_room(judge, view->program, args, arena, ret->verdicts);
     if (r == 0)
-        r = collect_failed(ret, args->n, arena);
+        r = collect_failed(ret, args->n, view->program, arena, &decision->rejected);
     if (r < 0)
         return r;
-    counts = count_verdicts(ret, view->program, arena);
-    if (!counts)
-        return -ENOMEM;
-    decision->rejected = counts;
-    decision->summary = summarize(ret, counts + view->program->n_filters, args->n);
+    decision->summary = summarize(ret, decision->rejected + view->program->n_filters, args->n);
     r = observe(judge, view, args, arena, decision);
     decision->notes = judge_notes(judge);
     decision->summary.n_unjudged = decision->notes.n_late;

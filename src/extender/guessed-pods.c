@@ -10,18 +10,6 @@ typedef struct NodeRoom {
     int64_t likely; /* ... if every guess is right */
 } NodeRoom;
 
-/* Guessed pods that @rule counts, without @pod itself. */
-static int64_t count_guessed(const SlotRule *rule, const NodeTable *table, const Pod *pod) {
-    int64_t n = 0;
-
-    for (size_t i = 0; i < table->n_assumed; i++) {
-        const Pod *other = table->assumed[i];
-
-        n += other->is_guessed && !str_eq(other->uid, pod->uid) && slot_rule_counts(rule, other);
-    }
-    return n;
-}
-
 static NodeRoom find_room(
     const SlotRule *rule, const NodeTable *table, uint32_t row, int64_t n_guessed) {
     const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
@@ -49,10 +37,16 @@ static void note_room(NodeRoom *room, NodeRoom other) {
 static void apply_limit(
     const SlotRule *rule, const FilterArgs *args, const uint16_t *verdicts, NodeRoom *rooms) {
     const NodeTable *table = args->node_set.table;
-    int64_t n_guessed =
-        slot_rule_counts(rule, &args->pod) ? count_guessed(rule, table, &args->pod) : 0;
-    int64_t n_places = 0;
+    int64_t n_guessed = 0, n_places = 0; /* without the pod itself */
 
+    if (!slot_rule_counts(rule, &args->pod))
+        return;
+    for (size_t i = 0; i < table->n_assumed; i++) {
+        const Pod *other = table->assumed[i];
+
+        n_guessed += other->is_guessed && !str_eq(other->uid, args->pod.uid) &&
+                     slot_rule_counts(rule, other);
+    }
     if (n_guessed == 0)
         return;
     for (size_t i = 0; i < args->n; i++) {
@@ -68,21 +62,16 @@ static void apply_limit(
         note_room(&rooms[i], (NodeRoom){0, INT64_MAX});
 }
 
-/* The node that stays even if all are near a limit; args->n: none. */
-static size_t find_roomiest(const NodeRoom *rooms, const uint16_t *verdicts, size_t n) {
-    size_t best = n;
-
-    for (size_t i = 0; i < n; i++)
-        if (verdicts[i] == VERDICT_PASS && (best == n || rooms[i].likely > rooms[best].likely))
-            best = i;
-    return best;
-}
-
 static void leave_out(const NodeRoom *rooms, size_t n, uint16_t *verdicts) {
-    size_t n_safe = 0, best = find_roomiest(rooms, verdicts, n);
+    size_t n_safe = 0, best = n; /* the best stays even if all are near a limit */
 
-    for (size_t i = 0; i < n; i++)
-        n_safe += verdicts[i] == VERDICT_PASS && rooms[i].least > 0;
+    for (size_t i = 0; i < n; i++) {
+        if (verdicts[i] != VERDICT_PASS)
+            continue;
+        n_safe += rooms[i].least > 0;
+        if (best == n || rooms[i].likely > rooms[best].likely)
+            best = i;
+    }
     for (size_t i = 0; i < n; i++)
         if (verdicts[i] == VERDICT_PASS && rooms[i].least <= 0 && (n_safe > 0 || i != best))
             verdicts[i] = VERDICT_NARROWED;

@@ -41,17 +41,8 @@ bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, ui
     return true;
 }
 
-/* Without an early exit, so that the compiler can compare many bytes at once. */
-bool name_has_control(Str name) {
-    unsigned found = 0;
-
-    for (size_t i = 0; i < name.len; i++)
-        found |= (unsigned char)name.ptr[i] < 0x20 || name.ptr[i] == 0x7f;
-    return found != 0;
-}
-
 void name_check(JsonReader *reader, Str name) {
-    if (json_error(reader) == JSON_OK && (str_is_empty(name) || name_has_control(name)))
+    if (json_error(reader) == JSON_OK && (str_is_empty(name) || str_has_control(name)))
         json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
 }
 

@@ -29,8 +29,6 @@ bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, ui
 /* The value of "NodeNames". */
 void node_list_decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list);
 
-/* Text that no name may hold; everything else that is not a name is only unknown. */
-bool name_has_control(Str name);
-
-/* Gives @reader an error when @name is empty, or holds such. */
+/* Gives @reader an error when @name is empty, or holds control characters: everything else that is
+ * not a name is only unknown. */
 void name_check(JsonReader *reader, Str name);

@@ -41,33 +41,18 @@ static int collect_gone(
     return 0;
 }
 
-/* Opens a judge over the cluster without the victims. */
-static int open_judge(const View *view, const RequestTime *time, const PreemptArgs *args,
-    const uint32_t *rows, Arena *arena, Judge **ret) {
-    NodeSet node_set = {.table = view->table, .facts = &view->facts};
-    PodChange *gone = NULL;
-    size_t n_gone = 0;
-    JudgeInput input;
-    int r = collect_gone(args, rows, arena, &gone, &n_gone);
-
-    if (r == 0)
-        r = view_adjust(view, time, &args->pod, /* rows= */ NULL, 0, arena, &node_set);
-    if (r == 0 && n_gone > 0 && !node_set.facts->is_late)
-        r = view_change(view, time, gone, n_gone, arena, &node_set);
-    if (r < 0)
-        return r;
-    input = view_judge_input(view, time, &node_set, &args->pod, rows, args->candidates.n, arena);
-    return judge_open(&input, ret);
-}
-
-/* ret_keep[i] = whether candidate i goes back. Without a cluster of its own berth
- * has no ground to drop any but the victimless. */
+/* ret_keep[i] = whether candidate i goes back, judged without the victims. Without a cluster of its
+ * own berth has no ground to drop any but the victimless. */
 static int choose(const View *view, const RequestTime *time, const PreemptArgs *args, Arena *arena,
     bool *ret_keep, JudgeNotes *ret_notes) {
     size_t n = args->candidates.n;
     uint32_t *rows = ARENA_ARRAY(arena, uint32_t, n);
     uint16_t *verdicts = ARENA_ARRAY(arena, uint16_t, n);
+    NodeSet node_set = {.table = view->table, .facts = &view->facts};
+    PodChange *gone = NULL;
+    size_t n_gone = 0;
     bool can_judge;
+    JudgeInput input;
     Judge *judge = NULL;
     int r;
 
@@ -75,7 +60,15 @@ static int choose(const View *view, const RequestTime *time, const PreemptArgs *
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         rows[i] = table_find(view->table, args->candidates.items[i].node);
-    r = open_judge(view, time, args, rows, arena, &judge);
+    r = collect_gone(args, rows, arena, &gone, &n_gone);
+    if (r == 0)
+        r = view_adjust(view, time, &args->pod, /* rows= */ NULL, 0, arena, &node_set);
+    if (r == 0 && n_gone > 0 && !node_set.facts->is_late)
+        r = view_change(view, time, gone, n_gone, arena, &node_set);
+    if (r == 0) {
+        input = view_judge_input(view, time, &node_set, &args->pod, rows, n, arena);
+        r = judge_open(&input, &judge);
+    }
     if (r == 0)
         r = judge_filters(judge, verdicts);
     if (r < 0)
@@ -89,36 +82,26 @@ static int choose(const View *view, const RequestTime *time, const PreemptArgs *
     return 0;
 }
 
-static void encode_candidate(const Candidate *candidate, JsonWriter *writer) {
-    json_write_key(writer, candidate->node);
-    json_write_object(writer);
-    json_member_array(writer, "Pods");
-    for (size_t i = 0; i < candidate->victims.n; i++) {
-        json_write_object(writer);
-        json_write_key(writer, STR("UID"));
-        json_write_raw(writer, candidate->victims.items[i]);
-        json_write_end_object(writer);
-    }
-    json_write_end_array(writer);
-    json_write_key(writer, STR("NumPDBViolations"));
-    json_write_raw(writer, candidate->pdb_violations);
-    json_write_end_object(writer);
-}
-
 static void encode(const PreemptArgs *args, const bool *keep, Answer *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PREEMPT_REPLY_MAX);
     JsonWriter writer = JSON_WRITER(&text);
 
-    json_write_object(&writer);
-    json_member_object(&writer, "NodeNameToMetaVictims");
+    json_write(&writer, "{NodeNameToMetaVictims: {");
     for (size_t i = 0; i < args->candidates.n; i++) {
+        const Candidate *candidate = &args->candidates.items[i];
+
         if (!keep[i])
             continue;
-        encode_candidate(&args->candidates.items[i], &writer);
+        json_write(&writer, "%.*s: {Pods: [", STR_FMT(candidate->node));
+        for (size_t j = 0; j < candidate->victims.n; j++) {
+            json_write(&writer, "{UID: ");
+            json_write_raw(&writer, candidate->victims.items[j]);
+            json_write_end_object(&writer);
+        }
+        json_write(&writer, "], NumPDBViolations: %jd}", candidate->pdb_violations);
         ret->decision.summary.n_out++;
     }
-    json_write_end_object(&writer);
-    json_write_end_object(&writer);
+    json_write(&writer, "}}");
     rope_copy(&ret->body, buf_str(&text));
     if (buf_error(&text))
         ret->body.error = buf_error(&text);

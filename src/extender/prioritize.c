@@ -156,38 +156,33 @@ int extender_scores(
     return 0;
 }
 
-/* The scores of these nodes; nodes that berth does not know have none. */
-static int score(const View *view, const RequestTime *time, const FilterArgs *args, Arena *arena,
-    Decision *decision, unsigned *ret_most) {
-    JudgeInput input =
-        view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
-    uint8_t *scores;
-    int r = extender_scores(&input, &decision->notes, ret_most, &scores);
-
-    for (size_t i = 0; scores && args->n_unknown > 0 && i < args->n; i++)
-        if (args->rows[i] == args->node_set.table->n_rows)
-            scores[i] = 0;
-    decision->scores = scores;
-    decision->summary.n_unjudged = decision->notes.n_late;
-    return r;
-}
-
 void extender_prioritize(
     const View *view, const RequestTime *time, Str body, Arena *arena, Answer *ret) {
     const NodeParts *parts = &view->program->score_parts;
+    Decision *decision = &ret->decision;
     FilterArgs *args = NULL;
+    uint8_t *scores = NULL;
     unsigned most = 0;
+    JudgeInput input;
     int r = answer_begin(view, time, body, parts, arena, ret, &args);
 
     if (r == WIRE_E_MALFORMED)
         return;
-    if (r == 0)
-        r = score(view, time, args, arena, &ret->decision, &most);
-    if (r == 0 && ret->decision.scores)
-        ret->decision.summary.n_out = encode(args, ret->decision.scores, most, &ret->body);
+    if (r == 0) {
+        input =
+            view_judge_input(view, time, &args->node_set, &args->pod, args->rows, args->n, arena);
+        r = extender_scores(&input, &decision->notes, &most, &scores);
+    }
+    for (size_t i = 0; scores && args->n_unknown > 0 && i < args->n; i++)
+        if (args->rows[i] == args->node_set.table->n_rows) /* berth does not know it */
+            scores[i] = 0;
+    if (r == 0 && scores)
+        decision->summary.n_out = encode(args, scores, most, &ret->body);
     else if (r == 0)
         rope_copy(&ret->body, STR("[]")); /* no rule applies */
-    ret->decision.args = args;
+    decision->scores = scores;
+    decision->args = args;
+    decision->summary.n_unjudged = decision->notes.n_late;
     if (r < 0 || rope_error(&ret->body))
         answer_no_memory(ret, arena, 500);
 }

@@ -63,15 +63,6 @@ static bool local_to_utc(const LoadZones *loads, Str name, int64_t local_sec, in
     return true;
 }
 
-static int find_table(View *view) {
-    if (view->snapshot)
-        view->with_loads = *snapshot_table(view->snapshot);
-    else if (table_build(NULL, 0, view->arena, &view->with_loads) < 0)
-        return -ENOMEM;
-    view->table = &view->with_loads;
-    return 0;
-}
-
 /* Only where something is measured: then a table without loads is one whose metrics are absent. */
 static int find_loads(View *view, const ViewParts *parts, const View *before) {
     const Program *program = view->program;
@@ -119,7 +110,7 @@ static int find_facts(View *view, const View *before, const ViewParts *parts) {
 
 int view_new(const ViewParts *parts, const View *before, View **ret) {
     _cleanup_(view_unrefp) View *view = calloc(1, sizeof(*view));
-    int r;
+    int r = 0;
 
     if (!view)
         return -ENOMEM;
@@ -132,7 +123,11 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     view->arena = arena_new(VIEW_BUDGET);
     if (!view->arena)
         return -ENOMEM;
-    r = find_table(view);
+    view->table = &view->with_loads;
+    if (view->snapshot)
+        view->with_loads = *snapshot_table(view->snapshot);
+    else
+        r = table_build(NULL, 0, view->arena, &view->with_loads);
     if (r == 0)
         r = find_loads(view, parts, before);
     if (r == 0)

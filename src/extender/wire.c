@@ -10,20 +10,14 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* The text decoded; over the budget it is empty and the reader has the error. */
-static Str decoded(JsonReader *reader, Str raw, bool escaped, Arena *arena) {
-    Str text = escaped ? json_unescape(raw, arena) : raw;
-
-    if (escaped && !text.ptr)
-        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
-    return text;
-}
-
 /* The next key, decoded: Go compares keys after decoding their escapes. */
 static bool next_key(JsonReader *reader, Arena *arena, Str *ret) {
     if (!json_key(reader, ret))
         return false;
-    *ret = decoded(reader, *ret, reader->escaped, arena);
+    if (reader->escaped)
+        *ret = json_unescape(*ret, arena);
+    if (reader->escaped && !ret->ptr)
+        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
     return json_error(reader) == JSON_OK;
 }
 
@@ -104,49 +98,13 @@ static void decode_nodes(JsonReader *reader, Arena *arena, const NodeParts *part
     }
 }
 
-/* The request's own nodes as a table, with the pods that the view knows on them. */
-static int build_own_table(const View *view, const RequestTime *time, const NodeList *nodes,
-    Arena *arena, FilterArgs *ret) {
-    NodeTable *table = ARENA_NEW(arena, NodeTable);
-    int r = table ? table_build(nodes->nodes.items, nodes->nodes.n, arena, table) : -ENOMEM;
-
-    if (r == 0 && view->snapshot)
-        r = table_adopt_pods(table, view->table, arena);
-    return r < 0 ? r : view_complete(view, time, /* known= */ NULL, arena, table, &ret->node_set);
-}
-
-static int decode_filter_body(const View *view, KeptPod *kept, Str body, const NodeParts *parts,
-    Arena *arena, FilterArgs *ret, NodeList *names, NodeList *nodes, char *error) {
-    bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
-    JsonReader reader;
-    Str key;
-
-    open_args(&reader, body);
-    while (next_key(&reader, arena, &key)) {
-        if (str_eq_nocase(key, STR("Pod"))) {
-            size_t begin = reader.at;
-
-            decode_pod(&reader, kept, arena, &seen_pod, &has_pod, &ret->pod);
-            ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
-        } else if (str_eq_nocase(key, STR("NodeNames"))) {
-            once(&reader, &has_names, "\"NodeNames\" is given twice");
-            node_list_decode_names(view, &reader, arena, names);
-        } else if (str_eq_nocase(key, STR("Nodes"))) {
-            once(&reader, &has_nodes, "\"Nodes\" is given twice");
-            decode_nodes(&reader, arena, parts, nodes);
-        } else {
-            json_skip(&reader, NULL);
-        }
-    }
-    if (json_error(&reader) == JSON_OK && !has_pod)
-        json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
-    return finish(&reader, error);
-}
-
 int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error) {
+    bool seen_pod = false, has_pod = false, has_names = false, has_nodes = false;
     NodeList names = {0}, nodes = {0};
     const NodeList *used;
+    JsonReader reader;
+    Str key;
     int r;
 
     *ret = (FilterArgs){.node_set = {.table = view->table, .facts = &view->facts}, .body = body};
@@ -154,8 +112,27 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
         (void)snprintf(error, WIRE_ERROR_MAX, "the request is larger than 4 GiB");
         return WIRE_E_MALFORMED;
     }
-    r = decode_filter_body(
-        view, time ? time->kept_pod : NULL, body, parts, arena, ret, &names, &nodes, error);
+    open_args(&reader, body);
+    while (next_key(&reader, arena, &key)) {
+        if (str_eq_nocase(key, STR("Pod"))) {
+            size_t begin = reader.at;
+
+            decode_pod(
+                &reader, time ? time->kept_pod : NULL, arena, &seen_pod, &has_pod, &ret->pod);
+            ret->pod_text = str_of(body.ptr + begin, reader.at - begin);
+        } else if (str_eq_nocase(key, STR("NodeNames"))) {
+            once(&reader, &has_names, "\"NodeNames\" is given twice");
+            node_list_decode_names(view, &reader, arena, &names);
+        } else if (str_eq_nocase(key, STR("Nodes"))) {
+            once(&reader, &has_nodes, "\"Nodes\" is given twice");
+            decode_nodes(&reader, arena, parts, &nodes);
+        } else {
+            json_skip(&reader, NULL);
+        }
+    }
+    if (json_error(&reader) == JSON_OK && !has_pod)
+        json_fail(&reader, JSON_E_TYPE, "\"Pod\" is missing");
+    r = finish(&reader, error);
     if (r != 0)
         return r;
 
@@ -166,8 +143,15 @@ int filter_args_decode(const View *view, const RequestTime *time, Str body, cons
     ret->spans = used->spans;
     ret->rows = used->rows;
     ret->n_unknown = used->n_unknown;
-    if (!names.is_given && nodes.is_given)
-        r = build_own_table(view, time, &nodes, arena, ret);
+    if (!names.is_given && nodes.is_given) { /* with the pods that the view knows on them */
+        NodeTable *table = ARENA_NEW(arena, NodeTable);
+
+        r = table ? table_build(nodes.nodes.items, nodes.nodes.n, arena, table) : -ENOMEM;
+        if (r == 0 && view->snapshot)
+            r = table_adopt_pods(table, view->table, arena);
+        if (r == 0)
+            r = view_complete(view, time, /* known= */ NULL, arena, table, &ret->node_set);
+    }
     if (r < 0)
         return r;
     return view_adjust(view, time, &ret->pod, ret->rows, ret->n, arena, &ret->node_set);
@@ -236,7 +220,6 @@ static void decode_victim(JsonReader *reader, Arena *arena, bool meta, Candidate
 }
 
 static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candidate *candidate) {
-    int64_t violations = 0;
     Str key;
 
     json_object(reader);
@@ -246,14 +229,11 @@ static void decode_candidate(JsonReader *reader, Arena *arena, bool meta, Candid
             while (json_element(reader))
                 decode_victim(reader, arena, meta, candidate);
         } else if (str_eq_nocase(key, STR("NumPDBViolations"))) {
-            json_int64(reader, &violations);
+            json_int64(reader, &candidate->pdb_violations);
         } else {
             json_skip(reader, NULL);
         }
     }
-    candidate->pdb_violations = arena_printf(arena, "%lld", (long long)violations);
-    if (!candidate->pdb_violations.ptr)
-        json_fail(reader, JSON_E_MEMORY, "too many candidates");
 }
 
 static void decode_candidates(
@@ -329,7 +309,7 @@ int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error) {
         }
         once(&reader, &fields[i].seen, "a field is given twice");
         json_string(&reader, arena, fields[i].value);
-        if (json_error(&reader) == JSON_OK && name_has_control(*fields[i].value))
+        if (json_error(&reader) == JSON_OK && str_has_control(*fields[i].value))
             json_fail(&reader, JSON_E_TYPE, "a name holds a control character");
     }
     for (size_t i = 0; i < ELEMENTS_OF(fields); i++)

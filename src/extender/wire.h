@@ -34,6 +34,16 @@ typedef struct BodySpan {
 
 #define WIRE_BODY_MAX ((size_t)UINT32_MAX)
 
+static inline Str body_span_text(const char *body, BodySpan span) {
+    return str_of(body + span.at, span.len);
+}
+
+static inline Str body_run(Str body, const BodySpan *spans, size_t begin, size_t end) {
+    BodySpan first = spans[begin], last = spans[end - 1];
+
+    return str_of(body.ptr + first.at, last.at + last.len - first.at);
+}
+
 /* Arguments of filter and prioritize. */
 typedef struct FilterArgs {
     Pod pod;
@@ -52,18 +62,29 @@ typedef struct FilterArgs {
 int filter_args_decode(const View *view, const RequestTime *time, Str body, const NodeParts *parts,
     Arena *arena, FilterArgs *ret, char *error);
 
+/* Whole-node mode. */
+Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
+
+/* Writes the same, and makes room for @more bytes after it. */
+Pen filter_args_put_quoted(const FilterArgs *args, size_t i, size_t more, Pen pen);
+
 /* The name of node @i as JSON, quotes included. Over the budget ptr is NULL. */
-static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena);
+static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
+    return args->has_names ? body_span_text(args->body.ptr, args->spans[i])
+                           : filter_args_quote(args, i, arena);
+}
 
 /* Nodes @begin up to, not including, @end (at least one), as raw text of the request, with the text
  * between them. */
-static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end);
+static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
+    return body_run(args->body, args->spans, begin, end);
+}
 
 /* A node that could be freed by evicting pods. */
 typedef struct Candidate {
-    Str node;           /* decoded */
-    VEC(Str) victims;   /* their UIDs as JSON strings, in the order given */
-    Str pdb_violations; /* the number as written; "0" when absent */
+    Str node;               /* decoded */
+    VEC(Str) victims;       /* their UIDs as JSON strings, in the order given */
+    int64_t pdb_violations; /* 0 when absent */
 } Candidate;
 
 typedef VEC(Candidate) CandidateList;
@@ -83,16 +104,6 @@ typedef struct BindArgs {
 /* Returns as filter_args_decode() does. */
 int bind_args_decode(Str body, Arena *arena, BindArgs *ret, char *error);
 
-/* Whole-node mode. */
-Str filter_args_quote(const FilterArgs *args, size_t i, Arena *arena);
-
-/* Writes the same, and makes room for @more bytes after it. */
-Pen filter_args_put_quoted(const FilterArgs *args, size_t i, size_t more, Pen pen);
-
-static inline Str body_span_text(const char *body, BodySpan span) {
-    return str_of(body + span.at, span.len);
-}
-
 /* How many nodes, from the first on, have BYTES_BLOCK bytes of the request from their start on. */
 static inline size_t filter_args_n_roomy(const FilterArgs *args) {
     size_t n = args->n;
@@ -111,19 +122,4 @@ static inline __attribute__((always_inline)) char *body_span_copy(
     else
         bytes_copy(to, body.ptr + span.at, span.len);
     return to + span.len;
-}
-
-static inline Str filter_args_literal(const FilterArgs *args, size_t i, Arena *arena) {
-    return args->has_names ? body_span_text(args->body.ptr, args->spans[i])
-                           : filter_args_quote(args, i, arena);
-}
-
-static inline Str body_run(Str body, const BodySpan *spans, size_t begin, size_t end) {
-    BodySpan first = spans[begin], last = spans[end - 1];
-
-    return str_of(body.ptr + first.at, last.at + last.len - first.at);
-}
-
-static inline Str filter_args_run(const FilterArgs *args, size_t begin, size_t end) {
-    return body_run(args->body, args->spans, begin, end);
 }

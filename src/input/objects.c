@@ -10,7 +10,6 @@
 #include "input/file.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "json/fields.h"
 
 /* For one object while it is decoded. */
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
@@ -49,7 +48,7 @@ static void no_memory(ObjectReader *objects) {
 /* Of byte @at of the text. */
 static Place place_of(const ObjectReader *objects, size_t at) {
     return objects->document ? yaml_json_place(objects->document, at)
-                             : yaml_place(STR_NULL, objects->text, at, 1);
+                             : yaml_place(STR_NULL, objects->text, at);
 }
 
 int object_failed(const Object *object, const JsonReader *reader) {
@@ -67,11 +66,11 @@ static int json_result(ObjectReader *objects, const JsonReader *reader) {
     return json_error(reader) == JSON_OK ? 0 : object_failed(&(Object){.reader = objects}, reader);
 }
 
-int object_pod(const Object *object, Str json, Arena *arena, Pod *ret) {
+int object_decode(const Object *object, Str json, JsonRead *read, Arena *arena, void *ret) {
     JsonReader reader;
 
     json_reader_init(&reader, json);
-    pod_decode(&reader, arena, ret);
+    read(&reader, arena, ret);
     return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
 }
 
@@ -225,14 +224,11 @@ static int full(const Object *object) {
 }
 
 static int add_node(Store *store, const Object *object) {
-    JsonReader reader;
     Node node;
-    int r;
+    int r = object_decode(object, object->json, node_decode, object->reader->arena, &node);
 
-    json_reader_init(&reader, object->json);
-    node_decode(&reader, object->reader->arena, &node);
-    if (json_error(&reader) != JSON_OK)
-        return object_failed(object, &reader);
+    if (r < 0)
+        return r;
     if (store_find_node(store, node.name))
         return fail(object->reader, ": there are two nodes named \"%.*s\"", STR_FMT(node.name));
     r = store_apply_node(store, &node);
@@ -242,7 +238,7 @@ static int add_node(Store *store, const Object *object) {
 /* The store identifies pods by name, and would take the second one for an update of the first. */
 static int add_pod(Store *store, const Object *object) {
     Pod pod;
-    int r = object_pod(object, object->json, object->reader->arena, &pod);
+    int r = object_decode(object, object->json, pod_decode, object->reader->arena, &pod);
 
     if (r < 0 || pod.is_terminal)
         return r;

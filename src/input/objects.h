@@ -12,7 +12,7 @@
 #include "cluster/snapshot.h"
 #include "cluster/store.h"
 #include "yaml/document.h"
-#include "json/read.h"
+#include "json/fields.h"
 
 #define OBJECTS_FILE_MAX ((size_t)1024 * 1024 * 1024)
 #define OBJECTS_ERROR_MAX 1024u
@@ -44,8 +44,9 @@ int cluster_visit(void *store, const Object *object);
  * -EINVAL, or -ENOMEM. */
 int object_failed(const Object *object, const JsonReader *reader);
 
-/* Decodes @json, the object's or a part of it, as a Pod. 0, or as above. */
-int object_pod(const Object *object, Str json, Arena *arena, Pod *ret) MUST_CHECK;
+/* Decodes @json, the object's or a part of it. 0, or as above. */
+int object_decode(const Object *object, Str json, JsonRead *read, Arena *arena, void *ret)
+    MUST_CHECK;
 
 /* Puts an object that pods refer to (cluster/related-objects.h) into @store; others are skipped.
  * @arena: scratch. 0, or as above. */

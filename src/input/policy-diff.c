@@ -17,7 +17,6 @@ typedef struct ReadPolicy {
 } ReadPolicy;
 
 typedef VEC(ReadPolicy) ReadPolicies;
-typedef VEC(PolicyPart) PolicyParts;
 
 const char *policy_change_name(PolicyChangeKind kind) {
     static const char *const names[] = {
@@ -46,14 +45,9 @@ static int compare_pairs(const void *a, const void *b) {
 
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 static void sort_keys(YamlNode *node) {
-    if (node->kind == YAML_SEQUENCE)
-        for (size_t i = 0; i < node->n; i++)
-            sort_keys(node->items[i]);
-    if (node->kind != YAML_MAPPING)
-        return;
     for (size_t i = 0; i < node->n; i++)
-        sort_keys(node->pairs[i].value);
-    if (node->n > 0)
+        sort_keys(yaml_child(node, i));
+    if (node->kind == YAML_MAPPING && node->n > 0)
         qsort(node->pairs, node->n, sizeof(YamlPair), compare_pairs);
 }
 
@@ -62,12 +56,10 @@ static bool is_equal(const YamlNode *a, const YamlNode *b) {
         return yaml_is_scalar(a) && yaml_is_scalar(b) && str_eq(a->text, b->text);
     if (a->kind != b->kind || a->n != b->n)
         return false;
-    for (size_t i = 0; i < a->n; i++) {
-        if (a->kind == YAML_SEQUENCE ? !is_equal(a->items[i], b->items[i])
-                                     : !str_eq(a->pairs[i].key->text, b->pairs[i].key->text) ||
-                                           !is_equal(a->pairs[i].value, b->pairs[i].value))
+    for (size_t i = 0; i < a->n; i++)
+        if ((a->kind == YAML_MAPPING && !str_eq(a->pairs[i].key->text, b->pairs[i].key->text)) ||
+            !is_equal(yaml_child(a, i), yaml_child(b, i)))
             return false;
-    }
     return true;
 }
 
@@ -89,14 +81,6 @@ static int compare_names(const void *a, const void *b) {
     return str_cmp(((const ReadPolicy *)a)->name, ((const ReadPolicy *)b)->name);
 }
 
-static void add_document(YamlNode *document, Arena *arena, ReadPolicies *ret) {
-    sort_keys(document);
-    (void)VEC_ADD(ret, arena,
-        (ReadPolicy){.name = name_of(yaml_find(document, STR("metadata"))),
-            .document = document,
-            .spec = yaml_find(document, STR("spec"))});
-}
-
 /* Sorted by name. 0, or -ENOMEM. */
 static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPolicies *ret) {
     for (size_t i = 0; i < n; i++) {
@@ -106,8 +90,15 @@ static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPol
 
         if (r == -ENOMEM)
             return r;
-        for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
-            add_document(stream.documents[j], arena, ret);
+        for (size_t j = 0; r == 0 && j < stream.n_documents; j++) {
+            YamlNode *document = stream.documents[j];
+
+            sort_keys(document);
+            (void)VEC_ADD(ret, arena,
+                (ReadPolicy){.name = name_of(yaml_find(document, STR("metadata"))),
+                    .document = document,
+                    .spec = yaml_find(document, STR("spec"))});
+        }
     }
     if (ret->n > 0)
         qsort(ret->items, ret->n, sizeof(ReadPolicy), compare_names);
@@ -116,7 +107,7 @@ static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPol
 
 typedef struct PartFinder {
     Arena *arena;
-    PolicyParts parts;
+    VEC(PolicyPart) parts;
 } PartFinder;
 
 static void add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str name) {
@@ -189,9 +180,6 @@ static void compare_specs(PartFinder *finder, const YamlNode *before, const Yaml
             compare_field(finder, field, NULL, after->pairs[i].value);
     }
 }
-
-/* --- both sets --------------------------------------------------------------------------------
- */
 
 /* One of them may be NULL. */
 static int compare_policies(

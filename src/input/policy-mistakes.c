@@ -43,25 +43,12 @@ static void write_level(
         buf_printf(out, "%sand %zu more", n > 0 ? "\n" : "", n_all - n);
 }
 
-static void write_diags(
-    const PolicySource *source, const DiagList *diags, Buf *mistakes, Buf *warnings) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
-    DiagList again = DIAG_LIST_IN(arena);
-    YamlStream stream = {0};
-    const YamlNode *document = NULL;
-
-    if (arena && yaml_parse(source->file, source->text, arena, &again, &stream) == 0 &&
-        stream.n_documents > 0)
-        document = stream.documents[0];
-    write_level(document, diags, DIAG_ERROR, diags->n_errors, mistakes);
-    if (warnings)
-        write_level(document, diags, DIAG_WARNING, diags->n_warnings, warnings);
-}
-
 int policy_check_alone(Str name, Str text, Program **ret, Buf *mistakes, Buf *warnings) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CHECK_BUDGET);
-    DiagList diags = DIAG_LIST_IN(arena);
+    DiagList diags = DIAG_LIST_IN(arena), again = DIAG_LIST_IN(arena);
     PolicySource source = {.text = text};
+    const YamlNode *document = NULL;
+    YamlStream stream;
     int r;
 
     if (!arena)
@@ -70,7 +57,12 @@ int policy_check_alone(Str name, Str text, Program **ret, Buf *mistakes, Buf *wa
     if (!source.file.ptr)
         return -ENOMEM;
     r = policies_compile(&source, 1, &diags, ret);
-    if (r == POLICIES_E_INVALID || (r == 0 && warnings && diags.n_warnings > 0))
-        write_diags(&source, &diags, mistakes, warnings);
+    if (r != POLICIES_E_INVALID && (r < 0 || !warnings || diags.n_warnings == 0))
+        return r;
+    if (yaml_parse(source.file, text, arena, &again, &stream) == 0 && stream.n_documents > 0)
+        document = stream.documents[0];
+    write_level(document, &diags, DIAG_ERROR, diags.n_errors, mistakes);
+    if (warnings)
+        write_level(document, &diags, DIAG_WARNING, diags.n_warnings, warnings);
     return r;
 }

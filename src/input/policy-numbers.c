@@ -10,7 +10,7 @@
 
 typedef struct Finder {
     Arena *arena;
-    VEC(PolicyNumber) numbers;
+    PolicyNumbers numbers;
     Str policy, rule;
     bool is_score;
     Buf *path;       /* of the node that is looked at */
@@ -90,14 +90,14 @@ static void find_in_rule(Finder *finder, const YamlNode *rule, bool is_score) {
 static void find_in_rules(Finder *finder, const YamlNode *rules, bool is_score) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++)
         find_in_rule(finder, rules->items[i], is_score);
-    finder->rule = STR_NULL;
-    finder->is_score = false;
 }
 
 /* Names of policies and rules are letters, digits and dots: they need no brackets. */
 static void find_in_policy(Finder *finder, const YamlNode *document) {
     const YamlNode *spec = yaml_find(document, STR("spec"));
 
+    finder->rule = STR_NULL;
+    finder->is_score = false;
     finder->policy = yaml_text(yaml_find(yaml_find(document, STR("metadata")), STR("name")));
     if (str_is_empty(finder->policy) || !spec || spec->kind != YAML_MAPPING)
         return;
@@ -123,6 +123,6 @@ int policy_numbers(const PolicySource *sources, size_t n, Arena *arena, PolicyNu
         for (size_t j = 0; r == 0 && j < stream.n_documents; j++)
             find_in_policy(&finder, stream.documents[j]);
     }
-    *ret = (PolicyNumbers){.items = finder.numbers.items, .n = finder.numbers.n};
+    *ret = finder.numbers;
     return finder.has_failed || arena_has_failed(arena) ? -ENOMEM : 0;
 }

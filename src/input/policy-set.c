@@ -19,7 +19,6 @@ typedef struct PolicyTree {
 
 typedef struct PolicySetter {
     PolicyTree *trees;
-    const PolicySource *sources;
     size_t n;
     Arena *arena;
     const PolicySetting *setting;
@@ -123,8 +122,6 @@ void policy_path_add(Buf *path, Str key) {
     }
     buf_printf(path, "[%c%.*s%c]", quote, STR_FMT(key), quote);
 }
-
-/* --- errors ----------------------------------------------------------------------------- */
 
 static void add_known(PolicySetter *setter, Str name) {
     if (setter->n_known < NAMES_MAX)
@@ -328,29 +325,13 @@ static int set_one(PolicySetter *setter) {
     return set_in_policy(setter, found, in_policy);
 }
 
-/* --- texts ------------------------------------------------------------------------------- */
-
-static int read_trees(PolicySetter *setter) {
-    for (size_t i = 0; i < setter->n; i++) {
-        DiagList diags = DIAG_LIST_IN(setter->arena);
-        int r = yaml_parse(setter->sources[i].file, setter->sources[i].text, setter->arena, &diags,
-            &setter->trees[i].stream);
-
-        if (r == -ENOMEM)
-            return r;
-        setter->trees[i].is_read = r == 0; /* else the compiler reports it */
-    }
-    return 0;
-}
-
 /* Columns of the value become columns of "PATH=VALUE". */
 static void move_places(YamlNode *node, size_t by) {
     node->place.column += node->place.line == 1 ? by : 0;
-    for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->n; i++)
-        move_places(node->items[i], by);
-    for (size_t i = 0; node->kind == YAML_MAPPING && i < node->n; i++) {
-        move_places(node->pairs[i].key, by);
-        move_places(node->pairs[i].value, by);
+    for (size_t i = 0; i < node->n; i++) {
+        if (node->kind == YAML_MAPPING)
+            move_places(node->pairs[i].key, by);
+        move_places(yaml_child(node, i), by);
     }
 }
 
@@ -390,15 +371,19 @@ int policy_set(const PolicySource *sources, size_t n, const PolicySetting *setti
     size_t n_settings, Arena *arena, PolicySource *ret, char *error) {
     PolicySetter setter = {
         .trees = ARENA_ARRAY(arena, PolicyTree, n),
-        .sources = sources,
         .n = n,
         .arena = arena,
         .error = error,
     };
     int r = setter.trees ? 0 : -ENOMEM;
 
-    if (r == 0 && n_settings > 0)
-        r = read_trees(&setter);
+    for (size_t i = 0; r == 0 && n_settings > 0 && i < n; i++) {
+        DiagList diags = DIAG_LIST_IN(arena);
+
+        r = yaml_parse(sources[i].file, sources[i].text, arena, &diags, &setter.trees[i].stream);
+        setter.trees[i].is_read = r == 0;
+        r = r == -ENOMEM ? r : 0; /* the compiler reports other errors */
+    }
     for (size_t i = 0; r == 0 && i < n_settings; i++) {
         setter.setting = &settings[i];
         r = read_value(&setter);

@@ -60,10 +60,7 @@ typedef struct PolicyNumber {
     bool is_text; /* an amount or a duration, no plain number */
 } PolicyNumber;
 
-typedef struct PolicyNumbers {
-    PolicyNumber *items;
-    size_t n;
-} PolicyNumbers;
+typedef VEC(PolicyNumber) PolicyNumbers;
 
 #define POLICY_NUMBERS_MAX 1000u
 

@@ -23,10 +23,8 @@ typedef struct SourcesFile {
 static bool check_text(YamlReader *reader, const YamlNode *value) {
     if (str_is_empty(value->text))
         return reader_error(reader, value, "the value must not be empty");
-    for (size_t i = 0; i < value->text.len; i++)
-        if ((unsigned char)value->text.ptr[i] < ' ' || value->text.ptr[i] == 0x7f)
-            return reader_error(reader, value, "the value contains a control character");
-    return true;
+    return !str_has_control(value->text) ||
+           reader_error(reader, value, "the value contains a control character");
 }
 
 static void read_headers(YamlReader *reader, const YamlNode *value, void *into) {
@@ -202,17 +200,6 @@ static const Field document_fields[] = {
 };
 static const Shape document_shape = {SHAPE_OF(document_fields)};
 
-static void read_document(YamlReader *reader, const YamlStream *stream, SourcesFile *document) {
-    if (stream->n_documents == 0)
-        diag_add(reader->diags, DIAG_ERROR, (Place){.file = stream->file}, STR_NULL,
-            STR("contains no sources"), STR_NULL);
-    else
-        reader_fields(reader, stream->documents[0], "a file of sources", &document_shape, document);
-    if (stream->n_documents > 1)
-        reader_error_hint(reader, stream->documents[1], STR("put all sources in one list"),
-            "a file of sources has one document");
-}
-
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) {
     Str file = str_from_c(path);
     YamlReader reader = {.arena = arena, .diags = diags};
@@ -224,7 +211,15 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources 
 
     if (r != 0)
         return r;
-    read_document(&reader, &stream, &document);
+    if (stream.n_documents == 0)
+        diag_add(diags, DIAG_ERROR, (Place){.file = stream.file}, STR_NULL,
+            STR("contains no sources"), STR_NULL);
+    else
+        reader_fields(
+            &reader, stream.documents[0], "a file of sources", &document_shape, &document);
+    if (stream.n_documents > 1)
+        reader_error_hint(&reader, stream.documents[1], STR("put all sources in one list"),
+            "a file of sources has one document");
     diag_list_sort(diags, n_before);
     if (arena_has_failed(arena))
         return -ENOMEM;

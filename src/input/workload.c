@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "json/fields.h"
 #include "json/write.h"
 
 #define POD_TEXT_MAX ((size_t)16 * 1024 * 1024)
@@ -41,25 +40,6 @@ typedef struct WorkloadFields {
     bool is_suspended;
 } WorkloadFields;
 
-static void read_fields(
-    JsonReader *reader, Arena *arena, const WorkloadKind *type, WorkloadFields *ret) {
-    bool is_cron = str_is(STR("CronJob"), type->kind);
-    const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
-        {type->template, JSON_FIELD_RAW, offsetof(WorkloadFields, template), NULL},
-        {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
-        {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
-            offsetof(WorkloadFields, parallelism), NULL},
-        {is_cron ? "spec.jobTemplate.spec.completions" : "spec.completions", JSON_FIELD_INT,
-            offsetof(WorkloadFields, completions), NULL},
-        {"spec.suspend", JSON_FIELD_BOOL, offsetof(WorkloadFields, is_suspended), NULL},
-    };
-
-    *ret = (WorkloadFields){.replicas = 1, .parallelism = 1, .completions = INT64_MAX};
-    JSON_READ_FIELDS(reader, arena, fields, ret);
-}
-
 /* How many pods there are at a time. */
 static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *fields) {
     int64_t n = 1;
@@ -73,24 +53,25 @@ static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *
     return n > 0 ? n : 0;
 }
 
-static int read_pod(const Object *object, Arena *arena, WorkloadObject *ret) {
-    Pod pod;
-    int r = object_pod(object, object->json, arena, &pod);
-
-    ret->namespace = pod.namespace;
-    ret->name = pod.name;
-    ret->template = object->json;
-    ret->n_pods = 1;
-    return r;
-}
-
 static int read_controller(const Object *object, Arena *arena, WorkloadObject *ret) {
-    WorkloadFields fields;
+    bool is_cron = is_kind(ret, "CronJob");
+    const JsonField table[] = {
+        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
+        {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
+        {ret->type->template, JSON_FIELD_RAW, offsetof(WorkloadFields, template), NULL},
+        {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
+        {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
+            offsetof(WorkloadFields, parallelism), NULL},
+        {is_cron ? "spec.jobTemplate.spec.completions" : "spec.completions", JSON_FIELD_INT,
+            offsetof(WorkloadFields, completions), NULL},
+        {"spec.suspend", JSON_FIELD_BOOL, offsetof(WorkloadFields, is_suspended), NULL},
+    };
+    WorkloadFields fields = {.replicas = 1, .parallelism = 1, .completions = INT64_MAX};
     JsonReader reader;
     Pod pod;
 
     json_reader_init(&reader, object->json);
-    read_fields(&reader, arena, ret->type, &fields);
+    JSON_READ_FIELDS(&reader, arena, table, &fields);
     if (json_error(&reader) != JSON_OK)
         return object_failed(object, &reader);
     ret->namespace = fields.namespace;
@@ -102,11 +83,13 @@ static int read_controller(const Object *object, Arena *arena, WorkloadObject *r
     if (str_is_empty(fields.template))
         return object_wrong(object, object->json, "%s \"%.*s\" has no pod template: it goes to %s",
             ret->type->kind, STR_FMT(fields.name), ret->type->template);
-    return object_pod(object, fields.template, arena, &pod); /* errors have a place in the file */
+    /* errors have a place in the file */
+    return object_decode(object, fields.template, pod_decode, arena, &pod);
 }
 
 int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
     const WorkloadKind *type = NULL;
+    Pod pod;
     int r;
 
     for (size_t i = 0; i < ELEMENTS_OF(kinds) && !type; i++)
@@ -114,7 +97,15 @@ int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
     if (!type)
         return WORKLOAD_E_OTHER;
     *ret = (WorkloadObject){.type = type, .kind = str_from_c(type->kind)};
-    r = is_kind(ret, "Pod") ? read_pod(object, arena, ret) : read_controller(object, arena, ret);
+    if (is_kind(ret, "Pod")) {
+        r = object_decode(object, object->json, pod_decode, arena, &pod);
+        ret->namespace = pod.namespace;
+        ret->name = pod.name;
+        ret->template = object->json;
+        ret->n_pods = 1;
+    } else {
+        r = read_controller(object, arena, ret);
+    }
     if (str_is_empty(ret->namespace))
         ret->namespace = STR("default");
     return r;

@@ -10,52 +10,37 @@ static bool is_acting(const Judge *judge, const Policy *policy) {
     return !policy->is_observed && judge_applies(judge, policy);
 }
 
-static bool reads_decision(const Judge *judge) {
-    const Program *program = judge->input.program;
-
-    for (size_t i = 0; i < program->n_policies; i++) {
-        const Policy *policy = &program->policies[i];
-
-        for (size_t j = 0; is_acting(judge, policy) && j < policy->n_bind_annotations; j++)
-            if (policy->bind_annotations[j].expression.groups & SCHEMA_BIT(SCHEMA_DECISION))
-                return true;
-    }
-    return false;
-}
-
-/* Sets the variable `decision`. */
+/* Sets the variable `decision`, if an annotation reads it. */
 static int bind_decision(Judge *judge, Arena *arena) {
     const Program *program = judge->input.program;
     Str *names = ARENA_ARRAY(arena, Str, program->n_policies);
+    bool is_read = false;
     size_t n = 0;
     double score;
     int r;
 
-    if (!reads_decision(judge))
-        return 0;
-    r = names ? judge_scores(judge, &score) : -ENOMEM;
+    for (size_t i = 0; names && i < program->n_policies; i++) {
+        const Policy *policy = &program->policies[i];
+
+        if (!is_acting(judge, policy))
+            continue;
+        names[n++] = policy->name;
+        for (size_t j = 0; j < policy->n_bind_annotations; j++)
+            is_read |= policy->bind_annotations[j].expression.groups >> SCHEMA_DECISION & 1;
+    }
+    if (!names || !is_read)
+        return names ? 0 : -ENOMEM;
+    r = judge_scores(judge, &score);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < program->n_policies; i++)
-        if (is_acting(judge, &program->policies[i]))
-            names[n++] = program->policies[i].name;
     judge->variables[program->schema->decision_slot] = schema_decision(names, n, score, arena);
     return 0;
-}
-
-/* The API server refuses a pod with more than 256 KiB of annotations, and so the bind. */
-static const CelError *refuse_length(Arena *arena) {
-    CelError *error = ARENA_NEW(arena, CelError);
-
-    if (!error)
-        return cel_memory_error(arena);
-    error->text = arena_printf(arena, "the value is longer than %zu bytes", BIND_VALUE_MAX);
-    return error;
 }
 
 static BindValue evaluate(
     Judge *judge, const Policy *policy, const BindAnnotation *annotation, Arena *arena) {
     BindValue result = {policy, annotation, annotation->value, NULL};
+    CelError *error;
     CelValue value;
 
     if (!expression_is_given(&annotation->expression))
@@ -66,8 +51,13 @@ static BindValue evaluate(
         return result;
     }
     result.value = cel_str(value); /* of dyn, too: the machine has checked it */
-    if (result.value.len > BIND_VALUE_MAX)
-        result.error = refuse_length(arena);
+    if (result.value.len <= BIND_VALUE_MAX)
+        return result;
+    /* The API server refuses a pod with more than 256 KiB of annotations, and so the bind. */
+    error = ARENA_NEW(arena, CelError);
+    if (error)
+        error->text = arena_printf(arena, "the value is longer than %zu bytes", BIND_VALUE_MAX);
+    result.error = error ? error : cel_memory_error(arena);
     return result;
 }
 

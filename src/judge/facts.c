@@ -40,25 +40,18 @@ typedef struct FactsBuild {
 
 /* --- one chunk ------------------------------------------------------------------------- */
 
-/* Of a filter that reads metrics: by row, whether one of them is absent. NULL: it reads none. */
-static const uint8_t *find_missing(
-    const Program *program, const Filter *filter, const FactsChunk *chunk) {
-    if (filter->missing_root == UINT32_MAX ||
-        plan_frequency(program->plan, filter->missing_root) != PLAN_PRECOMPUTED)
-        return NULL;
-    return plan_block_root(program->plan, chunk->kept, filter->missing_root).states;
-}
-
 /* The rows on which the filter failed, by reason. */
 static FailedRows find_failed(
     const Program *program, const Filter *filter, size_t n, const FactsChunk *chunk) {
     const uint8_t *states = plan_block_root(program->plan, chunk->kept, filter->root).states;
-    const uint8_t *missing = NULL;
+    const uint8_t *missing = NULL; /* by row, whether a metric is absent; NULL: it reads none */
     FailedRows failed = {0};
 
     if (!memchr(states, COLUMN_ERROR, n))
         return failed;
-    missing = find_missing(program, filter, chunk);
+    if (filter->missing_root != UINT32_MAX &&
+        plan_frequency(program->plan, filter->missing_root) == PLAN_PRECOMPUTED)
+        missing = plan_block_root(program->plan, chunk->kept, filter->missing_root).states;
     for (size_t i = 0; i < n; i++) {
         uint64_t bit = UINT64_C(1) << i;
 
@@ -193,8 +186,6 @@ static FactsChunk *chunk_new_for(const FactsBuild *build) {
     return NULL;
 }
 
-/* --- all of them ------------------------------------------------------------------------ */
-
 /* The measured values of chunk @i; NULL: none. */
 static const LoadChunk *loads_of(const NodeTable *table, size_t i) {
     return table->loads ? table->loads->chunks[i] : NULL;
@@ -221,21 +212,16 @@ static bool is_same_row(const NodeChunk *a, const NodeChunk *b, size_t slot) {
     return true;
 }
 
-static uint64_t bits_of(double number) {
-    uint64_t bits;
-
-    memcpy(&bits, &number, sizeof(bits));
-    return bits;
-}
-
 /* Bit by bit: NaN is absent. */
 static bool is_same_load(const LoadChunk *a, const LoadChunk *b, size_t n_gauges, size_t slot) {
     if (a == b)
         return true;
-    for (size_t i = 0; a && b && i < n_gauges * _LOAD_KINDS; i++)
-        if (bits_of(a->columns[i * CHUNK_ROWS + slot]) !=
-            bits_of(b->columns[i * CHUNK_ROWS + slot]))
+    for (size_t i = slot; a && b && i < n_gauges * _LOAD_KINDS * CHUNK_ROWS; i += CHUNK_ROWS) {
+        const void *left = &a->columns[i], *right = &b->columns[i];
+
+        if (memcmp(left, right, sizeof(double)) != 0)
             return false;
+    }
     return a && b;
 }
 
@@ -395,19 +381,6 @@ static void report(const FactsBuild *build, FactsBudget *budget) {
         rank_rules(build, budget);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
-
-static int add_chunks(FactsBuild *build) {
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < build->table->n_chunks; i++) {
-        r = add_chunk(build, i);
-        build->facts->n_chunks = i + 1;
-        build->n_done += r == 0;
-    }
-    return r;
-}
-
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     FactsBudget *budget = options->budget;
@@ -433,7 +406,7 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
         .strings = strings ? plan_strings_new(program->plan, strings) : NULL,
         .bytes_max = budget ? budget->bytes_max : FACTS_BYTES_MAX,
     };
-    int r;
+    int r = 0;
 
     *ret = (NodeFacts){.is_counted = options->is_counted};
     ret->chunks = ARENA_ARRAY(arena, const FactsChunk *, table->n_chunks);
@@ -443,7 +416,11 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
         return -ENOMEM;
     build.run.fuel = FACTS_FUEL;
     build.run.zones = options->zones;
-    r = add_chunks(&build);
+    for (size_t i = 0; r == 0 && i < table->n_chunks; i++) {
+        r = add_chunk(&build, i);
+        ret->n_chunks = i + 1;
+        build.n_done += r == 0;
+    }
     if (r == PLAN_DEADLINE_PASSED)
         (void)has_budget(&build); /* a deadline may also pass inside a chunk */
     ret->is_late = r == PLAN_DEADLINE_PASSED || (budget && build.limit != FACTS_WITHIN);

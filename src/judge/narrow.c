@@ -60,24 +60,6 @@ typedef struct PassedRows {
     size_t n;
 } PassedRows;
 
-static int collect(const Judge *judge, const uint16_t *verdicts, PassedRows *ret) {
-    const JudgeInput *input = &judge->input;
-    Arena *arena = input->arena;
-
-    *ret = (PassedRows){
-        .places = ARENA_RAW(arena, uint32_t, input->n + 1),
-        .rows = ARENA_RAW(arena, uint32_t, input->n + 1),
-    };
-    if (!ret->places || !ret->rows)
-        return -ENOMEM;
-    for (size_t i = 0; i < input->n; i++) {
-        ret->places[ret->n] = (uint32_t)i;
-        ret->rows[ret->n] = input->rows[i];
-        ret->n += verdicts[i] == VERDICT_PASS;
-    }
-    return 0;
-}
-
 static void leave_out(const PassedRows *passed, double least, uint32_t to, uint16_t *verdicts) {
     size_t ties = to; /* how many scores equal to @least may stay */
 
@@ -94,29 +76,27 @@ static void leave_out(const PassedRows *passed, double least, uint32_t to, uint1
     }
 }
 
-static int spread_scores(const Judge *judge, const PassedRows *passed, const double **ret) {
-    double *scores = ARENA_RAW(judge->input.arena, double, judge->input.n);
-
-    if (!scores)
-        return -ENOMEM;
-    for (size_t i = 0; i < judge->input.n; i++)
-        scores[i] = -1;
-    for (size_t i = 0; i < passed->n; i++)
-        scores[passed->places[i]] = passed->scores[i];
-    *ret = scores;
-    return 0;
-}
-
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores) {
-    Arena *arena = judge->input.arena;
-    PassedRows passed;
-    double *moved;
-    int r = collect(judge, verdicts, &passed);
+    const JudgeInput *input = &judge->input;
+    Arena *arena = input->arena;
+    PassedRows passed = {
+        .places = ARENA_RAW(arena, uint32_t, input->n + 1),
+        .rows = ARENA_RAW(arena, uint32_t, input->n + 1),
+    };
+    double *moved, *scores;
+    int r;
 
     if (ret_scores)
         *ret_scores = NULL;
-    if (r < 0 || passed.n <= to)
-        return r;
+    if (!passed.places || !passed.rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < input->n; i++) {
+        passed.places[passed.n] = (uint32_t)i;
+        passed.rows[passed.n] = input->rows[i];
+        passed.n += verdicts[i] == VERDICT_PASS;
+    }
+    if (passed.n <= to)
+        return 0;
     passed.scores = ARENA_RAW(arena, double, passed.n);
     moved = ARENA_RAW(arena, double, passed.n);
     if (!passed.scores || !moved)
@@ -126,5 +106,13 @@ int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **r
         return r;
     memcpy(moved, passed.scores, passed.n * sizeof(*moved));
     leave_out(&passed, find_kth(moved, passed.n, to), to, verdicts);
-    return ret_scores ? spread_scores(judge, &passed, ret_scores) : 0;
+    if (!ret_scores)
+        return 0;
+    scores = ARENA_RAW(arena, double, input->n);
+    for (size_t i = 0; scores && i < input->n; i++)
+        scores[i] = -1;
+    for (size_t i = 0; scores && i < passed.n; i++)
+        scores[passed.places[i]] = passed.scores[i];
+    *ret_scores = scores;
+    return scores ? 0 : -ENOMEM;
 }

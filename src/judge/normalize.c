@@ -1,12 +1,10 @@
 /* Normalizes the values of a score rule over the candidates. */
 
-#include "judge/normalize.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "columnar/column.h"
+#include "judge/judge-internal.h"
 
 bool normalize_counts(uint8_t state, double value) {
     return state != COLUMN_ERROR && isfinite(value);

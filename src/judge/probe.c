@@ -2,7 +2,6 @@
 
 #include "judge/probe.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 
@@ -71,26 +70,20 @@ static int print_one(const Probe *probe, uint32_t row, bool colour, Arena *arena
     return r;
 }
 
-static int print_variable(
-    Judge *judge, const Variable *variable, uint32_t row, bool colour, Arena *arena, Buf *out) {
-    Probe *probe = NULL;
-    int r = probe_new(judge, &variable->expression, arena, &probe);
-
-    if (r < 0)
-        return r;
-    assert(probe);
-    buf_printf(out, "variables.%.*s:\n", STR_FMT(variable->name));
-    return print_one(probe, row, colour, arena, out);
-}
-
 int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) {
     const Expression *expression = probe->expression;
     int r = print_one(probe, row, colour, arena, out);
 
-    for (uint32_t i = 0; r == 0 && i < expression->scope->variables_type.n_fields; i++)
-        if (expression->variables >> i & 1)
-            r = print_variable(
-                probe->judge, &expression->scope->variables[i], row, colour, arena, out);
+    for (uint32_t i = 0; r == 0 && i < expression->scope->variables_type.n_fields; i++) {
+        const Variable *variable = &expression->scope->variables[i];
+
+        if (!(expression->variables >> i & 1))
+            continue;
+        r = probe_new(probe->judge, &variable->expression, arena, &probe);
+        buf_printf(out, "variables.%.*s:\n", STR_FMT(variable->name));
+        if (r == 0)
+            r = print_one(probe, row, colour, arena, out);
+    }
     return r;
 }
 

@@ -59,15 +59,10 @@ static bool is_variable(const CelGraphNode *node, Str name) {
     return node->op == OP_VARIABLE && str_eq(cel_str(node->constant), name);
 }
 
-bool node_is_call(const CelGraphNode *node, const char *name) {
-    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
-           str_is(node->overloads[0]->name, name);
-}
-
 /* Measured values are no part of the node itself. */
 static bool is_measured(const CelGraphNode *node) {
-    return node_is_call(node, "@metrics") || node_is_call(node, "@measured") ||
-           node_is_call(node, "@measured-at");
+    return cel_node_is_call(node, "@metrics") || cel_node_is_call(node, "@measured") ||
+           cel_node_is_call(node, "@measured-at");
 }
 
 static bool is_field_op(uint16_t op) {
@@ -82,7 +77,8 @@ static bool is_at_path(const Remedies *remedies, uint32_t number, FactKind kind)
     bool is_last = !fact_infos[kind].is_map;
 
     if (kind == FACT_METRIC) /* the expansion of `metrics` (schema/metrics.c) */
-        return is_field_op(node->op) && node_is_call(node_at(remedies, node->args[0]), "@metrics");
+        return is_field_op(node->op) &&
+               cel_node_is_call(node_at(remedies, node->args[0]), "@metrics");
     for (size_t dot = path.len; dot-- > 0;) {
         if (path.ptr[dot] != '.')
             continue;
@@ -125,7 +121,7 @@ static bool is_entry(
 static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list, *owner;
 
-    if (!node_is_call(node, "size") || node->n_args != 1)
+    if (!cel_node_is_call(node, "size") || node->n_args != 1)
         return false;
     *ret = (RemedyFact){.kind = FACT_PODS, .object = node->args[0], .counted = node->args[0]};
     list = node_at(remedies, ret->object);
@@ -139,7 +135,7 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
     owner = node_at(remedies, list->args[0]);
     if (is_variable(owner, STR("node")))
         return true;
-    if (!node_is_call(owner, "domain") ||
+    if (!cel_node_is_call(owner, "domain") ||
         !is_variable(node_at(remedies, owner->args[0]), STR("node")) ||
         node_at(remedies, owner->args[1])->op != OP_CONSTANT)
         return false;
@@ -151,11 +147,11 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
 static bool is_room(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list;
 
-    if (!node_is_call(node, "sum") || node->n_args != 1)
+    if (!cel_node_is_call(node, "sum") || node->n_args != 1)
         return false;
     list = node_at(remedies, node->args[0]);
     *ret = (RemedyFact){.kind = FACT_ROOM, .object = node->args[0]};
-    return list->op == OP_MAP_LIST && node_is_call(node_at(remedies, list->args[0]), "domains");
+    return list->op == OP_MAP_LIST && cel_node_is_call(node_at(remedies, list->args[0]), "domains");
 }
 
 static bool recognise(const Remedies *remedies, const RemedyFilter *filter_facts, uint32_t number,
@@ -420,17 +416,15 @@ static CelValue as_read(RemedyAttempt *attempt, ReadMode mode, CelValue value) {
     return run ? cel_make_optional(run, value) : cel_none();
 }
 
-/* Whether a resource is offered does not depend on how much of it there is. */
-static bool is_bound(const RemedyFilter *filter_facts, const RemedyRead *read, uint32_t fact) {
-    return read->fact == fact &&
-           !(read->mode == READ_TEST && fact_is_amount(filter_facts->facts[fact].kind));
-}
-
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value) {
     const RemedyFilter *filter_facts = attempt->filter_facts;
+    /* Whether a resource is offered does not depend on how much of it there is. */
+    bool skips_tests = fact_is_amount(filter_facts->facts[fact].kind);
 
-    for (size_t i = 0; i < filter_facts->n_reads; i++)
-        if (is_bound(filter_facts, &filter_facts->reads[i], fact))
-            attempt->values[filter_facts->reads[i].slot] =
-                as_read(attempt, filter_facts->reads[i].mode, value);
+    for (size_t i = 0; i < filter_facts->n_reads; i++) {
+        const RemedyRead *read = &filter_facts->reads[i];
+
+        if (read->fact == fact && !(skips_tests && read->mode == READ_TEST))
+            attempt->values[read->slot] = as_read(attempt, read->mode, value);
+    }
 }

@@ -132,9 +132,6 @@ CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact, bool is_befor
 /* Sets it, in all its reads. */
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
 
-/* Whether @node is a call of the function @name. */
-bool node_is_call(const CelGraphNode *node, const char *name);
-
 /* An amount of a resource; and which, by the key of the map. */
 bool fact_is_amount(FactKind kind);
 Str fact_resource(Str key);

@@ -31,7 +31,7 @@ static Relation relation_of(const CelGraphNode *node) {
     if (of_op[node->op])
         return of_op[node->op] - 1;
     for (size_t i = 0; i < ELEMENTS_OF(calls); i++)
-        if (node_is_call(node, calls[i]))
+        if (cel_node_is_call(node, calls[i]))
             return (Relation)i;
     return NO_ORDER;
 }
@@ -160,7 +160,7 @@ static bool solve_text(
     RemedySide side;
     Str text;
 
-    if (!(node_is_call(node, "int") || node_is_call(node, "double")) || node->n_args != 1 ||
+    if (!(cel_node_is_call(node, "int") || cel_node_is_call(node, "double")) || node->n_args != 1 ||
         !attempt_side(attempt, node->args[0], &side) || fabs(v) > NUMBER_MAX)
         return false;
     number = relation == LESS_OR_SAME ? floor(number) : ceil(number);

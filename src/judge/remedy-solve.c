@@ -11,19 +11,13 @@ bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want) {
     return v.kind == CEL_BOOL && v.boolean == want;
 }
 
-/* The change of the fact that is there already; NULL: none. */
-static RemedyChange *change_of(RemedyAttempt *attempt, uint32_t fact) {
-    for (size_t i = 0; i < attempt->n_changes; i++)
-        if (attempt->changes[i].fact == fact)
-            return &attempt->changes[i];
-    return NULL;
-}
-
 bool attempt_try(
     RemedyAttempt *attempt, uint32_t fact, const char *relation, CelValue value, CelValue bound) {
-    RemedyChange *old = change_of(attempt, fact);
+    RemedyChange *old = NULL; /* of the same fact */
     ReadValues before = *attempt_read_values(attempt);
 
+    for (size_t i = 0; i < attempt->n_changes && !old; i++)
+        old = attempt->changes[i].fact == fact ? &attempt->changes[i] : NULL;
     if (old && strcmp(old->relation, "present") != 0 && /* of which the value is an example */
         !(strchr("<>", old->relation[0]) && strcmp(old->relation, relation) == 0))
         return false;
@@ -180,7 +174,8 @@ static uint32_t find_local(const RemedyAttempt *attempt, const CelGraphNode *loo
 static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body, uint32_t local) {
     const CelGraphNode *taint;
 
-    if (!node_is_call(body, "tolerates") || attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
+    if (!cel_node_is_call(body, "tolerates") ||
+        attempt_node(attempt, body->args[0])->op != OP_VARIABLE)
         return false;
     taint = attempt_node(attempt, body->args[1]);
     return body->args[1] == local || (taint->op == OP_FIELD && taint->args[0] == local);

@@ -26,22 +26,19 @@ static Str take(const RemedyAttempt *attempt, Buf *text) {
 }
 
 static Str describe_subject(const RemedyAttempt *attempt, const RemedyFact *fact) {
-    Buf out = BUF_INIT(TEXT_MAX);
+    Arena *arena = attempt->arena;
+    const char *path = fact_infos[fact->kind].path;
+    const char *filter = fact->is_matching ? ".filter(…)" : "";
 
-    if (fact->kind == FACT_PODS && fact->is_matching)
-        buf_append(&out, STR("node.pods.filter(…).size()"));
-    else
-        buf_append(&out, str_from_c(fact_infos[fact->kind].path));
-    if (fact->kind == FACT_PODS && !str_is_empty(fact->key)) {
-        buf_reset(&out);
-        buf_printf(&out, "node.domain('%.*s').pods%s.size()", STR_FMT(fact->key),
-            fact->is_matching ? ".filter(…)" : "");
-    }
     if (fact_infos[fact->kind].is_map)
-        buf_printf(&out, "['%.*s']", STR_FMT(fact->key));
-    else if (fact->kind == FACT_METRIC)
-        buf_printf(&out, ".%.*s", STR_FMT(fact->key));
-    return take(attempt, &out);
+        return arena_printf(arena, "%s['%.*s']", path, STR_FMT(fact->key));
+    if (fact->kind == FACT_METRIC)
+        return arena_printf(arena, "%s.%.*s", path, STR_FMT(fact->key));
+    if (fact->kind == FACT_PODS && !str_is_empty(fact->key))
+        return arena_printf(arena, "node.domain('%.*s').pods%s.size()", STR_FMT(fact->key), filter);
+    if (fact->kind == FACT_PODS)
+        return arena_printf(arena, "node.pods%s.size()", filter);
+    return str_from_c(path);
 }
 
 static void print_values(CelValue list, Buf *out) {
@@ -224,14 +221,17 @@ static void print_fact(const Description *of, Buf *out) {
 }
 
 static Remedy describe_toleration(const RemedyAttempt *attempt, const RemedyChange *change) {
-    Buf taint = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
-    Remedy remedy = {.subject = STR("pod.spec.tolerations"), .has = cel_absent()};
+    Buf out = BUF_INIT(TEXT_MAX);
+    Str taint;
 
-    print_taint(change->taint, &taint);
-    buf_printf(&text, "a toleration of %.*s on the pod", STR_FMT(buf_str(&taint)));
-    remedy.value = cel_string(take(attempt, &taint));
-    remedy.text = take(attempt, &text);
-    return remedy;
+    print_taint(change->taint, &out);
+    taint = take(attempt, &out);
+    return (Remedy){
+        .subject = STR("pod.spec.tolerations"),
+        .value = cel_string(taint),
+        .has = cel_absent(),
+        .text = arena_printf(attempt->arena, "a toleration of %.*s on the pod", STR_FMT(taint)),
+    };
 }
 
 Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change) {

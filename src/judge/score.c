@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/wide-loops.h"
 #include "judge/judge-internal.h"
-#include "judge/normalize.h"
 
 static bool score_applies(const Judge *judge, const Score *score) {
     return !score->policy->is_observed && judge_applies(judge, score->policy);

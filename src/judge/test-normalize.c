@@ -4,7 +4,7 @@
 
 #include "base/test-assert.h"
 #include "columnar/column.h"
-#include "judge/normalize.h"
+#include "judge/judge-internal.h"
 
 #define ON_ERROR 7.0
 #define FAILED (-123456.0) /* in a row of the table: the expression failed */

@@ -207,30 +207,25 @@ static void hand_out(const VerdictBatch *batch, uint16_t *restrict ret) {
         ret[i] = batch->verdicts[order_place(&batch->order, i)];
 }
 
-/* Without facts onTimeout decides for every known node. */
-static void judge_late(Judge *judge, bool observed, uint16_t *ret) {
-    const JudgeInput *input = &judge->input;
-    bool rejects = rejects_late(judge, observed);
-
-    judge->notes.n_late = input->n;
-    for (size_t i = 0; i < input->n; i++)
-        ret[i] = rejects && input->rows[i] != input->table->n_rows ? VERDICT_LATE : VERDICT_PASS;
-}
-
 static int judge_rows(Judge *judge, bool observed, uint16_t *ret) {
+    const JudgeInput *input = &judge->input;
     SCRATCH VerdictBatch batch;
     size_t n = 0;
     int r;
 
-    if (!judge->session) {
-        judge_late(judge, observed, ret);
+    if (!judge->session) { /* without facts onTimeout decides for every known node */
+        uint16_t late = rejects_late(judge, observed) ? VERDICT_LATE : VERDICT_PASS;
+
+        judge->notes.n_late = input->n;
+        for (size_t i = 0; i < input->n; i++)
+            ret[i] = input->rows[i] != input->table->n_rows ? late : VERDICT_PASS;
         return 0;
     }
     batch.observed = observed;
-    r = order_find(judge, judge->input.rows, judge->input.n, &batch.order);
+    r = order_find(judge, input->rows, input->n, &batch.order);
     if (r < 0)
         return r;
-    batch.verdicts = ARENA_RAW(judge->input.arena, uint16_t, batch.order.n + 1);
+    batch.verdicts = ARENA_RAW(input->arena, uint16_t, batch.order.n + 1);
     if (!batch.verdicts)
         return -ENOMEM;
     batch.verdicts[batch.order.n] = VERDICT_PASS;

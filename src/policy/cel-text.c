@@ -201,8 +201,9 @@ void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t
     buf_append(out, STR("].filter(m, m != '').join('; ')"));
 }
 
-void cel_text_entries(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
-    const TextPart *part, RuleText *ret) {
+void cel_text_entries(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
+    const TextPart *part = kind->part;
     char *items;
 
     if (!reader_entries(reader, value, kind->field.ptr, kind->shape))

@@ -79,6 +79,6 @@ typedef struct TextPart {
 void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t n);
 void cel_text_messages(Buf *out, const TextPart *part, const void *items, size_t n);
 
-/* The same of the entries of the mapping @value. */
-void cel_text_entries(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
-    const TextPart *part, RuleText *ret);
+/* The same of the entries of the mapping @value, by the parts of @kind. */
+void cel_text_entries(
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);

@@ -83,8 +83,7 @@ static void write_spec(Buf *out) {
     write_json(out, STR(head));
     write_json(out, STR(status));
     buf_append(out, STR(", \"spec\": "));
-    shape_structural_schema(&policy_spec_shape,
-        "which pods the policy applies to, and its rules: filters and scores", out);
+    policy_spec_schema(out);
     buf_append(out, STR("}}}}]}"));
 }
 

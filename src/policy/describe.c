@@ -75,24 +75,20 @@ static void describe_inside(Buf *out, Buf *path, const Shape *shape) {
     }
 }
 
-static void describe_field(
-    Buf *out, Buf *path, Str name, const Shape *shape, bool is_required, const char *about) {
+static void describe_field(Buf *out, Buf *path, const Field *field) {
     size_t len = path->len;
 
-    buf_printf(path, "%s%.*s", len > 0 ? "." : "", STR_FMT(name));
-    buf_printf(out, "| `%.*s`%s | ", STR_FMT(buf_str(path)), is_required ? " *" : "");
-    describe_shape(out, shape);
-    buf_printf(out, " | %s |\n", about ? about : "");
-    describe_inside(out, path, shape);
+    buf_printf(path, "%s%.*s", len > 0 ? "." : "", STR_FMT(field->name));
+    buf_printf(out, "| `%.*s`%s | ", STR_FMT(buf_str(path)), field->is_required ? " *" : "");
+    describe_shape(out, field->shape);
+    buf_printf(out, " | %s |\n", field->about ? field->about : "");
+    describe_inside(out, path, field->shape);
     path->len = len;
 }
 
 static void describe_fields(Buf *out, Buf *path, const Shape *shape) {
-    for (size_t i = 0; i < shape->n_fields; i++) {
-        const Field *field = &shape->fields[i];
-
-        describe_field(out, path, field->name, field->shape, field->is_required, field->about);
-    }
+    for (size_t i = 0; i < shape->n_fields; i++)
+        describe_field(out, path, &shape->fields[i]);
 }
 
 static void describe_head(Buf *out, const char *title) {
@@ -103,7 +99,8 @@ static void describe_kinds(
     Buf *out, Buf *path, const char *title, const RuleKind *const *kinds, size_t n_kinds) {
     describe_head(out, title);
     for (size_t i = 0; i < n_kinds; i++)
-        describe_field(out, path, kinds[i]->field, kinds[i]->shape, false, kinds[i]->summary);
+        describe_field(out, path,
+            &(Field){kinds[i]->field, .shape = kinds[i]->shape, .about = kinds[i]->summary});
 }
 
 void policy_describe(Buf *out) {

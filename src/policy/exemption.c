@@ -22,20 +22,18 @@ bool exemption_parse(Str text, Exemption *ret) {
     return label_is_key(ret->key) && (ret->value.len == 0 || label_is_name(ret->value));
 }
 
-static bool covers(const Exemption *exemption, const Pod *pod) {
-    const Str *value;
-
-    if (!str_eq(exemption->namespace, pod->namespace))
-        return false;
-    if (str_is_empty(exemption->key))
-        return true;
-    value = labels_find(&pod->labels, exemption->key);
-    return value && str_eq(*value, exemption->value);
-}
-
 bool exemptions_cover(const Exemptions *exemptions, const Pod *pod) {
-    for (size_t i = 0; exemptions && i < exemptions->n; i++)
-        if (covers(&exemptions->items[i], pod))
+    for (size_t i = 0; exemptions && i < exemptions->n; i++) {
+        const Exemption *exemption = &exemptions->items[i];
+        const Str *value;
+
+        if (!str_eq(exemption->namespace, pod->namespace))
+            continue;
+        if (str_is_empty(exemption->key))
             return true;
+        value = labels_find(&pod->labels, exemption->key);
+        if (value && str_eq(*value, exemption->value))
+            return true;
+    }
     return false;
 }

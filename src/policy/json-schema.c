@@ -204,16 +204,6 @@ static void write_properties(SchemaWriter *schema, const Shape *shape) {
     json_write_end_object(&schema->json);
 }
 
-static void write_object(SchemaWriter *schema, const Shape *shape) {
-    write_limits(schema, shape);
-    write_properties(schema, shape);
-    if (!schema->is_structural)
-        json_write(&schema->json, "additionalProperties: false");
-    write_required(&schema->json, shape);
-    if (shape->kinds || shape->one_of)
-        write_choices(schema, shape);
-}
-
 static void write_either(SchemaWriter *schema, const Shape *shape) {
     if (schema->is_structural) {
         if (!schema->is_untyped)
@@ -247,7 +237,13 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
         write_schema(schema, shape->of, NULL);
         return;
     case SHAPE_OBJECT:
-        write_object(schema, shape);
+        write_limits(schema, shape);
+        write_properties(schema, shape);
+        if (!schema->is_structural)
+            json_write(writer, "additionalProperties: false");
+        write_required(writer, shape);
+        if (shape->kinds || shape->one_of)
+            write_choices(schema, shape);
         return;
     case SHAPE_EITHER:
         write_either(schema, shape);
@@ -284,8 +280,9 @@ void policy_json_schema(Buf *out) {
     json_write(writer, "}}}\n");
 }
 
-void shape_structural_schema(const Shape *shape, const char *about, Buf *out) {
+void policy_spec_schema(Buf *out) {
     SchemaWriter schema = {.json = JSON_WRITER(out), .is_structural = true};
 
-    write_schema(&schema, shape, about);
+    write_schema(&schema, &policy_spec_shape,
+        "which pods the policy applies to, and its rules: filters and scores");
 }

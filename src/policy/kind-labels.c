@@ -158,14 +158,10 @@ static void write_labels(
         if (source->check_key(reader, value->pairs[i].key))
             read_conditions(reader, value->pairs[i].value, &reading);
     }
-    for (size_t i = 0; i < reading.conditions.n; i++) {
-        cel_text_separate(&ret->expression, 0, " && ");
-        write_condition(&ret->expression, &reading.conditions.items[i]);
-    }
-    if (reading.conditions.n == 1) {
-        write_message(&ret->message, &reading.conditions.items[0]);
+    cel_text_all(ret, &part, reading.conditions.items, reading.conditions.n);
+    if (reading.conditions.n == 1)
         return;
-    }
+    buf_reset(&ret->message);
     named.map = "l"; /* in a message of several conditions the map has a short name */
     for (size_t i = 0; i < reading.conditions.n; i++)
         reading.conditions.items[i].source = &named;

@@ -52,21 +52,15 @@ static const Shape limit_shape = {SHAPE_OF(limit_fields)};
 static void write_limit(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     MetricRule rule = {.low = NAN, .high = NAN};
-    size_t n_errors = reader->diags->n_errors;
-    TextArg low, high, metric;
-    bool has_low, has_high;
+    bool is_right = reader_fields(reader, value, kind->field.ptr, kind->shape, &rule);
+    bool has_low = !isnan(rule.low), has_high = !isnan(rule.high);
+    TextArg metric = TEXT_ESCAPED(rule.metric);
     char bounds[96];
 
-    reader_fields(reader, value, kind->field.ptr, kind->shape, &rule);
-    if (reader->diags->n_errors == n_errors && isnan(rule.low) && isnan(rule.high))
+    if (is_right && !has_low && !has_high)
         reader_error(reader, value, "metricLimit needs min or max");
-    else if (reader->diags->n_errors == n_errors && rule.low > rule.high)
+    else if (is_right && rule.low > rule.high)
         reader_error(reader, value, "metricLimit: min is greater than max, no node could pass");
-    low = TEXT_NUMBER(rule.low);
-    high = TEXT_NUMBER(rule.high);
-    metric = TEXT_ESCAPED(rule.metric);
-    has_low = !isnan(rule.low);
-    has_high = !isnan(rule.high);
     if (has_low && has_high)
         (void)snprintf(bounds, sizeof(bounds), "must be from %.15g to %.15g", rule.low, rule.high);
     else if (has_low)
@@ -77,7 +71,7 @@ static void write_limit(
         has_low && has_high ? "metrics.$1 >= $2 && metrics.$1 <= $3"
         : has_low           ? "metrics.$1 >= $2"
                             : "metrics.$1 <= $3",
-        metric, low, high);
+        metric, TEXT_NUMBER(rule.low), TEXT_NUMBER(rule.high));
     cel_text(&ret->message,
         "has(metrics.$1) ? '$1 is ' + " ROUNDED(
             "metrics.$1") " + (metrics.$1 == "

@@ -97,21 +97,16 @@ static void write_condition_message(Buf *out, const void *item) {
     buf_append_char(out, '\'');
 }
 
-static void write_conditions(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {
-        sizeof(AllowedStatus), write_condition, write_condition_message, read_condition};
-
-    cel_text_entries(reader, kind, value, &part, ret);
-}
-
 static const Shape statuses_shape = {
     .kind = SHAPE_EITHER, .of = &shape_scalar, .other = &shape_scalars};
 static const Shape conditions_shape = {.kind = SHAPE_MAP, .of = &statuses_shape, .min = 1};
 
+static const TextPart conditions_part = {
+    sizeof(AllowedStatus), write_condition, write_condition_message, read_condition};
+
 const RuleKind kind_node_conditions = {STR("nodeConditions"),
     "the node's conditions have these statuses: one, or several of which one is enough",
-    &conditions_shape, write_conditions};
+    &conditions_shape, .part = &conditions_part};
 
 #define TAINT "'taint ' + t.key + (t.value == '' ? '' : '=' + t.value) + "
 

@@ -44,23 +44,21 @@ static Amount *add_amount(YamlReader *reader, const YamlNode *name, PoolRule *ru
     return NULL;
 }
 
-static void read_request(YamlReader *reader, const YamlPair *pair, PoolRule *rule) {
-    Amount *added = add_amount(reader, pair->key, rule);
-    Str text = STR_NULL;
-
-    if (!added || !reader_label_value(reader, pair->value, "requests", &text))
-        return;
-    if (!str_is_empty(text) && (ascii_is_digit(text.ptr[0]) || text.ptr[0] == '.') &&
-        resource_amount_parse(added->resource, text, &added->amount) && added->amount > 0)
-        return;
-    added->amount = 1;
-    reader_error_hint(reader, pair->value, STR("an amount over 0 like 500m, 2 or 1.5Gi"),
-        "\"%.*s\" is not an amount of %.*s", STR_FMT(text), STR_FMT(added->resource));
-}
-
 static void read_requests(YamlReader *reader, const YamlNode *value, void *into) {
-    for (size_t i = 0; i < value->n; i++)
-        read_request(reader, &value->pairs[i], into);
+    for (size_t i = 0; i < value->n; i++) {
+        const YamlPair *pair = &value->pairs[i];
+        Amount *added = add_amount(reader, pair->key, into);
+        Str text = STR_NULL;
+
+        if (!added || !reader_label_value(reader, pair->value, "requests", &text))
+            continue;
+        if (!str_is_empty(text) && (ascii_is_digit(text.ptr[0]) || text.ptr[0] == '.') &&
+            resource_amount_parse(added->resource, text, &added->amount) && added->amount > 0)
+            continue;
+        added->amount = 1;
+        reader_error_hint(reader, pair->value, STR("an amount over 0 like 500m, 2 or 1.5Gi"),
+            "\"%.*s\" is not an amount of %.*s", STR_FMT(text), STR_FMT(added->resource));
+    }
 }
 
 static void read_resources(YamlReader *reader, const YamlNode *value, void *into) {
@@ -145,7 +143,7 @@ static void find_pool(YamlReader *reader, PoolRule *rule) {
             break;
         }
     if (labels)
-        kind_write_condition(reader, &kind_node_labels, labels, &rule->usable, 0);
+        kind_write_condition(reader, &kind_node_labels, labels, &rule->usable);
     cel_text_separate(&rule->usable, 0, " && ");
     buf_append(&rule->usable, str_from_c(kind_node_ready.expression));
     if (!labels || labels->kind == YAML_MAPPING)

@@ -116,19 +116,14 @@ static void write_reserve_message(Buf *out, const void *item) {
         TEXT_NUMBER((double)ratio.part), TEXT_NUMBER((double)ratio.whole), TEXT_BUF(&amount));
 }
 
-static void write_headroom(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
-    static const TextPart part = {
-        sizeof(Reserve), write_reserve, write_reserve_message, read_reserve};
-
-    cel_text_entries(reader, kind, value, &part, ret);
-}
-
 static const Shape amount_shape = {.kind = SHAPE_AMOUNT};
 static const Shape headroom_shape = {.kind = SHAPE_MAP, .of = &amount_shape, .min = 1};
+static const TextPart headroom_part = {
+    sizeof(Reserve), write_reserve, write_reserve_message, read_reserve};
 
 const RuleKind kind_headroom = {STR("headroom"),
-    "this much remains free on the node after the pod is placed", &headroom_shape, write_headroom};
+    "this much remains free on the node after the pod is placed", &headroom_shape,
+    .part = &headroom_part};
 
 /*
  * A share is (requested + the pod's request) / allocatable. A resource that the node does not offer
@@ -154,7 +149,7 @@ static const Shape weights_shape = {
 static const Shape list_shape = {
     .kind = SHAPE_LIST, .of = &shape_string, .min = 2, .max = WEIGHTS_MAX};
 
-/* A mapping of resources and weights, or a list of resources that weigh the same. */
+/* One of a mapping of resources and weights, or of a list of resources that weigh the same. */
 static void read_resource(
     YamlReader *reader, const YamlNode *value, size_t i, ResourceWeight *items) {
     const YamlNode *name = value->kind == YAML_MAPPING ? value->pairs[i].key : value->items[i];

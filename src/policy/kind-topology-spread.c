@@ -39,32 +39,20 @@ static const Field fields[] = {
 };
 static const Shape shape = {SHAPE_OF(fields)};
 
-/* As topologySpreadConstraints: pods that are being deleted do not count, and matchLabelKeys that
- * the pod lacks narrow nothing. */
-static PodRule read(YamlReader *reader, const RuleKind *kind, const YamlNode *value) {
-    PodRule rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ true);
-
-    rule.skips_terminating = true;
-    rule.ignores_absent_keys = rule.has_selector || rule.is_same_owner;
-    if (!yaml_find(value, STR("nodeTaintsPolicy")))
-        rule.taints_policy = IGNORE;
-    return rule;
-}
-
 /* Whether `node` counts. Empty when every node does. */
 static void write_eligible(
     YamlReader *reader, const PodRule *rule, const YamlNode *rules, Buf *out) {
     if (rule->affinity_policy == HONOR) {
         buf_append(out, STR("pod.selects(node)"));
-        kind_write_conditions(reader, &kind_node_labels, rules, out, 0);
-        kind_write_conditions(reader, &kind_dedicated, rules, out, 0);
+        kind_write_conditions(reader, &kind_node_labels, rules, out);
+        kind_write_conditions(reader, &kind_dedicated, rules, out);
     }
     if (rule->node_labels)
-        kind_write_condition(reader, &kind_node_labels, rule->node_labels, out, 0);
+        kind_write_condition(reader, &kind_node_labels, rule->node_labels, out);
     if (rule->taints_policy == HONOR) {
         cel_text_separate(out, 0, " && ");
         buf_append(out, str_from_c(kind_tolerations.expression));
-        kind_write_conditions(reader, &kind_no_taints, rules, out, 0);
+        kind_write_conditions(reader, &kind_no_taints, rules, out);
     }
 }
 
@@ -129,14 +117,21 @@ static void write_message(Buf *out, const Spread *spread) {
     buf_append_char(out, '\'');
 }
 
-/* min() fails where no domain counts: but then no node does, and each passes; or no node has the
+/* As topologySpreadConstraints: pods that are being deleted do not count, and matchLabelKeys that
+ * the pod lacks narrow nothing.
+ *
+ * min() fails where no domain counts: but then no node does, and each passes; or no node has the
  * label, and each fails. The error does not count. */
 static void write_topology_spread(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     _cleanup_(buf_done) Buf eligible = BUF_INIT(KIND_TEXT_MAX);
-    PodRule rule = read(reader, kind, value);
+    PodRule rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ true);
     Spread spread = {.rule = &rule, .eligible = &eligible, .filter = BUF_INIT(KIND_TEXT_MAX)};
 
+    rule.skips_terminating = true;
+    rule.ignores_absent_keys = rule.has_selector || rule.is_same_owner;
+    if (!yaml_find(value, STR("nodeTaintsPolicy")))
+        rule.taints_policy = IGNORE;
     write_eligible(reader, &rule, ret->rules, &eligible);
     pod_rule_filter(&spread.filter, &rule);
     pod_rule_unless(&ret->expression, &rule, /* counts= */ true);

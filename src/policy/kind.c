@@ -42,8 +42,8 @@ const size_t n_score_kinds = ELEMENTS_OF(score_kinds);
 void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     bool is_on;
 
-    if (kind->write) {
-        kind->write(reader, kind, value, ret);
+    if (kind->write || kind->part) {
+        (kind->write ? kind->write : cel_text_entries)(reader, kind, value, ret);
         return;
     }
     (void)reader_value(reader, value, kind->field.ptr, kind->shape, &is_on);
@@ -52,16 +52,16 @@ void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
 }
 
 void kind_write_condition(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out, size_t begin) {
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out) {
     _cleanup_(rule_text_done) RuleText text = RULE_TEXT_INIT;
 
     kind_write(reader, kind, value, &text);
-    cel_text_separate(out, begin, " && ");
+    cel_text_separate(out, 0, " && ");
     cel_text(out, "$1", TEXT_BUF(&text.expression));
 }
 
 void kind_write_conditions(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out, size_t begin) {
+    YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *value = yaml_find(rules->items[i], kind->field);
         DiagList unread = DIAG_LIST_IN(reader->arena);
@@ -70,7 +70,7 @@ void kind_write_conditions(
 
         quiet.diags = &unread;
         if (value)
-            kind_write_condition(&quiet, kind, value, out, begin);
+            kind_write_condition(&quiet, kind, value, out);
         if (unread.n_errors > 0)
             out->len = len;
     }

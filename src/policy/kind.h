@@ -41,6 +41,8 @@ struct RuleKind {
 
     /* Reads @value, reports its errors, and writes the CEL text. */
     void (*write)(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
+    /* Or, for a mapping whose entries must all hold, its parts (cel-text.h). */
+    const struct TextPart *part;
     /* Or, for a kind that is a switch (`nodeReady: true`), the text itself. */
     const char *expression, *message;
 };
@@ -53,15 +55,14 @@ extern const size_t n_score_kinds;
 
 void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
 
-/* Appends the expression of a filter of @kind, after " && " if something was written since
- * @begin. */
+/* Appends the expression of a filter of @kind, after " && " if @out is not empty. */
 void kind_write_condition(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out, size_t begin);
+    YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out);
 
 /* The same for each filter of @kind in @rules, which are not read otherwise here: their mistakes
  * are not reported. */
 void kind_write_conditions(
-    YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out, size_t begin);
+    YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out);
 
 /* kind-node.c */
 extern const RuleKind kind_node_ready, kind_node_conditions, kind_tolerations, kind_no_taints;

@@ -66,12 +66,11 @@ static bool has_namespace(const ClusterLint *lint, Str name, Str *ret_meant) {
 static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *begin) {
     const YamlNode *found = NULL;
 
-    for (size_t i = 0; node->kind == YAML_SEQUENCE && !found && i < node->n; i++)
-        found = find_scalar(node->items[i], text, begin);
-    for (size_t i = 0; node->kind == YAML_MAPPING && !found && i < node->n; i++) {
-        found = find_scalar(node->pairs[i].key, text, begin);
+    for (size_t i = 0; !found && i < node->n; i++) {
+        if (node->kind == YAML_MAPPING)
+            found = find_scalar(node->pairs[i].key, text, begin);
         if (!found)
-            found = find_scalar(node->pairs[i].value, text, begin);
+            found = find_scalar(yaml_child(node, i), text, begin);
     }
     if (!yaml_is_scalar(node))
         return found;

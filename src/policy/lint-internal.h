@@ -48,7 +48,7 @@ typedef struct LintExpression {
     LintRole role;
     LintHandling handling;
     uint32_t *parents;   /* by node; UINT32_MAX: the root's */
-    NumberRange *ranges; /* by node, while they are found */
+    NumberRange *ranges; /* by node, from lint_range() on */
 } LintExpression;
 
 /* Prepares an expression, in the scratch arena, which is reset. False: out of memory. */

@@ -130,32 +130,6 @@ static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
     return i;
 }
 
-/* How messages call the map and its object; NULL: unknown. */
-typedef struct MissingEntry {
-    const char *who, *what;
-    bool is_resource;
-} MissingEntry;
-
-static MissingEntry describe(const LintExpression *x, uint32_t map) {
-    const CelRecordType *record = NULL;
-    Str field = lint_field(x, meaning_of(x, map), &record);
-    bool is_node = record && str_has_prefix(record->name, STR("Node")) &&
-                   !str_has_prefix(record->name, STR("NodePod"));
-    bool is_pod = record && (str_has_prefix(record->name, STR("NodePod")) ||
-                                str_has_prefix(record->name, STR("Pod")));
-
-    return (MissingEntry){
-        .who = is_node  ? "node"
-               : is_pod ? "pod"
-                        : NULL,
-        .what = str_is(field, "labels")        ? "the label"
-                : str_is(field, "annotations") ? "the annotation"
-                : str_is(field, "allocatable") ? "the resource"
-                                               : "the entry",
-        .is_resource = str_is(field, "allocatable"),
-    };
-}
-
 /* The consequence of an error. */
 static const char *consequence_of(LintRole role) {
     static const char *const texts[] = {
@@ -222,12 +196,21 @@ static LintHint suggest(
 }
 
 static void warn_of_key(const LintExpression *x, uint32_t map, const LookUp *look_up) {
-    MissingEntry missing = describe(x, map);
-    LintHint hint = suggest(x, map, look_up, missing.is_resource);
+    const CelRecordType *record = NULL;
+    Str field = lint_field(x, meaning_of(x, map), &record);
+    Str object = record ? record->name : STR_NULL;
+    bool is_pod = str_has_prefix(object, STR("NodePod")) || str_has_prefix(object, STR("Pod"));
+    bool is_resource = str_is(field, "allocatable");
+    LintHint hint = suggest(x, map, look_up, is_resource);
 
-    if (look_up->key.ptr && missing.who)
+    if (look_up->key.ptr && (is_pod || str_has_prefix(object, STR("Node"))))
         lint_warn(x, look_up->node, hint, "on a %s without %s \"%.*s\" this is an error, %s",
-            missing.who, missing.what, STR_FMT(look_up->key), consequence_of(x->role));
+            is_pod ? "pod" : "node",
+            str_is(field, "labels")        ? "the label"
+            : str_is(field, "annotations") ? "the annotation"
+            : is_resource                  ? "the resource"
+                                           : "the entry",
+            STR_FMT(look_up->key), consequence_of(x->role));
     else
         lint_warn(x, look_up->node, hint, "where the key is missing this is an error, %s",
             consequence_of(x->role));

@@ -15,11 +15,6 @@ typedef struct PlanLint {
     Arena *scratch;
 } PlanLint;
 
-static bool is_call(const CelGraphNode *node, const char *name) {
-    return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
-           str_is(node->overloads[0]->name, name);
-}
-
 /* Whether it is there already when the machine gets to what plan_falls_back() tells: that is
  * the first thing it runs, so the numbers that go into it are columns. (Texts may be part of
  * it; one that is made of counted pods is made of a number.) */
@@ -41,7 +36,7 @@ static bool reads_domains(const PlanLint *lint, uint32_t slow) {
 
         if (!marks[i] || (i != slow && is_known(node)))
             continue;
-        if (is_call(node, "domain") || is_call(node, "domains"))
+        if (cel_node_is_call(node, "domain") || cel_node_is_call(node, "domains"))
             return true;
         for (uint32_t k = 0; k < node->n_args; k++)
             marks[node->args[k]] = true;

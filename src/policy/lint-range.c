@@ -164,19 +164,10 @@ static NumberRange of_node(const LintExpression *x, uint32_t i) {
     }
 }
 
-static NumberRange *find_ranges(const LintExpression *x) {
-    LintExpression walk = *x;
-
-    walk.ranges = ARENA_RAW(x->lint->scratch, NumberRange, x->tree->n_nodes);
-    for (uint32_t i = 0; walk.ranges && i < x->tree->n_nodes; i++)
-        walk.ranges[i] = of_node(&walk, i);
-    return walk.ranges;
-}
-
 NumberRange lint_range(const LintExpression *x) {
-    NumberRange *ranges = find_ranges(x);
-
-    return ranges ? ranges[x->tree->n_nodes - 1] : anything;
+    for (uint32_t i = 0; i < x->tree->n_nodes; i++)
+        x->ranges[i] = of_node(x, i);
+    return x->ranges[x->tree->n_nodes - 1];
 }
 
 static void check_outside(const LintExpression *x, uint32_t i, NumberRange range) {
@@ -209,7 +200,7 @@ static bool is_value(const LintExpression *x, uint32_t i, const bool *are_values
     }
 }
 
-static void check_values(const LintExpression *x, const NumberRange *ranges) {
+static void check_values(const LintExpression *x) {
     uint32_t n = x->tree->n_nodes;
     bool *are_values = ARENA_ARRAY(x->lint->scratch, bool, n);
 
@@ -219,7 +210,7 @@ static void check_values(const LintExpression *x, const NumberRange *ranges) {
         uint8_t kind = x->tree->nodes[i].kind;
 
         if (are_values[i] && kind != CEL_NODE_CONDITIONAL && kind != CEL_NODE_BIND)
-            check_outside(x, i, ranges[i]);
+            check_outside(x, i, x->ranges[i]);
     }
 }
 
@@ -235,27 +226,20 @@ static void check_quotients(const LintExpression *x) {
     }
 }
 
-static void warn_of_share(const LintExpression *x, uint32_t root) {
+void lint_score(const LintExpression *x, const Score *score) {
+    NumberRange whole = lint_range(x);
+    uint32_t root = x->tree->n_nodes - 1;
     const char *factor = x->notes[root].type->kind == CEL_T_INT ? "100" : "100.0";
     Arena *arena = x->lint->scratch;
 
-    lint_warn(x, root,
-        lint_instead(x, root,
-            arena_printf(arena, "%s * (%.*s)", factor, STR_FMT(lint_text(x, root))),
-            arena_printf(arena, "multiply it by %s", factor)),
-        "this is never over 1, and scores go from 0 to 100");
-}
-
-void lint_score(const LintExpression *x, const Score *score) {
-    const NumberRange *ranges = find_ranges(x);
-    uint32_t root = x->tree->n_nodes - 1;
-
-    if (!ranges)
-        return;
     check_quotients(x);
     if (score->normalize != NORMALIZE_NONE)
         return;
-    check_values(x, ranges);
-    if (ranges[root].min >= 0 && ranges[root].max <= 1 && ranges[root].min < ranges[root].max)
-        warn_of_share(x, root);
+    check_values(x);
+    if (whole.min >= 0 && whole.max <= 1 && whole.min < whole.max)
+        lint_warn(x, root,
+            lint_instead(x, root,
+                arena_printf(arena, "%s * (%.*s)", factor, STR_FMT(lint_text(x, root))),
+                arena_printf(arena, "multiply it by %s", factor)),
+            "this is never over 1, and scores go from 0 to 100");
 }

@@ -43,20 +43,12 @@ static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
     return NULL;
 }
 
-/* "it is a, b or c", without the empty word. */
+/* "it is a, b or c", without the empty word, which is the last. */
 static Str list_words(const LintExpression *x, const ApiWords *words) {
-    Str list = STR("it is ");
-    size_t n = words->n;
+    size_t n = words->n - str_is_empty(words->words[words->n - 1]);
 
-    while (n > 0 && str_is_empty(words->words[n - 1]))
-        n--;
-    for (size_t i = 0; i < n; i++)
-        list = arena_printf(x->lint->scratch, "%.*s%s%.*s", STR_FMT(list),
-            i == 0       ? ""
-            : i + 1 == n ? " or "
-                         : ", ",
-            STR_FMT(words->words[i]));
-    return list;
+    return arena_printf(
+        x->lint->scratch, "it is %.*s", STR_FMT(reader_any_of(x->lint->scratch, words->words, n)));
 }
 
 static void check_word(

@@ -11,8 +11,6 @@
 /* For one expression: a text of 10 KiB has some thousand nodes. */
 #define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
 
-/* --- for all ------------------------------------------------------------------------------ */
-
 Str lint_text(const LintExpression *x, uint32_t i) {
     const CelNode *node = &x->tree->nodes[i];
 
@@ -91,32 +89,29 @@ LintHint lint_instead(const LintExpression *x, uint32_t i, Str text, Str hint) {
 
 /* --- one expression -------------------------------------------------------------------------- */
 
-static uint32_t *find_parents(const CelTree *tree, Arena *arena) {
-    uint32_t *parents = ARENA_RAW(arena, uint32_t, tree->n_nodes);
-
-    for (uint32_t i = 0; parents && i < tree->n_nodes; i++) {
-        uint32_t child = i - 1;
-
-        parents[i] = UINT32_MAX;
-        for (uint32_t n = tree->nodes[i].n_children; n > 0; n--) {
-            parents[child] = i;
-            child -= tree->nodes[child].size;
-        }
-    }
-    return parents;
-}
-
 bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpression *ret) {
+    const CelTree *tree = expression->checked->tree;
+
     arena_reset(lint->scratch);
     *ret = (LintExpression){
         .lint = lint,
         .expression = expression,
-        .tree = expression->checked->tree,
+        .tree = tree,
         .notes = expression->checked->infos,
         .role = role,
+        .parents = ARENA_RAW(lint->scratch, uint32_t, tree->n_nodes),
+        .ranges = ARENA_RAW(lint->scratch, NumberRange, tree->n_nodes),
     };
-    ret->parents = find_parents(ret->tree, lint->scratch);
-    return ret->parents;
+    for (uint32_t i = 0; ret->parents && i < tree->n_nodes; i++) {
+        uint32_t child = i - 1;
+
+        ret->parents[i] = UINT32_MAX;
+        for (uint32_t n = tree->nodes[i].n_children; n > 0; n--) {
+            ret->parents[child] = i;
+            child -= tree->nodes[child].size;
+        }
+    }
+    return ret->parents && ret->ranges;
 }
 
 /* Notes which params it names. True: some, itself or by its variables. */
@@ -242,7 +237,7 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
             "onMissing has no effect: the rule reads no metric");
 }
 
-/* maxPods: 0. The pod itself counts. */
+/* maxPods: 0. The pod itself counts. headroom: {cpu: 100%}. */
 static void check_limit(Lint *lint, const RuleKind *kind, const YamlNode *value) {
     const YamlNode *limit = value->kind == YAML_MAPPING ? yaml_find(value, STR("limit")) : value;
 
@@ -251,10 +246,6 @@ static void check_limit(Lint *lint, const RuleKind *kind, const YamlNode *value)
             STR("1 allows the pod itself and no other; mode: Observe tests a policy without "
                 "effect"),
             "no node can meet a limit of 0: every pod that counts is rejected everywhere");
-}
-
-/* headroom: {cpu: 100%}. */
-static void check_headroom(Lint *lint, const RuleKind *kind, const YamlNode *value) {
     for (size_t i = 0; kind == &kind_headroom && i < value->n; i++)
         if (str_is(value->pairs[i].value->text, "100%"))
             reader_warning(lint->reader, value->pairs[i].value, STR("less than 100%, or an amount"),
@@ -275,10 +266,8 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
             "where the metric is absent, on every node if its source is down, the node is "
             "rejected");
     check_on_missing(lint, rule, &filter->missing);
-    if (filter->kind) {
+    if (filter->kind)
         check_limit(lint, filter->kind, yaml_find(rule, filter->kind->field));
-        check_headroom(lint, filter->kind, yaml_find(rule, filter->kind->field));
-    }
     if (expression_is_given(&filter->message))
         check_expression(lint, &filter->message, LINT_MESSAGE, LINT_HANDLES_MISSING);
     lint_reason(lint, yaml_find(rule, STR("reason")));
@@ -304,16 +293,6 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
             STR("this does not read the node: all nodes get the same score"));
     if (lint_open(lint, &score->value, LINT_SCORE, &x))
         lint_score(&x, score);
-}
-
-static void check_rules(Lint *lint) {
-    const YamlNode *filters = yaml_find(lint->spec, STR("filters"));
-    const YamlNode *scores = yaml_find(lint->spec, STR("scores"));
-
-    for (size_t i = 0; i < lint->policy->n_filters; i++)
-        check_filter(lint, filters->items[i], &lint->policy->filters[i]);
-    for (size_t i = 0; i < lint->policy->n_scores; i++)
-        check_score(lint, scores->items[i], &lint->policy->scores[i]);
 }
 
 static void check_annotations(Lint *lint) {
@@ -374,8 +353,6 @@ static void check_params(Lint *lint) {
                 "no expression uses the parameter \"%.*s\"", STR_FMT(params->pairs[i].key->text));
 }
 
-/* --- all of it --------------------------------------------------------------------------- */
-
 void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *policy) {
     bool used_params[SCOPE_PARAMS_MAX] = {0};
     NumberRange variable_ranges[SCOPE_VARIABLES_MAX];
@@ -389,11 +366,17 @@ void lint_policy(YamlReader *reader, const YamlNode *document, const Policy *pol
         .variable_ranges = variable_ranges,
     };
 
+    const YamlNode *filters = yaml_find(lint.spec, STR("filters"));
+    const YamlNode *scores = yaml_find(lint.spec, STR("scores"));
+
     if (!scratch || !policy->scope)
         return;
     note_variables(&lint);
     check_match(&lint);
-    check_rules(&lint);
+    for (size_t i = 0; i < policy->n_filters; i++)
+        check_filter(&lint, filters->items[i], &policy->filters[i]);
+    for (size_t i = 0; i < policy->n_scores; i++)
+        check_score(&lint, scores->items[i], &policy->scores[i]);
     check_annotations(&lint);
     check_variables(&lint);
     check_params(&lint);

@@ -9,15 +9,12 @@
 #include <stdlib.h>
 
 #include "base/ascii.h"
-#include "base/nsec.h"
 #include "policy/promql.h"
 #include "regex/regex.h"
 #include "schema/metrics.h"
 
 #define METRIC_TEXT_MAX 128u /* bytes of names of labels and zones */
 #define PATTERN_SCRATCH ((size_t)4 * 1024 * 1024)
-
-/* --- values that several fields have --------------------------------------------------------- */
 
 static const Shape resource_shape = {SHAPE_WORDS("cpu", "memory"), .is_text = true};
 
@@ -484,8 +481,6 @@ void metrics_check(YamlReader *reader, const YamlNode *metrics, const Gauge *gau
             report_unknown_by(reader, at, gauges, n);
     }
 }
-
-/* --- description ------------------------------------------------------------------------------ */
 
 void metric_describe_placements(const Gauge *gauge, Buf *out) {
     const GaugePlacements *placements = &gauge->placements;

@@ -4,6 +4,7 @@
  * Metric: the section `metrics:` of a policy, read. docs/metrics.md has its fields.
  */
 
+#include "base/nsec.h"
 #include "model/gauge.h"
 #include "policy/reader.h"
 
@@ -20,18 +21,17 @@ extern const Shape metric_shape;
  * counted. Empty: they are not. */
 void metric_describe_placements(const Gauge *gauge, Buf *out);
 
-#define METRIC_INTERVAL_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)
-#define METRIC_INTERVAL_MIN (INT64_C(1) * 1000 * 1000 * 1000)
+#define METRIC_INTERVAL_DEFAULT (15 * NSEC_PER_SEC)
+#define METRIC_INTERVAL_MIN NSEC_PER_SEC
 #define METRIC_AGE_INTERVALS 3 /* the default of maxAge, at most 5 minutes */
-#define METRIC_AGE_DEFAULT_MAX (INT64_C(300) * 1000 * 1000 * 1000)
+#define METRIC_AGE_DEFAULT_MAX (300 * NSEC_PER_SEC)
 /* At least, for resourceMetrics: metrics-server measures every 15 to 60 seconds. */
-#define METRIC_AGE_RESOURCES_MIN (INT64_C(180) * 1000 * 1000 * 1000)
-#define METRIC_SETTLE_DEFAULT                                                                      \
-    (INT64_C(60) * 1000 * 1000 * 1000) /* at least, of the longest range */
-#define METRIC_SETTLE_DEFAULT_MAX (INT64_C(600) * 1000 * 1000 * 1000) /* at most of it */
+#define METRIC_AGE_RESOURCES_MIN (180 * NSEC_PER_SEC)
+#define METRIC_SETTLE_DEFAULT (60 * NSEC_PER_SEC)      /* at least, of the longest range */
+#define METRIC_SETTLE_DEFAULT_MAX (600 * NSEC_PER_SEC) /* at most of it */
 
 /* Limits. */
-#define METRIC_INTERVAL_MAX (INT64_C(86400) * 1000 * 1000 * 1000)
-#define METRIC_SETTLE_MAX (INT64_C(3600) * 1000 * 1000 * 1000)
+#define METRIC_INTERVAL_MAX (86400 * NSEC_PER_SEC)
+#define METRIC_SETTLE_MAX (3600 * NSEC_PER_SEC)
 #define METRIC_QUERY_MAX 4096u /* bytes */
 #define METRIC_NODES_MAX 8192u /* entries of `nodes` */

@@ -43,11 +43,10 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
 static void read_namespace_selector(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
-    size_t n_errors = reader->diags->n_errors;
     Selector *selector = &policy->match.namespace_selector;
 
-    reader_value(reader, value, "namespaceSelector", &shape_selector, selector);
-    if (reader->diags->n_errors > n_errors || selector->n == 0)
+    if (!reader_value(reader, value, "namespaceSelector", &shape_selector, selector) ||
+        selector->n == 0)
         return;
     cel_text_selector(&text, selector, "namespace.metadata.labels");
     if (buf_error(&text)) {
@@ -86,17 +85,10 @@ typedef struct Rule {
     Expression expression, message, missing;
 } Rule;
 
-static bool is_one_line(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7f)
-            return false;
-    return true;
-}
-
 static bool check_reason(YamlReader *reader, const YamlNode *value) {
     Str reason = value->text;
 
-    return (!str_is_empty(reason) && reason.len <= REASON_MAX && is_one_line(reason)) ||
+    return (!str_is_empty(reason) && reason.len <= REASON_MAX && !str_has_control(reason)) ||
            reader_error_hint(reader, value,
                STR("kube-scheduler groups nodes by this text and shows it in events"),
                "reason must be one line of 1 to %u bytes", REASON_MAX);
@@ -161,8 +153,6 @@ static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
     .or_about = "CEL: a number from 0 to 100; more is better"};
 static const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
 static const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
-
-/* --- one rule ------------------------------------------------------------------ */
 
 /* The expressions of a built-in rule. */
 static bool read_built_in(
@@ -237,58 +227,51 @@ static bool read_rule(YamlReader *reader, Scope *scope, const YamlNode *value, c
     return is_right && write_missing(reader, scope, pair->value, ret);
 }
 
-/* --- the lists -------------------------------------------------------------------- */
-
-static void read_filter(YamlReader *reader, const YamlNode *rules, size_t i, Policy *policy) {
-    const YamlNode *value = rules->items[i];
-    Rule rule = {.filter = {.missing_root = UINT32_MAX, .part = UINT32_MAX}, .rules = rules};
-    Filter *filter = &policy->filters[policy->n_filters];
-
-    if (!read_rule(reader, policy->scope, value, "a filter", &filter_shape, &rule))
-        return;
-    *filter = rule.filter;
-    filter->kind = rule.kind;
-    filter->test = rule.expression;
-    filter->missing = rule.missing;
-    filter->message = rule.message;
-    if (!yaml_find(value, STR("onMissing")))
-        filter->on_missing = filter->on_error;
-    if (str_is_empty(filter->reason))
-        filter->reason =
-            arena_printf(reader->arena, "rejected by placement rule %.*s", STR_FMT(filter->name));
-    publish_read(reader, value, policy, filter);
-    policy->n_filters++;
-}
-
-static void read_score(YamlReader *reader, const YamlNode *value, Policy *policy) {
-    Rule rule = {.score = {.weight = 1, .missing_root = UINT32_MAX}};
-    Score *score = &policy->scores[policy->n_scores];
-
-    if (!read_rule(reader, policy->scope, value, "a score", &score_shape, &rule))
-        return;
-    *score = rule.score;
-    score->kind = rule.kind;
-    score->value = rule.expression;
-    score->missing = rule.missing;
-    if (!yaml_find(value, STR("onMissing")))
-        score->on_missing = score->on_error;
-    policy->n_scores++;
-}
-
-static void read_filters(YamlReader *reader, const YamlNode *value, void *into) {
+static void read_filters(YamlReader *reader, const YamlNode *rules, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
 
-    policy->filters = ARENA_ARRAY(reader->arena, Filter, value->n);
-    for (size_t i = 0; policy->filters && i < value->n; i++)
-        read_filter(reader, value, i, policy);
+    policy->filters = ARENA_ARRAY(reader->arena, Filter, rules->n);
+    for (size_t i = 0; policy->filters && i < rules->n; i++) {
+        const YamlNode *value = rules->items[i];
+        Rule rule = {.filter = {.missing_root = UINT32_MAX, .part = UINT32_MAX}, .rules = rules};
+        Filter *filter = &policy->filters[policy->n_filters];
+
+        if (!read_rule(reader, policy->scope, value, "a filter", &filter_shape, &rule))
+            continue;
+        *filter = rule.filter;
+        filter->kind = rule.kind;
+        filter->test = rule.expression;
+        filter->missing = rule.missing;
+        filter->message = rule.message;
+        if (!yaml_find(value, STR("onMissing")))
+            filter->on_missing = filter->on_error;
+        if (str_is_empty(filter->reason))
+            filter->reason = arena_printf(
+                reader->arena, "rejected by placement rule %.*s", STR_FMT(filter->name));
+        publish_read(reader, value, policy, filter);
+        policy->n_filters++;
+    }
 }
 
-static void read_scores(YamlReader *reader, const YamlNode *value, void *into) {
+static void read_scores(YamlReader *reader, const YamlNode *rules, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
 
-    policy->scores = ARENA_ARRAY(reader->arena, Score, value->n);
-    for (size_t i = 0; policy->scores && i < value->n; i++)
-        read_score(reader, value->items[i], policy);
+    policy->scores = ARENA_ARRAY(reader->arena, Score, rules->n);
+    for (size_t i = 0; policy->scores && i < rules->n; i++) {
+        const YamlNode *value = rules->items[i];
+        Rule rule = {.score = {.weight = 1, .missing_root = UINT32_MAX}};
+        Score *score = &policy->scores[policy->n_scores];
+
+        if (!read_rule(reader, policy->scope, value, "a score", &score_shape, &rule))
+            continue;
+        *score = rule.score;
+        score->kind = rule.kind;
+        score->value = rule.expression;
+        score->missing = rule.missing;
+        if (!yaml_find(value, STR("onMissing")))
+            score->on_missing = score->on_error;
+        policy->n_scores++;
+    }
 }
 
 /* --- bind ------------------------------------------------------------------------ */
@@ -448,7 +431,7 @@ static const Field document_fields[] = {
 };
 const Shape policy_shape = {SHAPE_OF(document_fields)};
 
-/* @names has the line of each. */
+/* Reports rules that have the same name. @names has the line of each. */
 static void check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *name = yaml_find(rules->items[i], STR("name"));
@@ -465,15 +448,6 @@ static void check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
     }
 }
 
-/* Reports rules of one policy that have the same name. */
-static void check_rule_names(YamlReader *reader, const YamlNode *document) {
-    const YamlNode *spec = yaml_find(document, STR("spec"));
-    Map names = MAP_INIT_IN(reader->arena);
-
-    check_names(reader, yaml_find(spec, STR("filters")), &names);
-    check_names(reader, yaml_find(spec, STR("scores")), &names);
-}
-
 void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *document, Policy *ret) {
     PolicyReading reading = {.policy = {.place = document->place},
@@ -481,12 +455,15 @@ void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
         .schema = schema,
         .common = common};
     const YamlNode *name = yaml_find(yaml_find(document, STR("metadata")), STR("name"));
+    const YamlNode *spec = yaml_find(document, STR("spec"));
+    Map names = MAP_INIT_IN(reader->arena); /* of rules */
 
     if (rule_name_is_valid(yaml_text(name))) /* rules need it, wherever it is written */
         reading.policy.name = name->text;
     reading.policy.match.namespace_root = reading.policy.match.root = UINT32_MAX;
     reader_fields(reader, document, "a policy", &policy_shape, &reading);
-    check_rule_names(reader, document);
+    check_names(reader, yaml_find(spec, STR("filters")), &names);
+    check_names(reader, yaml_find(spec, STR("scores")), &names);
     *ret = reading.policy;
     if (name)
         ret->place = name->place;

@@ -19,8 +19,6 @@
 #define POLICY_PLURAL "placementpolicies"
 #define POLICY_DEFINITION POLICY_PLURAL "." POLICY_GROUP /* the CustomResourceDefinition */
 
-typedef struct Policy Policy;
-
 /* The verdict for a node on which a rule fails, or that was not evaluated before the deadline. */
 typedef enum Fallback {
     FALLBACK_REJECT,

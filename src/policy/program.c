@@ -323,8 +323,6 @@ static void note_related(void *context, const Policy *policy, const Expression *
     program->related |= schema_related(program->schema, expression->checked);
 }
 
-/* --- all of it ----------------------------------------------------------------------- */
-
 /* All sources were read without errors: makes the program. */
 static int assemble(ProgramCompiler *compiler) {
     int r = number_rules(compiler);

@@ -134,20 +134,18 @@ static const LabelName label_names[] = {
     {"pod_name", LABEL_PRESENT, NULL},
 };
 
-static bool matches_all(const PromqlMatcher *matcher) {
-    return (str_is(matcher->op, "!=") && str_is_empty(matcher->value)) ||
-           (str_is(matcher->op, "=~") &&
-               (str_is(matcher->value, ".+") || str_is(matcher->value, ".*")));
-}
-
 /* Whether it keeps all nodes and pods. */
 static bool promql_keeps_all(const PromqlMatcher *matcher) {
+    bool matches_all = (str_is(matcher->op, "!=") && str_is_empty(matcher->value)) ||
+                       (str_is(matcher->op, "=~") &&
+                           (str_is(matcher->value, ".+") || str_is(matcher->value, ".*")));
+
     for (size_t i = 0; i < ELEMENTS_OF(label_names); i++) {
         const LabelName *label = &label_names[i];
 
         if (!str_is(matcher->label, label->name))
             continue;
-        return label->rule == LABEL_FREE || matches_all(matcher) ||
+        return label->rule == LABEL_FREE || matches_all ||
                (label->rule == LABEL_NO_PARTS && matcher->op.ptr[0] == '!') ||
                (label->equal && str_is(matcher->op, "=") && str_is(matcher->value, label->equal));
     }
@@ -529,8 +527,6 @@ static bool read_expression(
     }
     return is_right;
 }
-
-/* --- the whole ------------------------------------------------------------------------------- */
 
 static bool is_near(const Term *term, const double *wanted, double factor) {
     for (size_t i = 0; i < PROMQL_PROBES; i++)

@@ -52,7 +52,6 @@ static bool is_misspelt(const YamlNode *mapping, Str name, const Names *names) {
 static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *shape, void *into) {
     for (size_t i = 0; i < shape->n_fields; i++) {
         const Field *field = &shape->fields[i];
-
         const char *what = field->what ? field->what : field->name.ptr;
 
         if (!str_eq(field->name, pair->key->text))
@@ -67,12 +66,13 @@ static bool read_field(YamlReader *reader, const YamlPair *pair, const Shape *sh
     return false;
 }
 
-void reader_fields(
+bool reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into) {
+    size_t n_errors = reader->diags->n_errors;
     Names names = names_of(shape);
 
     if (!reader_mapping(reader, mapping, what))
-        return;
+        return false;
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key;
 
@@ -88,6 +88,7 @@ void reader_fields(
             reader_error(
                 reader, mapping, "%s needs the field \"%.*s\"", what, STR_FMT(field->name));
     }
+    return reader->diags->n_errors == n_errors;
 }
 
 bool reader_entries(
@@ -168,27 +169,28 @@ bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *w
     return true;
 }
 
+Str reader_any_of(Arena *arena, const Str *words, size_t n) {
+    Str list = words[0];
+
+    for (size_t i = 1; i < n; i++)
+        list = arena_printf(
+            arena, i + 1 < n ? "%.*s, %.*s" : "%.*s or %.*s", STR_FMT(list), STR_FMT(words[i]));
+    return list;
+}
+
 /* "WHAT must be a, b or c, not FOUND". */
 static void report_word(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, size_t n) {
     Str words[WORDS_MAX], meant;
-    char list[256];
-    size_t used = 0;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         words[i] = str_from_c(shape->words[i]);
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-            i == 0      ? ""
-            : i + 1 < n ? ", "
-                        : " or ",
-            shape->words[i]);
-        assert(used < sizeof(list)); /* our own tables */
-    }
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
     reader_error_hint(reader, value,
         str_is_empty(meant) ? str_from_c(shape->hint)
                             : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
-        "%s must be %s, not \"%.*s\"", what, list, STR_FMT(value->text));
+        "%s must be %.*s, not \"%.*s\"", what, STR_FMT(reader_any_of(reader->arena, words, n)),
+        STR_FMT(value->text));
 }
 
 static bool read_word(
@@ -270,7 +272,7 @@ static bool read_duration(
     return true;
 }
 
-static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret);
+static bool read_selector(YamlReader *reader, const YamlNode *value, Selector *ret);
 
 bool reader_value(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret) {
@@ -299,11 +301,8 @@ bool reader_value(
     case SHAPE_LIST:
         return shape->of->kind != SHAPE_SCALAR || read_list(reader, value, what, shape, ret);
     case SHAPE_OBJECT:
-        if (shape == &shape_selector)
-            read_selector(reader, value, ret);
-        else
-            reader_fields(reader, value, what, shape, ret);
-        return true;
+        return shape == &shape_selector ? read_selector(reader, value, ret)
+                                        : reader_fields(reader, value, what, shape, ret);
     case SHAPE_MAP:
         if (shape->is_kept)
             *(const YamlNode **)ret = value;
@@ -551,14 +550,13 @@ static const Field selector_fields[] = {
         .about = "conditions that must all hold", .read = read_match_expressions},
 };
 
-static void read_selector(YamlReader *reader, const YamlNode *value, Selector *ret) {
+static bool read_selector(YamlReader *reader, const YamlNode *value, Selector *ret) {
     Requirements requirements = {0};
+    bool is_right = reader_fields(reader, value, "a selector", &shape_selector, &requirements);
 
-    reader_fields(reader, value, "a selector", &shape_selector, &requirements);
     *ret = (Selector){.items = requirements.items, .n = requirements.n};
+    return is_right;
 }
-
-/* --- shapes ----------------------------------------------------------------- */
 
 static const Shape shape_scalar_key = {.kind = SHAPE_SCALAR, .check = reader_label_key};
 static const Shape shape_namespace = {.kind = SHAPE_SCALAR, .check = reader_namespace};

@@ -12,8 +12,9 @@
 #include "policy/shape.h"
 
 /* Reads the fields of @mapping, which is a @shape, into the struct @into. @what names the mapping
- * in messages ("a filter"). The kinds of a rule (Shape.kinds) are left to the caller. */
-void reader_fields(
+ * in messages ("a filter"). The kinds of a rule (Shape.kinds) are left to the caller. False, with
+ * errors reported. */
+bool reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into);
 
 /* Whether @value is a list, or a map, of as many entries as @shape takes. False, with an error
@@ -40,6 +41,9 @@ bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what
 /* A list of at least one string. Numbers and booleans are taken as they are written: label values
  * like 1 and true need no quotes. */
 bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *what, StrList *ret);
+
+/* "a, b or c" in @arena, of at least one word. */
+Str reader_any_of(Arena *arena, const Str *words, size_t n);
 
 /* The text of a scalar as a label value, as written. */
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);

@@ -68,13 +68,13 @@ static CelValue read_param(
  * is one: [1, 2.5], {spot: 0.5, reserved: 1}. NULL after an error. */
 static const CelType *read_elements(
     YamlReader *reader, const YamlNode *value, size_t depth, CelValue *ret) {
-    bool is_list = value->kind == YAML_SEQUENCE, has_doubles = false;
+    bool has_doubles = false;
     const CelType *element = &cel_dyn_type;
 
     for (size_t i = 0; i < value->n; i++)
-        has_doubles |= (is_list ? value->items[i] : value->pairs[i].value)->kind == YAML_FLOAT;
+        has_doubles |= yaml_child(value, i)->kind == YAML_FLOAT;
     for (size_t i = 0; i < value->n; i++) {
-        const YamlNode *item = is_list ? value->items[i] : value->pairs[i].value;
+        const YamlNode *item = yaml_child(value, i);
         const CelType *type = NULL;
 
         ret[i] = read_param(reader, item, depth + 1, &type);
@@ -86,7 +86,7 @@ static const CelType *read_elements(
         }
         if (i > 0 && !cel_type_equal(element, type)) {
             reader_error(reader, item, "the %s must be of one type",
-                is_list ? "elements of a list" : "values of a map");
+                value->kind == YAML_SEQUENCE ? "elements of a list" : "values of a map");
             return NULL;
         }
         element = type;
@@ -168,23 +168,18 @@ static void read_params(YamlReader *reader, const YamlNode *params, Scope *scope
         scope->env, STR("params"), cel_record_of(reader->arena, type), cel_record(&values->head));
 }
 
-/* The number of a gauge like @gauge, which may be another policy's. */
-static uint32_t number_of(ScopeCommon *common, const Gauge *gauge, Arena *arena) {
-    for (size_t i = 0; i < common->gauges.n; i++)
-        if (gauge_equal(&common->gauges.items[i], gauge))
-            return (uint32_t)i;
-    common->has_too_many |= common->gauges.n == SCOPE_GAUGES_MAX;
-    if (common->has_too_many || !VEC_ADD(&common->gauges, arena, *gauge))
-        return 0;
-    return (uint32_t)(common->gauges.n - 1);
-}
-
-/* From now on expressions can name it. */
+/* From now on expressions can name it. Another policy may have the same. */
 static void add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
-    uint32_t number = number_of(common, gauge, reader->arena);
     CelField field = {.name = gauge->name, .type = &cel_double_type};
+    uint32_t number = 0;
 
+    while (number < common->gauges.n && !gauge_equal(&common->gauges.items[number], gauge))
+        number++;
+    common->has_too_many |= number == SCOPE_GAUGES_MAX;
+    if (number == common->gauges.n &&
+        (common->has_too_many || !VEC_ADD(&common->gauges, reader->arena, *gauge)))
+        number = 0;
     metrics->fields[metrics->type.n_fields] = field;
     metrics->gauges[metrics->type.n_fields++] = number;
     if (!gauge->is_of_pods)
@@ -206,19 +201,6 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
     return true;
 }
 
-/* Reads the list: entries with a name, each once; also invalid ones, so that using their name is
- * not a second error. */
-static size_t read_gauges(YamlReader *reader, const YamlNode *metrics, Gauge *ret) {
-    size_t n = 0;
-
-    for (size_t i = 0; i < metrics->n; i++) {
-        metric_read(reader, metrics->items[i], &ret[n]);
-        n += has_name(reader, metrics->items[i], ret, n);
-    }
-    metrics_check(reader, metrics, ret, n);
-    return n;
-}
-
 /* Metrics that others count by come first, so that their numbers are known. */
 static void add_metrics(
     YamlReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
@@ -233,13 +215,19 @@ static void add_metrics(
         }
 }
 
+/* Of the entries with a name each once; also invalid ones, so that using their name is not a second
+ * error. */
 static void read_metrics(
     YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
-    size_t n = count_entries(reader, metrics, "metrics", &scope_metrics_shape);
-    Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n);
+    size_t n_entries = count_entries(reader, metrics, "metrics", &scope_metrics_shape), n = 0;
+    Gauge *gauges = ARENA_ARRAY(reader->arena, Gauge, n_entries);
 
-    if (gauges && n > 0)
-        add_metrics(reader, scope, common, gauges, read_gauges(reader, metrics, gauges));
+    for (size_t i = 0; gauges && i < n_entries; i++) {
+        metric_read(reader, metrics->items[i], &gauges[n]);
+        n += has_name(reader, metrics->items[i], gauges, n);
+    }
+    metrics_check(reader, metrics, gauges, n);
+    add_metrics(reader, scope, common, gauges, n);
     schema_add_metrics(scope->env, &scope->metrics, reader->arena);
 }
 

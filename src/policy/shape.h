@@ -107,11 +107,11 @@ bool shape_choice(const Shape *shape, size_t number, ShapeChoice *ret);
 /* The format of policies as a JSON Schema (draft 2020-12). */
 void policy_json_schema(Buf *out);
 
-/* The same as a CustomResourceDefinition, in YAML (crd.c); and the schema of one shape in it, as
- * JSON: structural, as the API server requires. @about may be NULL. */
+/* The same as a CustomResourceDefinition, in YAML (crd.c); and the schema of the spec in it, as
+ * JSON: structural, as the API server requires. */
 void policy_crd(Buf *out);
 Digest policy_crd_digest(void); /* of its spec; an annotation has it */
-void shape_structural_schema(const Shape *shape, const char *about, Buf *out);
+void policy_spec_schema(Buf *out);
 
 /* As Markdown tables for docs/policy.md. */
 void policy_describe(Buf *out);

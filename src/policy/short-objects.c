@@ -99,7 +99,6 @@ static const Shape image_shape = {SHAPE_OF(image_fields)};
 
 /* Each is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
 static bool check_image(YamlReader *reader, const YamlNode *image) {
-    size_t n_errors = reader->diags->n_errors;
     SizedImage sized;
     Str text;
 
@@ -107,8 +106,7 @@ static bool check_image(YamlReader *reader, const YamlNode *image) {
         return check_names(reader, image, "an image");
     if (image->kind != YAML_MAPPING)
         return reader_label_value(reader, image, "an image", &text);
-    reader_fields(reader, image, "an image", &image_shape, &sized);
-    return reader->diags->n_errors == n_errors;
+    return reader_fields(reader, image, "an image", &image_shape, &sized);
 }
 
 static bool check_images(YamlReader *reader, const YamlNode *value) {
@@ -272,16 +270,6 @@ static void write_containers(JsonWriter *writer, const YamlNode *pod) {
     json_write_end_array(writer);
 }
 
-/* Required node affinity. */
-static void write_affinity(JsonWriter *writer, const YamlNode *terms) {
-    if (!terms)
-        return;
-    json_write(
-        writer, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {");
-    write_tree(writer, STR("nodeSelectorTerms"), terms);
-    json_write(writer, "}}}");
-}
-
 /* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
 static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
     if (owner)
@@ -295,6 +283,7 @@ bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     static const size_t n = ELEMENTS_OF(pod_fields);
     const YamlNode *more =
         yaml_find(pod, STR("spec")); /* further fields of the spec, as they are */
+    const YamlNode *terms = yaml_find(pod, STR("nodeSelectorTerms"));
     const YamlNode *bound_at = yaml_find(pod, STR("scheduled"));
     JsonWriter writer = JSON_WRITER(out);
 
@@ -305,7 +294,12 @@ bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     write_owner(&writer, yaml_find(pod, STR("owner")), yaml_find(pod, STR("ownerKind")));
     json_write_end_object(&writer);
     write_section(&writer, "spec", pod, pod_fields, n);
-    write_affinity(&writer, yaml_find(pod, STR("nodeSelectorTerms")));
+    if (terms) {
+        json_write(
+            &writer, "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {");
+        write_tree(&writer, STR("nodeSelectorTerms"), terms);
+        json_write(&writer, "}}}");
+    }
     for (size_t i = 0; more && i < more->n; i++)
         write_tree(&writer, more->pairs[i].key->text, more->pairs[i].value);
     write_containers(&writer, pod);

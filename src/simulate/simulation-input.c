@@ -224,14 +224,11 @@ static int visit_trace(void *context, const TraceLine *line) {
 /* --- the cluster -------------------------------------------------------- */
 
 static int add_node(Draft *draft, const Object *object) {
-    JsonReader reader;
     Node node;
-    int r;
+    int r = object_decode(object, object->json, node_decode, draft->scratch, &node);
 
-    json_reader_init(&reader, object->json);
-    node_decode(&reader, draft->scratch, &node);
-    if (json_error(&reader) != JSON_OK)
-        return object_failed(object, &reader);
+    if (r < 0)
+        return r;
     if (store_find_node(draft->nodes, node.name))
         return set_error(draft, "there are two nodes of one name");
     r = store_apply_node(draft->nodes, &node);
@@ -281,18 +278,15 @@ static int visit_cluster(void *context, const Object *object) {
 static int visit_pool(void *context, const Object *object) {
     Draft *draft = context;
     Str text;
-    JsonReader reader;
 
     if (!str_is(object->kind, "Node"))
         return set_error(draft, "expected one Node, as from kubectl get node NAME -o yaml");
     if (draft->n_pool_nodes++ > 0)
         return set_error(draft, "there are several Nodes; expected one");
     text = arena_copy(draft->input->arena, object->json);
-    if (!text.ptr)
-        return -ENOMEM;
-    json_reader_init(&reader, text);
-    node_decode(&reader, draft->input->arena, &draft->pool_node);
-    return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
+    return text.ptr
+               ? object_decode(object, text, node_decode, draft->input->arena, &draft->pool_node)
+               : -ENOMEM;
 }
 
 /* Of an annotation; @ret stays if there is none. */

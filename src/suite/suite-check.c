@@ -81,10 +81,6 @@ static const NodeExplanation *find_node(Check *check, const YamlNode *name) {
     return NULL;
 }
 
-static bool is_candidate(const NodeExplanation *node) {
-    return node->outcome == NODE_PASSED;
-}
-
 /* Whether the rule is one of those that are compared. */
 static bool is_compared(const Check *check, const FailedRule *failed) {
     return failed->filter->policy->is_observed == check->is_observed;
@@ -364,11 +360,11 @@ static void check_best(Check *check, const YamlNode *best) {
     if (!best || !are_nodes(check, best, "best"))
         return;
     for (size_t i = 0; i < check->explanation->n_nodes; i++)
-        if (is_candidate(&check->explanation->nodes[i]))
+        if (check->explanation->nodes[i].outcome == NODE_PASSED)
             highest = fmax(highest, check->explanation->nodes[i].score);
     for (size_t i = 0; i < check->explanation->n_nodes; i++) {
         const NodeExplanation *node = &check->explanation->nodes[i];
-        bool is_one = is_candidate(node) && node->score >= highest - SCORE_ERROR;
+        bool is_one = node->outcome == NODE_PASSED && node->score >= highest - SCORE_ERROR;
 
         is_right &= is_one == is_named(best, node->node);
         if (is_one && n++ < NODES_SHOWN)
@@ -391,7 +387,7 @@ static void print_ranking(Check *check, const YamlNode *ranking, Buf *out, Buf *
     for (size_t i = 0; i < check->explanation->n_passed; i++) {
         const NodeExplanation *node = check->explanation->ranking[i];
 
-        if (!is_named(ranking, node->node) || !is_candidate(node))
+        if (!is_named(ranking, node->node) || node->outcome != NODE_PASSED)
             continue;
         add_name(out, node->node);
         add_name(names, node->node);
@@ -400,7 +396,7 @@ static void print_ranking(Check *check, const YamlNode *ranking, Buf *out, Buf *
     for (size_t i = 0; i < ranking->n; i++) {
         const NodeExplanation *node = find_node(check, ranking->items[i]);
 
-        if (is_candidate(node))
+        if (node->outcome == NODE_PASSED)
             continue;
         add_name(out, node->node);
         buf_printf(out, " %s", verdict_words[verdict_of(check, node)]);
@@ -418,9 +414,9 @@ static void check_ranking(Check *check, const YamlNode *ranking) {
     for (size_t i = 0; i < ranking->n; i++) {
         const NodeExplanation *node = find_node(check, ranking->items[i]);
 
-        is_right &=
-            is_candidate(node) && /* and each scores higher than the next */
-            (!before || (is_candidate(before) && before->score > node->score + SCORE_ERROR));
+        is_right &= node->outcome == NODE_PASSED && /* and each scores higher than the next */
+                    (!before || (before->outcome == NODE_PASSED &&
+                                    before->score > node->score + SCORE_ERROR));
         before = node;
     }
     if (is_right)

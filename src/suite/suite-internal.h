@@ -8,6 +8,8 @@
 #include "policy/reader.h"
 #include "suite/suite.h"
 
+#define SUITE_UPTIME_NSEC (INT64_C(1000) * 1000 * 1000 * 1000 * 1000) /* of the monotonic clock */
+
 /* The inputs of a case; each may be NULL. */
 typedef struct SuiteScene {
     const YamlNode *policies;
@@ -52,7 +54,7 @@ int suite_pod(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluste
     Pod *ret) MUST_CHECK;
 int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) MUST_CHECK;
 int suite_measure(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
-    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) MUST_CHECK;
+    int64_t now_nsec, Measurements **ret) MUST_CHECK;
 
 /* --- suite-check.c ---------------------------------------------------------------------------- */
 

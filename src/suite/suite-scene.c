@@ -27,26 +27,24 @@ static int complain(SuiteRun *run, const YamlNode *at, const char *error, int r)
     return SUITE_E_INVALID;
 }
 
-static int add_file(SuiteRun *run, const YamlNode *name, Store *store) {
-    char error[OBJECTS_ERROR_MAX] = "";
-    Str path, text;
-    int r;
-
-    if (!reader_string(&run->reader, name, "cluster", &text))
-        return SUITE_E_INVALID;
-    path = suite_path(run, text);
-    r = path.ptr ? objects_each(path.ptr, NULL, cluster_visit, store, error) : -ENOMEM;
-    return r < 0 ? complain(run, name, error, r) : 0;
-}
-
 /* A file, or a list of them. */
 static int add_files(SuiteRun *run, const YamlNode *names, Store *store) {
     bool is_list = names->kind == YAML_SEQUENCE;
-    int r = 0;
 
-    for (size_t i = 0; r == 0 && i < (is_list ? names->n : 1); i++)
-        r = add_file(run, is_list ? names->items[i] : names, store);
-    return r;
+    for (size_t i = 0; i < (is_list ? names->n : 1); i++) {
+        const YamlNode *name = is_list ? names->items[i] : names;
+        char error[OBJECTS_ERROR_MAX] = "";
+        Str path, text;
+        int r;
+
+        if (!reader_string(&run->reader, name, "cluster", &text))
+            return SUITE_E_INVALID;
+        path = suite_path(run, text);
+        r = path.ptr ? objects_each(path.ptr, NULL, cluster_visit, store, error) : -ENOMEM;
+        if (r < 0)
+            return complain(run, name, error, r);
+    }
+    return 0;
 }
 
 static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
@@ -60,19 +58,16 @@ static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
     return r < 0 ? complain(run, objects, error, r) : 0;
 }
 
-/* Decodes one of the two, whose strings point into a text in @arena. */
-static int decode(SuiteRun *run, const YamlNode *at, const Buf *json, Arena *arena, Node *ret_node,
-    Pod *ret_pod) {
+/* Its strings point into a text in @arena. */
+static int decode(
+    SuiteRun *run, const YamlNode *at, const Buf *json, JsonRead *read, Arena *arena, void *ret) {
     Str text = buf_error(json) ? STR_NULL : arena_copy(arena, buf_str(json));
     JsonReader reader;
 
     if (!text.ptr)
         return -ENOMEM;
     json_reader_init(&reader, text);
-    if (ret_node)
-        node_decode(&reader, arena, ret_node);
-    else
-        pod_decode(&reader, arena, ret_pod);
+    read(&reader, arena, ret);
     if (json_error(&reader) == JSON_OK)
         return 0;
     return complain(
@@ -87,7 +82,7 @@ static int add_node(SuiteRun *run, const YamlPair *pair, Store *store) {
     if (!short_node_json(&run->reader, pair, &json))
         return SUITE_E_INVALID;
     arena_reset(run->scratch);
-    r = decode(run, pair->key, &json, run->scratch, &node, NULL);
+    r = decode(run, pair->key, &json, node_decode, run->scratch, &node);
     if (r == 0 && store_find_node(store, node.name))
         return complain(run, pair->key, "the cluster has a node of this name already", -EINVAL);
     return r == 0 ? error_fold(store_apply_node(store, &node)) : r;
@@ -99,7 +94,7 @@ static int read_short_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Po
 
     if (!short_pod_json(&run->reader, value, &json))
         return SUITE_E_INVALID;
-    r = decode(run, value, &json, arena, NULL, ret);
+    r = decode(run, value, &json, pod_decode, arena, ret);
     if (r == 0 && str_is_empty(ret->namespace))
         ret->namespace = STR("default");
     return r;
@@ -124,19 +119,6 @@ static int add_pod(SuiteRun *run, const YamlNode *value, size_t number, Store *s
     return r == STORE_BOUND ? 0 : error_fold(r);
 }
 
-static int add_nodes_and_pods(SuiteRun *run, const SuiteScene *scene, Store *store) {
-    int r = 0;
-
-    if ((scene->nodes && !reader_mapping(&run->reader, scene->nodes, "nodes")) ||
-        (scene->pods && !reader_sequence(&run->reader, scene->pods, "pods")))
-        return SUITE_E_INVALID;
-    for (size_t i = 0; scene->nodes && r >= 0 && i < scene->nodes->n; i++)
-        r = add_node(run, &scene->nodes->pairs[i], store);
-    for (size_t i = 0; scene->pods && r >= 0 && i < scene->pods->n; i++)
-        r = add_pod(run, scene->pods->items[i], i, store);
-    return r;
-}
-
 int suite_cluster_build(SuiteRun *run, const SuiteScene *scene, SuiteCluster *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     int r;
@@ -148,8 +130,15 @@ int suite_cluster_build(SuiteRun *run, const SuiteScene *scene, SuiteCluster *re
         r = add_files(run, scene->cluster, ret->store);
     if (r == 0 && scene->objects)
         r = add_objects(run, scene->objects, ret->store);
-    if (r == 0)
-        r = add_nodes_and_pods(run, scene, ret->store);
+    if (r == 0 && ((scene->nodes && !reader_mapping(&run->reader, scene->nodes, "nodes")) ||
+                      (scene->pods && !reader_sequence(&run->reader, scene->pods, "pods"))))
+        r = SUITE_E_INVALID;
+    if (r != 0)
+        return r;
+    for (size_t i = 0; scene->nodes && r >= 0 && i < scene->nodes->n; i++)
+        r = add_node(run, &scene->nodes->pairs[i], ret->store);
+    for (size_t i = 0; scene->pods && r >= 0 && i < scene->pods->n; i++)
+        r = add_pod(run, scene->pods->items[i], i, ret->store);
     if (r < 0 || run->reader.diags->n_errors > n_errors)
         return r < 0 ? r : SUITE_E_INVALID;
     return store_publish(ret->store, &ret->snapshot);
@@ -187,13 +176,20 @@ static const Field pod_file_fields[] = {
 };
 static const Shape pod_file_shape = {SHAPE_OF(pod_file_fields)};
 
-static int choose(SuiteRun *run, const YamlNode *at, const WorkloadList *list, Str name, Pod *ret) {
-    char error[WORKLOAD_NAME_ERROR_MAX];
-    const WorkloadPod *found = &list->items[0];
+/* Of the file at @path, or of @document in it: the pod @name, or the only one. */
+static int load_pod(SuiteRun *run, const YamlNode *at, const char *path, const YamlNode *document,
+    Str name, Arena *arena, Pod *ret) {
+    char error[OBJECTS_ERROR_MAX] = "";
+    const WorkloadPod *found;
+    WorkloadList list;
+    int r = path ? workloads_load(path, document, arena, &list, error) : -ENOMEM;
 
+    if (r < 0)
+        return complain(run, at, error, r);
+    found = &list.items[0];
     if (name.len > 0)
-        found = workloads_find(list, name.ptr, error);
-    else if (list->n > 1)
+        found = workloads_find(&list, name.ptr, error);
+    else if (list.n > 1)
         return complain(
             run, at, "the file has several pods; choose one: {file: FILE, name: NAME}", -EINVAL);
     if (!found)
@@ -202,34 +198,10 @@ static int choose(SuiteRun *run, const YamlNode *at, const WorkloadList *list, S
     return 0;
 }
 
-static int load_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
-    char error[OBJECTS_ERROR_MAX] = "";
-    size_t n_errors = run->reader.diags->n_errors;
-    PodFile file = {0};
-    WorkloadList list;
-    Str path;
-    int r;
-
-    reader_fields(&run->reader, value, "a pod in a file", &pod_file_shape, &file);
-    if (run->reader.diags->n_errors > n_errors)
-        return SUITE_E_INVALID;
-    path = suite_path(run, file.file);
-    r = path.ptr ? workloads_load(path.ptr, NULL, arena, &list, error) : -ENOMEM;
-    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, file.name, ret);
-}
-
-/* A whole object: a Pod, a Deployment. */
-static int read_object(SuiteRun *run, const YamlNode *value, Arena *arena, Pod *ret) {
-    char error[OBJECTS_ERROR_MAX] = "";
-    WorkloadList list;
-    int r = workloads_load(run->path, value, arena, &list, error);
-
-    return r < 0 ? complain(run, value, error, r) : choose(run, value, &list, STR_NULL, ret);
-}
-
 int suite_pod(
     SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster, Arena *arena, Pod *ret) {
     const YamlNode *value = scene->pod;
+    PodFile file = {0};
 
     *ret = (Pod){.namespace = STR("default")};
     if (!value)
@@ -237,9 +209,13 @@ int suite_pod(
     if (value->kind == YAML_STRING)
         return find_pod(run, value, cluster, ret);
     if (yaml_find(value, STR("file")))
-        return load_pod(run, value, arena, ret);
-    return yaml_find(value, STR("kind")) ? read_object(run, value, arena, ret)
-                                         : read_short_pod(run, value, arena, ret);
+        return reader_fields(&run->reader, value, "a pod in a file", &pod_file_shape, &file)
+                   ? load_pod(run, value, suite_path(run, file.file).ptr, /* document= */ NULL,
+                         file.name, arena, ret)
+                   : SUITE_E_INVALID;
+    if (yaml_find(value, STR("kind"))) /* a whole object: a Pod, a Deployment */
+        return load_pod(run, value, run->path, value, STR_NULL, arena, ret);
+    return read_short_pod(run, value, arena, ret);
 }
 
 int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) {
@@ -255,7 +231,7 @@ int suite_now(SuiteRun *run, const SuiteScene *scene, int64_t *ret_nsec) {
 }
 
 static int load_metrics(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
-    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
+    int64_t now_nsec, Measurements **ret) {
     Str path = suite_path(run, scene->metrics->text);
     int r;
 
@@ -264,24 +240,24 @@ static int load_metrics(SuiteRun *run, const SuiteScene *scene, const SuiteClust
             "the file of metrics has it", -EINVAL);
     if (!path.ptr)
         return -ENOMEM;
-    r = measurements_load(
-        path.ptr, run->program, cluster->snapshot, now_nsec, uptime_nsec, run->reader.diags, ret);
+    r = measurements_load(path.ptr, run->program, cluster->snapshot, now_nsec, SUITE_UPTIME_NSEC,
+        run->reader.diags, ret);
     return r > 0 ? SUITE_E_INVALID : r;
 }
 
 int suite_measure(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
-    int64_t now_nsec, int64_t uptime_nsec, Measurements **ret) {
+    int64_t now_nsec, Measurements **ret) {
     const MetricValues values = {
         .metrics = scene->metrics, .workloads = scene->workloads, .age = scene->age};
     size_t n_errors = run->reader.diags->n_errors;
     int r;
 
     if (scene->metrics && scene->metrics->kind == YAML_STRING)
-        return load_metrics(run, scene, cluster, now_nsec, uptime_nsec, ret);
+        return load_metrics(run, scene, cluster, now_nsec, ret);
     if ((scene->metrics && !reader_mapping(&run->reader, scene->metrics, "metrics")) ||
         (scene->workloads && !reader_mapping(&run->reader, scene->workloads, "workloads")))
         return SUITE_E_INVALID;
     r = metric_values_read(&run->reader, &values, run->program, snapshot_table(cluster->snapshot),
-        now_nsec, uptime_nsec, ret);
+        now_nsec, SUITE_UPTIME_NSEC, ret);
     return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
 }

@@ -10,7 +10,6 @@
 
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
 #define CASE_BUDGET ((size_t)1024 * 1024 * 1024)
-#define UPTIME_NSEC (INT64_C(1000) * 1000 * 1000 * 1000 * 1000) /* of the monotonic clock */
 
 /* The fields of a file, or of a case. */
 typedef struct SuiteFields {
@@ -40,25 +39,15 @@ static const Field case_fields[] = {
 };
 static const Shape case_shape = {SHAPE_OF(case_fields)};
 
-/* Those of the case, where it has them. */
-static SuiteScene scene_of(const SuiteScene *file, const SuiteScene *own) {
-#define CHOOSE(member) .member = own->member ? own->member : file->member
-    return (SuiteScene){CHOOSE(policies), CHOOSE(cluster), CHOOSE(nodes), CHOOSE(pods),
-        CHOOSE(objects), CHOOSE(metrics), CHOOSE(workloads), CHOOSE(age), CHOOSE(now), CHOOSE(pod)};
-#undef CHOOSE
-}
-
 /* A policy in the test file itself: its places stay those of the file. */
 static int add_inline(SuiteRun *run, const YamlNode *policy, PolicyFiles *files) {
     YamlStream *tree = ARENA_NEW(run->arena, YamlStream);
-    YamlNode *document = ARENA_NEW(run->arena, YamlNode);
     YamlNode **documents = ARENA_ARRAY(run->arena, YamlNode *, 1);
     PolicySource source = {.file = policy->place.file, .text = STR(""), .tree = tree};
 
-    if (!tree || !document || !documents)
+    if (!tree || !documents)
         return -ENOMEM;
-    *document = *policy;
-    documents[0] = document;
+    documents[0] = (YamlNode *)(uintptr_t)policy; /* it is only read */
     *tree = (YamlStream){.file = policy->place.file,
         .source = run->reader.source,
         .n_documents = 1,
@@ -111,10 +100,11 @@ static int load_policies(SuiteRun *run, const YamlNode *policies, Program **ret)
 
 /* Its own, or the file's, which are compiled once. */
 static int find_program(
-    SuiteRun *run, const YamlNode *item, const SuiteScene *own, Program **room) {
-    int r = own->policies ? load_policies(run, own->policies, room) : 0;
+    SuiteRun *run, const YamlNode *item, const SuiteScene *scene, Program **room) {
+    bool has_own = scene->policies != run->scene.policies;
+    int r = has_own ? load_policies(run, scene->policies, room) : 0;
 
-    run->program = own->policies ? *room : run->file_program;
+    run->program = has_own ? *room : run->file_program;
     if (r == 0 && !run->program) {
         reader_error_hint(&run->reader, item,
             STR("policies: FILE, or policies: {kind: " POLICY_KIND ", ...}"),
@@ -125,9 +115,11 @@ static int find_program(
 }
 
 /* Its own cluster, or the file's, which is built once. */
-static int find_cluster(SuiteRun *run, const SuiteScene *own, const SuiteScene *scene,
-    SuiteCluster *room, const SuiteCluster **ret) {
-    bool has_own = own->cluster || own->nodes || own->pods || own->objects;
+static int find_cluster(
+    SuiteRun *run, const SuiteScene *scene, SuiteCluster *room, const SuiteCluster **ret) {
+    const SuiteScene *file = &run->scene;
+    bool has_own = scene->cluster != file->cluster || scene->nodes != file->nodes ||
+                   scene->pods != file->pods || scene->objects != file->objects;
     SuiteCluster *cluster = has_own ? room : &run->cluster;
     int r = cluster->snapshot ? 0 : suite_cluster_build(run, scene, cluster);
 
@@ -146,14 +138,14 @@ static int find_cluster(SuiteRun *run, const SuiteScene *own, const SuiteScene *
 static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
     int64_t now_nsec, View **ret) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
-    int r = suite_measure(run, scene, cluster, now_nsec, UPTIME_NSEC, &measurements);
+    int r = suite_measure(run, scene, cluster, now_nsec, &measurements);
     const ViewParts parts = {
         .snapshot = cluster->snapshot,
         .program = run->program,
         .zones = zones_finder(run->zones),
         .measurements = measurements,
         .now_nsec = now_nsec,
-        .uptime_nsec = UPTIME_NSEC,
+        .uptime_nsec = SUITE_UPTIME_NSEC,
     };
 
     run->is_scene_wrong |= r > 0 && scene->policies == run->scene.policies &&
@@ -162,9 +154,10 @@ static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster 
     return r == 0 ? view_new(&parts, /* before= */ NULL, ret) : r;
 }
 
-static int evaluate(SuiteRun *run, const SuiteFields *fields, const SuiteScene *scene,
-    const SuiteCluster *cluster, SuiteCase *ret) {
+static int evaluate(
+    SuiteRun *run, const SuiteFields *fields, const SuiteCluster *cluster, SuiteCase *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(CASE_BUDGET);
+    const SuiteScene *scene = &fields->scene;
     _cleanup_(view_unrefp) View *view = NULL;
     Explanation explanation;
     int64_t now_nsec;
@@ -181,30 +174,26 @@ static int evaluate(SuiteRun *run, const SuiteFields *fields, const SuiteScene *
     if (r == 0)
         r = extender_explain(view, now_nsec, &pod, arena, &explanation);
     if (r == 0)
-        r = run->visit(run->context, &(SuiteDecision){ret, fields->scene.policies != NULL, view,
-                                         now_nsec, &pod, &explanation});
+        r = run->visit(run->context, &(SuiteDecision){ret, scene->policies != run->scene.policies,
+                                         view, now_nsec, &pod, &explanation});
     return r == 0 ? suite_check(run, fields->expect, &explanation, ret) : r;
 }
 
 static int run_case(SuiteRun *run, const YamlNode *item, SuiteCase *ret) {
     _cleanup_(program_unrefp) Program *own_program = NULL;
-    size_t n_errors = run->reader.diags->n_errors;
     SuiteCluster room = {0};
     const SuiteCluster *cluster;
-    SuiteFields fields = {0};
-    SuiteScene scene;
+    SuiteFields fields = {.scene = run->scene}; /* the case has the others */
     int r;
 
-    reader_fields(&run->reader, item, "a case", &case_shape, &fields);
-    *ret = (SuiteCase){.name = fields.name, .place = item->place};
-    if (run->reader.diags->n_errors > n_errors)
+    if (!reader_fields(&run->reader, item, "a case", &case_shape, &fields))
         return 0;
-    scene = scene_of(&run->scene, &fields.scene);
+    *ret = (SuiteCase){.name = fields.name, .place = item->place};
     r = find_program(run, item, &fields.scene, &own_program);
     if (r == 0)
-        r = find_cluster(run, &fields.scene, &scene, &room, &cluster);
+        r = find_cluster(run, &fields.scene, &room, &cluster);
     if (r == 0)
-        r = evaluate(run, &fields, &scene, cluster, ret);
+        r = evaluate(run, &fields, cluster, ret);
     suite_cluster_done(&room);
     return r < 0 ? r : 0;
 }
@@ -232,24 +221,10 @@ static int run_cases(SuiteRun *run, const YamlNode *cases, Suite *ret) {
     return r;
 }
 
-static int run_document(SuiteRun *run, Suite *ret) {
+static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
     size_t n_errors = run->reader.diags->n_errors;
     SuiteFields fields = {0};
     int r = 0;
-
-    reader_fields(&run->reader, run->document, "a test file", &suite_shape, &fields);
-    run->scene = fields.scene;
-    if (run->reader.diags->n_errors > n_errors)
-        return SUITE_E_INVALID;
-    if (run->scene.policies)
-        r = load_policies(run, run->scene.policies, &run->file_program);
-    if (r == 0)
-        r = run_cases(run, fields.cases, ret);
-    return r == 0 && run->reader.diags->n_errors > n_errors ? SUITE_E_INVALID : r;
-}
-
-static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
-    int r;
 
     ret->text = run->reader.source;
     run->reader.source = ret->source = stream->source;
@@ -259,7 +234,15 @@ static int run_stream(SuiteRun *run, const YamlStream *stream, Suite *ret) {
         return SUITE_E_INVALID;
     }
     run->document = stream->documents[0];
-    r = run_document(run, ret);
+    if (!reader_fields(&run->reader, run->document, "a test file", &suite_shape, &fields))
+        return SUITE_E_INVALID;
+    run->scene = fields.scene;
+    if (run->scene.policies)
+        r = load_policies(run, run->scene.policies, &run->file_program);
+    if (r == 0)
+        r = run_cases(run, fields.cases, ret);
+    if (r == 0 && run->reader.diags->n_errors > n_errors)
+        return SUITE_E_INVALID;
     return r == 0 && arena_has_failed(run->arena) ? -ENOMEM : r;
 }
 

@@ -280,7 +280,7 @@ static void check_json(WiringReading *reading, Str file) {
         return;
     (void)snprintf(text, sizeof(text), "this is no JSON: %s", json.error_text);
     diag_add(reading->reader.diags, DIAG_ERROR,
-        yaml_place(file, reading->reader.source, json.error_at, 1), reading->reader.source,
+        yaml_place(file, reading->reader.source, json.error_at), reading->reader.source,
         str_from_c(text), STR("a file that begins with { is read as JSON, not as YAML"));
 }
 

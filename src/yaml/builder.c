@@ -17,14 +17,8 @@
 #define TEXTS_SIZE ((size_t)4 * 1024)
 #define CHILDREN_FIRST 64u /* room for children of open collections at first */
 
-/* --- places --- */
-
-Place builder_place(YamlBuilder *builder, size_t offset, size_t width) {
-    return source_place(&builder->source, offset, width);
-}
-
 Place builder_place_between(YamlBuilder *builder, size_t start, size_t end) {
-    return builder_place(builder, start, end > start ? end - start : 0);
+    return source_place(&builder->source, start, end > start ? end - start : 0);
 }
 
 size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark) {
@@ -42,8 +36,6 @@ size_t builder_next_value(const YamlBuilder *builder) {
     return offset;
 }
 
-/* --- errors --- */
-
 void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
     diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
 }
@@ -58,8 +50,6 @@ static void complain_about(
             shown.len < word.len ? "…" : "", STR_FMT(after)),
         hint);
 }
-
-/* --- building --- */
 
 void builder_drop_frames(YamlBuilder *builder) {
     while (builder->n_frames > 0)
@@ -136,7 +126,7 @@ int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) 
     YamlNode *node;
 
     if (builder->n_frames == YAML_DEPTH_MAX) {
-        diag_addf(builder->diags, DIAG_ERROR, builder_place(builder, start, 1),
+        diag_addf(builder->diags, DIAG_ERROR, source_place(&builder->source, start, 1),
             builder->source.shown, "nested deeper than %u levels", YAML_DEPTH_MAX);
         return YAML_BUILDER_STOPPED;
     }
@@ -144,7 +134,7 @@ int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) 
     if (!node)
         return -ENOMEM;
     node->kind = kind;
-    node->place = builder_place(builder, start, 1);
+    node->place = source_place(&builder->source, start, 1);
     builder->frames[builder->n_frames++] = (YamlFrame){
         .node = node,
         .keys = MAP_INIT,
@@ -206,7 +196,7 @@ static Place place_of_nothing(YamlBuilder *builder) {
     offset = source_skip_blank(&builder->source, builder->at);
     if (offset < builder->source.text.len)
         builder->at = offset + 1;
-    return builder_place(builder, offset, 1);
+    return source_place(&builder->source, offset, 1);
 }
 
 static Place place_of_scalar(
@@ -218,7 +208,7 @@ static Place place_of_scalar(
         size_t indicator = builder_next_value(builder);
 
         builder->at = end;
-        return builder_place(builder, indicator, 1);
+        return source_place(&builder->source, indicator, 1);
     }
     if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) {
         start -= start > 0 ? 1 : 0;

@@ -37,7 +37,7 @@ static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
         return false;
     if (rest.len > 0 && !str_has_prefix(rest, STR("---")) && !str_has_prefix(rest, STR("...")))
         return false;
-    builder_complain(builder, builder_place(builder, top->start, 1),
+    builder_complain(builder, source_place(&builder->source, top->start, 1),
         top->node->kind == YAML_SEQUENCE ? STR("the closing ] is missing")
                                          : STR("the closing } is missing"),
         STR_NULL);
@@ -56,7 +56,7 @@ static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
     while (error && error->type != FYET_ERROR);
     if (!error || !error->fyt) {
         builder->at = source_skip_blank(&builder->source, builder->at);
-        builder_complain(builder, builder_place(builder, builder->at, 1),
+        builder_complain(builder, source_place(&builder->source, builder->at, 1),
             error && error->msg ? syntax_explain(str_from_c(error->msg)).text
                                 : STR("not valid YAML"),
             STR("berth reads YAML 1.2"));
@@ -81,8 +81,8 @@ static int check_all_read(YamlBuilder *builder, struct fy_event *event) {
 
     if (end == builder->source.text.len)
         return 0;
-    builder_complain(
-        builder, builder_place(builder, end, 1), STR("cannot be read from here on"), STR_NULL);
+    builder_complain(builder, source_place(&builder->source, end, 1),
+        STR("cannot be read from here on"), STR_NULL);
     builder->at = end;
     return YAML_BUILDER_STOPPED;
 }
@@ -118,7 +118,7 @@ static int complain_held(YamlBuilder *builder) {
         (YAML_COST_MIN + YAML_COST_FACTOR * size) / 1024, size);
 
     builder->at = builder_next_value(builder);
-    builder_complain(builder, builder_place(builder, builder->at, 1),
+    builder_complain(builder, source_place(&builder->source, builder->at, 1),
         STR("too many brackets, commas and colons in one value to read"), hint);
     return YAML_BUILDER_STOPPED;
 }
@@ -266,31 +266,22 @@ static bool begins_by(const YamlNode *node, Place place) {
            (node->place.line == place.line && node->place.column <= place.column);
 }
 
-/* The last child that begins by @place, with its name or number appended; NULL: none. */
-static const YamlNode *append_child(const YamlNode *node, Place place, Buf *out) {
-    size_t n = 0;
-
-    if (node->kind == YAML_MAPPING) {
-        while (n < node->n && begins_by(node->pairs[n].key, place))
-            n++;
-        if (n == 0)
-            return NULL;
-        buf_printf(out, "%s%.*s", out->len > 0 ? "." : "", STR_FMT(node->pairs[n - 1].key->text));
-        return node->pairs[n - 1].value;
-    }
-    if (node->kind != YAML_SEQUENCE)
-        return NULL;
-    while (n < node->n && begins_by(node->items[n], place))
-        n++;
-    if (n == 0)
-        return NULL;
-    buf_printf(out, "[%zu]", n - 1);
-    return node->items[n - 1];
-}
-
 void yaml_path_at(const YamlNode *document, Place place, Buf *out) {
     const YamlNode *node = document;
 
-    while (node && begins_by(node, place))
-        node = append_child(node, place, out);
+    while (begins_by(node, place)) {
+        bool is_mapping = node->kind == YAML_MAPPING;
+        size_t n = 0; /* of the last child that begins by @place, from 1 */
+
+        while (n < node->n && begins_by(is_mapping ? node->pairs[n].key : node->items[n], place))
+            n++;
+        if (n == 0)
+            return;
+        if (is_mapping)
+            buf_printf(
+                out, "%s%.*s", out->len > 0 ? "." : "", STR_FMT(node->pairs[n - 1].key->text));
+        else
+            buf_printf(out, "[%zu]", n - 1);
+        node = yaml_child(node, n - 1);
+    }
 }

@@ -33,7 +33,7 @@ struct YamlNode {
     Place place;
     Str text;    /* scalars: the text, with quotes and escapes resolved, and a NUL behind it */
     double real; /* YAML_INT and YAML_FLOAT */
-    size_t n;    /* sequence: items; mapping: pairs */
+    size_t n;    /* sequence: items; mapping: pairs; scalars: 0 */
     union {
         int64_t integer; /* YAML_INT; one that does not fit is a YAML_STRING */
         YamlNode **items;
@@ -62,11 +62,16 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
 /* The value of @key in a mapping, or NULL (also when @node is NULL or no mapping). */
 YamlNode *yaml_find(const YamlNode *node, Str key);
 
-/* The place of @width bytes of @source from @offset on, as far as they are on one line. */
-Place yaml_place(Str file, Str source, size_t offset, size_t width);
+/* The place of byte @offset of @source. */
+Place yaml_place(Str file, Str source, size_t offset);
 
 static inline bool yaml_is_scalar(const YamlNode *node) {
     return node->kind != YAML_SEQUENCE && node->kind != YAML_MAPPING;
+}
+
+/* Child @i of a collection: an item, or the value of a pair. */
+static inline YamlNode *yaml_child(const YamlNode *node, size_t i) {
+    return node->kind == YAML_MAPPING ? node->pairs[i].value : node->items[i];
 }
 
 /* The text of a string; STR_NULL: @node is NULL or something else. */

@@ -106,17 +106,13 @@ static int count_events(Feed *feed, const struct fy_parse_cfg *config, size_t *r
     return 0;
 }
 
-/* What libfyaml may hold for a text whose tokens would cost @cost. The tree takes two fifths of
- * that at most, and never more than TREE_FACTOR times the text. */
-static size_t held_max(Str text, size_t cost) {
-    size_t tree = cost / 5 * 2, tree_max = TREE_FACTOR * text.len;
-
-    return YAML_COST_MIN + YAML_COST_FACTOR * text.len - (tree < tree_max ? tree : tree_max);
-}
-
 int feed_count_events(Str text, size_t left, const struct fy_parse_cfg *config, size_t *ret) {
-    size_t cost = cost_of(text);
-    Feed feed = {.text = text, .held_max = held_max(text, cost)};
+    /* The tree takes two fifths of the cost of the tokens at most, and never more than TREE_FACTOR
+     * times the text. */
+    size_t cost = cost_of(text), tree = cost / 5 * 2, tree_max = TREE_FACTOR * text.len;
+    Feed feed = {.text = text,
+        .held_max =
+            YAML_COST_MIN + YAML_COST_FACTOR * text.len - (tree < tree_max ? tree : tree_max)};
     bool is_left = feed.held_max <= left;
     int r;
 

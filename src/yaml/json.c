@@ -6,18 +6,14 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* Whether @text, a YAML number, is a JSON number too, unlike "+1", "007", "1.", ".5", "0x1f". */
-static bool is_json_number(Str text) {
+/* As written, unless JSON has no such numbers: "+1", "007", "1.", ".5", "0x1f". */
+static void write_number(JsonWriter *writer, const YamlNode *node) {
     JsonReader reader;
 
-    json_reader_init(&reader, text);
+    json_reader_init(&reader, node->text);
     json_skip(&reader, NULL);
     json_end(&reader);
-    return json_error(&reader) == JSON_OK;
-}
-
-static void write_number(JsonWriter *writer, const YamlNode *node) {
-    if (is_json_number(node->text))
+    if (json_error(&reader) == JSON_OK)
         json_write_raw(writer, node->text);
     else if (node->kind == YAML_INT)
         json_write_int(writer, node->integer);

@@ -22,29 +22,19 @@ bool reader_report(
     return false;
 }
 
-/* "did you mean …?", or all known names. */
-static void suggest(
-    Str word, const char *what, const Str *known, size_t n_known, char *hint, size_t size) {
-    Str meant = str_nearest(word, known, n_known);
-    size_t used;
-
-    if (!str_is_empty(meant)) {
-        (void)snprintf(hint, size, "did you mean \"%.*s\"?", STR_FMT(meant));
-        return;
-    }
-    used = (size_t)snprintf(hint, size, "%s has the fields", what);
-    for (size_t i = 0; i < n_known && used < size; i++)
-        used +=
-            (size_t)snprintf(hint + used, size - used, "%s %.*s", i ? "," : "", STR_FMT(known[i]));
-}
-
 void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
     const char *what, const Str *known, size_t n_known) {
-    char hint[1024];
+    Arena *arena = reader->diags->arena;
+    Str meant = str_nearest(key->text, known, n_known);
+    Str hint = arena_printf(arena, "did you mean \"%.*s\"?", STR_FMT(meant));
 
-    suggest(key->text, what, known, n_known, hint, sizeof(hint));
-    reader_report(reader, level, key, str_from_c(hint), "unknown field \"%.*s\" in %s",
-        STR_FMT(key->text), what);
+    if (str_is_empty(meant))
+        hint = arena_printf(arena, "%s has the fields", what);
+    for (size_t i = 0; str_is_empty(meant) && i < n_known; i++)
+        hint =
+            arena_printf(arena, "%.*s%s %.*s", STR_FMT(hint), i > 0 ? "," : "", STR_FMT(known[i]));
+    reader_report(
+        reader, level, key, hint, "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
 }
 
 /* FOUND: a number as written, a string in quotes. */

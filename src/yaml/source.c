@@ -67,10 +67,10 @@ Place source_place(YamlSource *source, size_t offset, size_t width) {
     };
 }
 
-Place yaml_place(Str file, Str source, size_t offset, size_t width) {
+Place yaml_place(Str file, Str source, size_t offset) {
     YamlSource text = source_of(file, source);
 
-    return source_place(&text, offset, width);
+    return source_place(&text, offset, 1);
 }
 
 size_t source_skip_blank(const YamlSource *source, size_t offset) {
@@ -87,14 +87,6 @@ size_t source_skip_blank(const YamlSource *source, size_t offset) {
 
 static void complain(YamlSource *source, DiagList *diags, size_t offset, Str text, Str hint) {
     diag_add(diags, DIAG_ERROR, source_place(source, offset, 1), source->shown, text, hint);
-}
-
-static bool check_size(YamlSource *source, DiagList *diags) {
-    if (source->text.len <= YAML_SOURCE_MAX)
-        return true;
-    diag_addf(diags, DIAG_ERROR, (Place){.file = source->file}, STR_NULL,
-        "%zu bytes; at most %zu are read", source->text.len, YAML_SOURCE_MAX);
-    return false;
 }
 
 /* libfyaml treats some bytes that are not text as the end of the stream, without an error. */
@@ -178,6 +170,11 @@ static bool check_directives(YamlSource *source, DiagList *diags) {
 }
 
 bool source_check(YamlSource *source, DiagList *diags) {
-    return check_size(source, diags) && check_bytes(source, diags) && check_tabs(source, diags) &&
+    if (source->text.len > YAML_SOURCE_MAX) {
+        diag_addf(diags, DIAG_ERROR, (Place){.file = source->file}, STR_NULL,
+            "%zu bytes; at most %zu are read", source->text.len, YAML_SOURCE_MAX);
+        return false;
+    }
+    return check_bytes(source, diags) && check_tabs(source, diags) &&
            check_directives(source, diags);
 }

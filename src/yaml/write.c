@@ -12,7 +12,7 @@ static bool is_reserved(Str text) {
     static const Str words[] = {STR("true"), STR("false"), STR("yes"), STR("no"), STR("on"),
         STR("off"), STR("y"), STR("n"), STR("null")};
 
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
         if (str_eq_nocase(text, words[i]))
             return true;
     return false;

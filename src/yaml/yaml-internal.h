@@ -127,8 +127,7 @@ size_t builder_offset(const YamlBuilder *builder, const struct fy_mark *mark);
 /* Where the next value begins: after blanks, comments, dashes and colons. */
 size_t builder_next_value(const YamlBuilder *builder);
 
-/* The place of @width bytes from @offset on, and of the text between two offsets. */
-Place builder_place(YamlBuilder *builder, size_t offset, size_t width);
+/* The place of the text between two offsets. */
 Place builder_place_between(YamlBuilder *builder, size_t start, size_t end);
 
 /* Reports an error; @hint may be empty. */
