@@ -41,19 +41,12 @@ const char *rejection_text(Rejection rejection) {
     return texts[rejection];
 }
 
-static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
-    for (size_t i = 0; i < tolerations->n; i++)
-        if (toleration_tolerates(&tolerations->items[i], taint))
-            return true;
-    return false;
-}
-
 uint8_t forecast_count_untolerated(const Tolerations *tolerations, const Taints *taints) {
     unsigned n = 0;
 
     for (size_t i = 0; i < taints->n; i++)
         n += taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
-             !tolerates(tolerations, &taints->items[i]);
+             !tolerations_tolerate(tolerations, &taints->items[i]);
     return (uint8_t)n; /* at most TAINTS_MAX */
 }
 
@@ -63,7 +56,7 @@ static Rejection check_taints(const PodRequest *request, const Node *node, bool 
         .effect = TAINT_NO_SCHEDULE,
     };
 
-    if (node->is_unschedulable && !tolerates(&request->pod.tolerations, &cordon))
+    if (node->is_unschedulable && !tolerations_tolerate(&request->pod.tolerations, &cordon))
         return REJECTION_CORDONED;
     return admits ? REJECTION_NONE : REJECTION_TAINT;
 }

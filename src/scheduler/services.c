@@ -12,16 +12,12 @@ typedef struct ServiceText {
 
 /* NULL: no room. */
 static NamespaceServices *group_of(Services *services, Str namespace) {
-    uint32_t number = map_find(&services->by_namespace, namespace);
-    Str name;
+    uint32_t number = intern_add(&services->namespaces, namespace);
 
-    if (number != MAP_NONE)
-        return &services->groups.items[number];
-    name = arena_copy(services->arena, namespace);
-    number = (uint32_t)services->groups.n;
-    if (!name.ptr || map_add(&services->by_namespace, name, number) < 0)
+    if (number == INTERN_ABSENT)
         return NULL;
-    return VEC_PUSH(&services->groups, services->arena);
+    return number <= services->groups.n ? &services->groups.items[number - 1]
+                                        : VEC_PUSH(&services->groups, services->arena);
 }
 
 /* Decodes the selector from a copy: the object is temporary. */
@@ -74,8 +70,9 @@ static void note_keys(const Labels *selector, const Labels *labels, bool *is_rea
 }
 
 int services_find(const Services *services, const Pod *pod, Arena *arena, Labels *ret) {
-    uint32_t number = map_find(&services->by_namespace, pod->namespace);
-    const NamespaceServices *group = number == MAP_NONE ? NULL : &services->groups.items[number];
+    uint32_t number = intern_find(&services->namespaces, pod->namespace);
+    const NamespaceServices *group =
+        number == INTERN_ABSENT ? NULL : &services->groups.items[number - 1];
     bool *is_read = group ? ARENA_ARRAY(arena, bool, pod->labels.n + 1) : NULL;
     Label *items = group ? ARENA_ARRAY(arena, Label, pod->labels.n + 1) : NULL;
 
