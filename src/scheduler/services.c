@@ -25,7 +25,7 @@ static void keep_selector(Services *services, JsonReader *reader, const ServiceT
     NamespaceServices *group =
         group_of(services, str_is_empty(service->namespace) ? STR("default") : service->namespace);
     Str text = arena_copy(services->arena, service->selector);
-    Labels *kept = group && text.ptr ? VEC_PUSH(&group->selectors, services->arena) : NULL;
+    Labels *kept = group && text.ptr ? VEC_PUSH(group, services->arena) : NULL;
     JsonReader inner;
 
     if (!kept) {
@@ -81,9 +81,9 @@ int services_find(const Services *services, const Pod *pod, Arena *arena, Labels
         return 0;
     if (!items || !is_read)
         return -ENOMEM;
-    for (size_t i = 0; i < group->selectors.n; i++)
-        if (selects(&group->selectors.items[i], &pod->labels))
-            note_keys(&group->selectors.items[i], &pod->labels, is_read);
+    for (size_t i = 0; i < group->n; i++)
+        if (selects(&group->items[i], &pod->labels))
+            note_keys(&group->items[i], &pod->labels, is_read);
     for (size_t i = 0; i < pod->labels.n; i++)
         if (is_read[i])
             items[ret->n++] = pod->labels.items[i];

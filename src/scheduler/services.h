@@ -12,9 +12,7 @@
 #define SERVICES_MAX 200000u /* more are an error */
 
 /* The selectors of one namespace. */
-typedef struct NamespaceServices {
-    VEC(Labels) selectors;
-} NamespaceServices;
+typedef VEC(Labels) NamespaceServices;
 
 typedef struct Services {
     Arena *arena; /* of all of it */

@@ -201,7 +201,7 @@ static void link_term(TermIndex *index, const TermSource *source, uint32_t numbe
     if (owner > index->owners.n && !VEC_PUSH(&index->owners, index->arena))
         return;
     if (owner != INTERN_ABSENT)
-        (void)VEC_ADD(&index->owners.items[owner - 1].terms, index->arena, number);
+        (void)VEC_ADD(&index->owners.items[owner - 1], index->arena, number);
 }
 
 static uint32_t add_term(TermIndex *index, const TermSource *source) {
@@ -393,8 +393,8 @@ static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     namespace = related.namespace ? related.namespace : &unlabelled;
     for (size_t i = 0; i < index->tried.n; i++)
         try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
-    for (size_t i = 0; owner && i < owner->terms.n; i++)
-        try_term(index, pod, namespace, owner->terms.items[i], &selecting, ret);
+    for (size_t i = 0; owner && i < owner->n; i++)
+        try_term(index, pod, namespace, owner->items[i], &selecting, ret);
     ret->terms = selecting.items;
     ret->n_terms = selecting.n;
 }

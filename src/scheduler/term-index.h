@@ -119,9 +119,7 @@ typedef struct TermDomains {
 } TermDomains;
 
 /* Terms that select pods of one owner. */
-typedef struct OwnerTerms {
-    VEC(uint32_t) terms;
-} OwnerTerms;
+typedef VEC(uint32_t) OwnerTerms;
 
 #define ROWS STR("\x1f") /* as a topology key: each node is a domain */
 
