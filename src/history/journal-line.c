@@ -309,12 +309,8 @@ static bool parse(Str text, Arena *arena, Line *ret) {
         {"nodes", JSON_FIELD_ARRAY, .read = read_node},
         {"decision", JSON_FIELD_CUSTOM, .read = read_decision},
     };
-    JsonReader reader;
 
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, fields, ret);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK;
+    return JSON_READ_DOCUMENT(text, arena, fields, ret);
 }
 
 static bool take_rules(JournalContext *context, const Line *line) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "http/server-internal.h"
 
 /* The kernel lowers it to net.core.somaxconn. When it is full, probes wait for a second and more.
@@ -313,11 +314,9 @@ int acceptor_open(Server *server, uint16_t *ret_port) {
 }
 
 void acceptor_close(Acceptor *acceptor) {
-    const int fds[] = {acceptor->listen_fd, acceptor->resume_fd, acceptor->waiting_fd};
-
-    for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+    fd_closep(&acceptor->listen_fd);
+    fd_closep(&acceptor->resume_fd);
+    fd_closep(&acceptor->waiting_fd);
     if (acceptor->credentials)
         gnutls_certificate_free_credentials(acceptor->credentials);
     if (acceptor->priorities)

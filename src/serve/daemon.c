@@ -14,6 +14,7 @@
 
 #include "api/api-pages.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/message.h"
 #include "base/thread.h"
@@ -240,7 +241,7 @@ static int cannot_start(const char *what, int r, char *error) {
 
 /* The first load, on a thread of its own, so that this one can wait for signals. */
 static int load_configuration(Daemon *daemon, char *error) {
-    int end_fd = daemon_open_signals(/* only_end= */ true);
+    _cleanup_(fd_closep) int end_fd = daemon_open_signals(/* only_end= */ true);
     Task *task = NULL;
     bool has_ended;
     uint64_t n;
@@ -260,8 +261,6 @@ static int load_configuration(Daemon *daemon, char *error) {
     } else {
         r = cannot_start("a thread", r, error);
     }
-    if (end_fd >= 0)
-        (void)close(end_fd);
     return r;
 }
 
@@ -484,10 +483,8 @@ Daemon *daemon_free(Daemon *daemon) {
     expiry_done(&daemon->expiry);
     free_records(daemon);
     zones_free(daemon->zones);
-    if (daemon->signal_fd >= 0)
-        (void)close(daemon->signal_fd);
-    if (daemon->stop_fd >= 0)
-        (void)close(daemon->stop_fd);
+    fd_closep(&daemon->signal_fd);
+    fd_closep(&daemon->stop_fd);
     free(daemon);
     return NULL;
 }
