@@ -110,7 +110,6 @@ bool query_number(const Query *query, Str name, int64_t min, int64_t max, int64_
     *ret = otherwise;
     if (!value.ptr || (str_to_int64(value, ret) && *ret >= min && *ret <= max))
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX,
-        "\"%.*s\" must be a whole number from %" PRId64 " to %" PRId64, STR_FMT(name), min, max);
-    return false;
+    return query_fail(error, "\"%.*s\" must be a whole number from %" PRId64 " to %" PRId64,
+        STR_FMT(name), min, max);
 }

@@ -153,10 +153,6 @@ void html_attr(Html *html, const char *name, Str value) {
     buf_append_char(html->out, '"');
 }
 
-void html_flag(Html *html, const char *name) {
-    html_attr(html, name, STR_NULL);
-}
-
 void html_text(Html *html, Str text) {
     end_tag(html);
     escape(html->out, text, keeps_lines(html));

@@ -180,7 +180,7 @@ static void draw_permalink(const PageContext *context, Html *html) {
     html_open(html, "li");
     html_open_link(html, context->page->path, parameters, n);
     html_attr(html, "id", STR("permalink"));
-    html_flag(html, "data-live");
+    html_attr(html, "data-live", STR_NULL);
     html_write(html, "Link to this page at this time</a></li>");
 }
 

@@ -180,8 +180,7 @@ PastDecision *past_unref(PastDecision *past) {
     return NULL;
 }
 
-/* --- names of rules ----------------------------------------------------------------------------
- */
+/* --- names of rules --------------------------------------------------------------------------- */
 
 RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest) {
     size_t head = sizeof(RuleNames) + n * sizeof(RuleName), bytes = head;

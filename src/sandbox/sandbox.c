@@ -353,8 +353,7 @@ static int seccomp_enter(void) {
     return r;
 }
 
-/* --- all parts ---------------------------------------------------------------------------------
- */
+/* --- all parts -------------------------------------------------------------------------------- */
 
 static void list_add(char list[static SANDBOX_TEXT_MAX], const char *text) {
     size_t len = strlen(list);

@@ -175,8 +175,7 @@ static void report_policies(Daemon *daemon, int64_t now_nsec) {
         now_nsec);
 }
 
-/* --- ticks --------------------------------------------------------------------------------------
- */
+/* --- ticks ------------------------------------------------------------------------------------ */
 
 static void tick_live(Daemon *daemon, int64_t now) {
     ReloadState policy;
