@@ -144,8 +144,8 @@ static void draw_reasons(const PodPage *page) {
 
     if (n == 0)
         return;
-    html_write(page->html, "<h3>Reasons, as kubectl describe groups them</h3>");
-    html_write(page->html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
+    html_write(page->html, "<h3>Reasons, as kubectl describe groups them</h3>"
+                           "<p>kubectl describe pod shows berth's reasons as: <samp>");
     for (size_t i = 0; i < n; i++)
         html_write(page->html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes,
             STR_FMT(groups[i].reason));
@@ -157,8 +157,8 @@ static void draw_reasons(const PodPage *page) {
 void pod_attempt(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html, "<section id='attempt' data-live>");
-    html_write(html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
+    html_write(html,
+        "<section id='attempt' data-live><h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
         page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)

@@ -190,9 +190,9 @@ static void draw_marks(Html *html, const LineChart *line) {
         const ChartMark *mark = &line->marks[i];
         double x = mark->place * LINE_WIDTH;
 
-        html_write(html, "<path class='%s' vector-effect='non-scaling-stroke' d='M%.1f %dV%d'>",
+        html_write(html,
+            "<path class='%s' vector-effect='non-scaling-stroke' d='M%.1f %dV%d'></path>",
             mark->is_bad ? "mark bad" : "mark", x, mark->is_bad ? 0 : LINE_HEIGHT / 2, LINE_HEIGHT);
-        html_close(html);
     }
 }
 
