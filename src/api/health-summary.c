@@ -5,8 +5,6 @@
 
 #include "api/health-summary.h"
 
-#include <stdio.h>
-
 #include "api/context.h"
 #include "live/gauge-state.h"
 

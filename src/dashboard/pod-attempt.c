@@ -4,7 +4,6 @@
  * out.
  */
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "dashboard/pod-internal.h"
@@ -80,20 +79,18 @@ static void draw_member(const PodPage *page, Str name, const RuleName *rule) {
 }
 
 static void draw_rest(const PodPage *page, const ReasonGroup *group) {
-    Str rule = arena_printf(
-        page->context->arena, "%.*s/%.*s", STR_FMT(group->policy), STR_FMT(group->rule));
-    const HtmlParameter parameters[] = {
-        {"outcome", str_from_c(outcome_name(group->kind))},
-        {group->policy.len > 0 ? "rule" : NULL, rule},
-        {"limit", STR("10000")},
-    };
-    char path[64];
+    const char *outcome = outcome_name(group->kind);
     Html *html = page->html;
 
-    (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
     html_write(html, "<p>The first %u of %zu nodes. ", NODES_SHOWN, group->n_nodes);
-    html_link(html, path, parameters, ELEMENTS_OF(parameters), STR("All of them as JSON"));
-    html_close(html);
+    if (group->policy.len > 0)
+        html_write(html,
+            "<a href='/api/v1/decisions/%zu?outcome=%s&rule=%.*s%%2F%.*s&limit=10000'>",
+            page->filter->id, outcome, STR_FMT(group->policy), STR_FMT(group->rule));
+    else
+        html_write(html, "<a href='/api/v1/decisions/%zu?outcome=%s&limit=10000'>",
+            page->filter->id, outcome);
+    html_write(html, "All of them as JSON</a></p>");
 }
 
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {

@@ -239,8 +239,7 @@ static int finish(Recorder *recorder, Recording *ret) {
     return has_failed ? -ENOMEM : 0;
 }
 
-int decisions_record(
-    Decisions *decisions, uint64_t id, size_t last, Arena *arena, Recording *ret) {
+int decisions_record(Decisions *decisions, uint64_t id, size_t last, Arena *arena, Recording *ret) {
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
     FoundDecision found;
 
