@@ -36,7 +36,7 @@ static bool read_outcome(Str value, int *ret, char *error) {
     if (!value.ptr)
         return true;
     for (int i = 0; i < _OUTCOME_MAX; i++)
-        if (str_is(value, outcome_name((OutcomeKind)i)))
+        if (str_is(value, outcome_names[i]))
             *ret = i;
     if (str_is(value, "error"))
         *ret = DECISION_FILTER_ERROR;
@@ -252,7 +252,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    json_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_name(outcome.kind));
+    json_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_names[outcome.kind]);
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
@@ -335,7 +335,7 @@ static void write_nomination(
         "nomination: {uid: %.*s, node: %.*s, time: %.6td, outcome: %s, text: %s, "
         "feasible: %zu, best: %zu}",
         STR_FMT(record.uid), STR_FMT(record.node), record.at_nsec,
-        nomination_outcome_name(record.outcome), nomination_outcome_text(record.outcome),
+        nomination_outcome_names[record.outcome], nomination_outcome_texts[record.outcome],
         record.n_feasible, record.n_best);
 }
 

@@ -10,16 +10,12 @@
 
 #define DAY_SEC 86400
 
-const char *health_name(Health health) {
-    static const char *const names[] = {
-        [HEALTH_HEALTHY] = "healthy",
-        [HEALTH_DEGRADED] = "degraded",
-        [HEALTH_BYPASSED] = "bypassed",
-        [HEALTH_NOT_READY] = "not ready",
-    };
-
-    return names[health];
-}
+const char *const health_names[] = {
+    [HEALTH_HEALTHY] = "healthy",
+    [HEALTH_DEGRADED] = "degraded",
+    [HEALTH_BYPASSED] = "bypassed",
+    [HEALTH_NOT_READY] = "not ready",
+};
 
 /* Clauses that go on from "degraded because". */
 
@@ -175,7 +171,7 @@ bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *r
         .error_rate = percent(facts->n_errors, facts->n_requests) / 100.0,
     };
     add_reasons(facts, arena, ret);
-    name = health_name(ret->health);
+    name = health_names[ret->health];
     if (ret->n_reasons == 0)
         ret->text = str_from_c(name);
     else if (ret->n_reasons == 1)

@@ -79,7 +79,7 @@ static void draw_member(const PodPage *page, Str name, const RuleName *rule) {
 }
 
 static void draw_rest(const PodPage *page, const ReasonGroup *group) {
-    const char *outcome = outcome_name(group->kind);
+    const char *outcome = outcome_names[group->kind];
     Html *html = page->html;
 
     html_write(html, "<p>The first %u of %zu nodes. ", NODES_SHOWN, group->n_nodes);

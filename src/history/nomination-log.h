@@ -23,8 +23,8 @@ typedef enum NominationOutcome {
     _NOMINATION_OUTCOMES,
 } NominationOutcome;
 
-const char *nomination_outcome_name(NominationOutcome outcome); /* "outstanding" */
-const char *nomination_outcome_text(NominationOutcome outcome); /* for users: a clause */
+extern const char *const nomination_outcome_names[]; /* "outstanding" */
+extern const char *const nomination_outcome_texts[]; /* for users: a clause */
 
 typedef struct NominationRecord {
     Str namespace, name, uid; /* of the pod */

@@ -234,7 +234,7 @@ typedef enum ServerRefusal {
 } ServerRefusal;
 
 /* A stable word for metrics: "headers", "body_size", … */
-const char *server_refusal_name(ServerRefusal refusal);
+extern const char *const server_refusal_names[];
 
 typedef struct ServerFigures {
     uint64_t refused[_SERVER_REFUSED_MAX];

@@ -46,16 +46,12 @@ struct Latency {
     Slot slots[LATENCY_SLOTS];
 };
 
-const char *latency_part_name(LatencyPart part) {
-    static const char *const names[] = {
-        [LATENCY_READ] = "read",
-        [LATENCY_EVALUATE] = "evaluate",
-        [LATENCY_WRITE] = "write",
-        [LATENCY_TOTAL] = "total",
-    };
-
-    return names[part];
-}
+const char *const latency_part_names[] = {
+    [LATENCY_READ] = "read",
+    [LATENCY_EVALUATE] = "evaluate",
+    [LATENCY_WRITE] = "write",
+    [LATENCY_TOTAL] = "total",
+};
 
 /* Most of it is memory that is not touched before its slot of the hour comes. */
 Latency *latency_new(void) {

@@ -20,7 +20,7 @@ struct ForecastCache {
     uint8_t *by_set;    /* by taint set, below */
 };
 
-static const char *const texts[REJECTION_MAX] = {
+const char *const rejection_texts[REJECTION_MAX] = {
     [REJECTION_NONE] = "",
     [REJECTION_CORDONED] = "node(s) were unschedulable",
     [REJECTION_TAINT] = "node(s) had untolerated taint(s)",
@@ -36,10 +36,6 @@ static const char *const texts[REJECTION_MAX] = {
     [REJECTION_POD_ANTI_AFFINITY] = "node(s) didn't match pod anti-affinity rules",
     [REJECTION_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
 };
-
-const char *rejection_text(Rejection rejection) {
-    return texts[rejection];
-}
 
 uint8_t forecast_count_untolerated(const Tolerations *tolerations, const Taints *taints) {
     unsigned n = 0;
