@@ -36,9 +36,13 @@ typedef enum ChangeKind {
     _CHANGE_MAX,
 } ChangeKind;
 
-/* "policy", "policy-rejected", "watch-lost", …: stable. And whether it is bad news. */
-const char *change_name(ChangeKind kind);
-bool change_is_bad(ChangeKind kind);
+typedef struct ChangeKindInfo {
+    const char *name;  /* "policy", "policy-rejected", "watch-lost", …: stable */
+    bool is_bad;       /* bad news */
+    const char *words; /* for users */
+} ChangeKindInfo;
+
+extern const ChangeKindInfo change_kinds[];
 
 typedef struct Changes Changes;
 
