@@ -222,7 +222,7 @@ void environment_done(DemoEnvironment *env) {
     demo_cluster_free(env->cluster);
     if (env->folder.path[0])
         (void)close(env->folder.fd);
-    console_done(&env->console);
+    buf_done(&env->console.text);
     (void)pthread_cond_destroy(&env->stopped);
     (void)pthread_mutex_destroy(&env->lock);
 }
