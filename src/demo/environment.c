@@ -148,7 +148,7 @@ int environment_start(DemoEnvironment *env, Str policy, char *error) {
     options->server.port = env->options.port;
     options->policy_paths = &env->options.policy;
     options->n_policy_paths = 1;
-    options->dashboard = dashboard_hook();
+    options->dashboard = &dashboard_hook;
     options->quiet = true;
     options->deadline_nsec = EVALUATE_NSEC;
     options->n_decisions = DECISIONS_DEFAULT;
@@ -162,7 +162,8 @@ int environment_start(DemoEnvironment *env, Str policy, char *error) {
     if (r == 0)
         r = environment_publish(env, &snapshot);
     if (r == 0)
-        r = demo_scheduler_new(daemon_url(env->daemon), env->options.seed, &env->scheduler);
+        r = demo_scheduler_new(
+            daemon_url(env->daemon, LISTEN_VERBS), env->options.seed, &env->scheduler);
     if (r < 0)
         return r;
     view = daemon_view(env->daemon);

@@ -458,7 +458,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         log_info("pods exempt from policies", LOG_STR("pods", options->exempt.items[i].text));
     changes_note(daemon->api.changes, CHANGE_STARTED,
         daemon->api.fixed.started_at_sec * NSEC_PER_SEC, STR("berth " BERTH_VERSION),
-        str_from_c(daemon_url(daemon)));
+        str_from_c(daemon_url(daemon, LISTEN_VERBS)));
     *ret = TAKE_PTR(daemon);
     return 0;
 }
@@ -489,25 +489,13 @@ Daemon *daemon_free(Daemon *daemon) {
     return NULL;
 }
 
-static const char *url_of(const Daemon *daemon, DaemonListener listener) {
+const char *daemon_url(const Daemon *daemon, DaemonListener listener) {
     return daemon->servers[listener] ? daemon->urls[listener] : NULL;
-}
-
-const char *daemon_url(const Daemon *daemon) {
-    return url_of(daemon, LISTEN_VERBS);
-}
-
-const char *daemon_pages_url(const Daemon *daemon) {
-    return url_of(daemon, LISTEN_PAGES);
-}
-
-const char *daemon_admission_url(const Daemon *daemon) {
-    return url_of(daemon, LISTEN_REVIEWS);
 }
 
 const char *daemon_dashboard_url(const Daemon *daemon) {
     if (daemon->servers[LISTEN_PAGES] && daemon->api.dashboard_on_pages &&
         pages_are_seen(&daemon->pages))
-        return daemon_pages_url(daemon);
-    return daemon->api.dashboard_on_verbs ? daemon_url(daemon) : NULL;
+        return daemon_url(daemon, LISTEN_PAGES);
+    return daemon->api.dashboard_on_verbs ? daemon_url(daemon, LISTEN_VERBS) : NULL;
 }
