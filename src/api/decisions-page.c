@@ -335,7 +335,7 @@ static void write_nomination(
         "nomination: {uid: %.*s, node: %.*s, time: %.6td, outcome: %s, text: %s, "
         "feasible: %zu, best: %zu}",
         STR_FMT(record.uid), STR_FMT(record.node), record.at_nsec,
-        nomination_outcome_names[record.outcome], nomination_outcome_texts[record.outcome],
+        nomination_outcomes[record.outcome].name, nomination_outcomes[record.outcome].text,
         record.n_feasible, record.n_best);
 }
 

@@ -38,22 +38,13 @@ NominationLog *nomination_log_free(NominationLog *log) {
     return NULL;
 }
 
-const char *const nomination_outcome_names[_NOMINATION_OUTCOMES] = {
-    [NOMINATION_OUTSTANDING] = "outstanding",
-    [NOMINATION_USED] = "used",
-    [NOMINATION_UNUSED] = "unused",
-    [NOMINATION_EXPIRED] = "expired",
-    [NOMINATION_REJECTED] = "rejected",
-    [NOMINATION_DROPPED] = "dropped",
-};
-
-const char *const nomination_outcome_texts[_NOMINATION_OUTCOMES] = {
-    [NOMINATION_OUTSTANDING] = "the pod has no node yet",
-    [NOMINATION_USED] = "used: the pod got this node",
-    [NOMINATION_UNUSED] = "unused: the pod got another node",
-    [NOMINATION_EXPIRED] = "expired: berth withdrew it",
-    [NOMINATION_REJECTED] = "rejected: it never came into force",
-    [NOMINATION_DROPPED] = "dropped: the pod was deleted, or the nomination replaced",
+const NominationOutcomeInfo nomination_outcomes[_NOMINATION_OUTCOMES] = {
+    [NOMINATION_OUTSTANDING] = {"outstanding", "the pod has no node yet"},
+    [NOMINATION_USED] = {"used", "used: the pod got this node"},
+    [NOMINATION_UNUSED] = {"unused", "unused: the pod got another node"},
+    [NOMINATION_EXPIRED] = {"expired", "expired: berth withdrew it"},
+    [NOMINATION_REJECTED] = {"rejected", "rejected: it never came into force"},
+    [NOMINATION_DROPPED] = {"dropped", "dropped: the pod was deleted, or the nomination replaced"},
 };
 
 void nomination_log_add(NominationLog *log, const NominationRecord *record) {

@@ -23,8 +23,12 @@ typedef enum NominationOutcome {
     _NOMINATION_OUTCOMES,
 } NominationOutcome;
 
-extern const char *const nomination_outcome_names[]; /* "outstanding" */
-extern const char *const nomination_outcome_texts[]; /* for users: a clause */
+typedef struct NominationOutcomeInfo {
+    const char *name; /* "outstanding" */
+    const char *text; /* for users: a clause */
+} NominationOutcomeInfo;
+
+extern const NominationOutcomeInfo nomination_outcomes[];
 
 typedef struct NominationRecord {
     Str namespace, name, uid; /* of the pod */
