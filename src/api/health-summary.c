@@ -220,8 +220,7 @@ static void look_at_configuration(ApiContext *api, int64_t wall_nsec, HealthFact
     }
 }
 
-/* A metric that has not been answered yet is not stale yet; an annotation is read with the nodes.
- */
+/* A metric without an answer is not stale yet; an annotation is read with the nodes. */
 static bool is_stale(const GaugeState *state) {
     if (state->figures.n_present > 0 || state->figures.n_nodes == 0)
         return false;

@@ -1,5 +1,4 @@
-/* Markup with every text escaped: elements on a stack, and a template that opens and closes them.
- */
+/* Markup with every text escaped: elements on a stack, and templates that open and close them. */
 
 #include "dashboard/html.h"
 

@@ -15,8 +15,7 @@
 #include "base/fd.h"
 #include "http/server-internal.h"
 
-/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait for a second and more.
- */
+/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait a second and more. */
 #define LISTEN_BACKLOG 4096
 
 /* Clients accepted before the next step of a handshake. */
@@ -79,8 +78,7 @@ static void unwatch(const Server *server, const Connection *connection) {
     (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, connection->transport.fd, NULL);
 }
 
-/* Passes the connection to its worker. The deadline of its headers is still that of the handshake.
- */
+/* Passes the connection to its worker. The deadline of its headers is that of the handshake. */
 static void pass_on(Server *server, Connection *connection) {
     bool is_ready = transport_has_buffered(&connection->transport);
 

@@ -94,8 +94,7 @@ static bool read_signals(Daemon *daemon) {
     return is_over;
 }
 
-/* --- policies of the cluster: counts, and metrics without a source, for their status ------------
- */
+/* --- policies of the cluster: counts, and metrics without a source, for their status ---------- */
 
 #define REPORT_BUDGET ((size_t)64 * 1024 * 1024)
 

@@ -288,8 +288,7 @@ static void end_await(Files *files, const Program *in_force) {
     reloads_note_waiting(&files->reloads, RELOAD_POLICY, "");
 }
 
-/* Reads policies and puts them in force. 0; -ECANCELED; or another negative errno with a message.
- */
+/* Reads policies, puts them in force. 0; -ECANCELED; or another negative errno with a message. */
 static int try_policy(Files *files, const View *before, PolicyLoad *load, ReadPolicy *policy,
     char *error, size_t size) {
     int r = load_policy(files, policy, error, size);
@@ -390,8 +389,7 @@ static void note_restored(Files *files, ReloadKind kind) {
     reloads_note_good(&files->reloads, kind, state.good_at_sec);
 }
 
-/* @is_retry: a refused pair may become good without a change of its files, when it becomes valid.
- */
+/* @is_retry: a refused pair may become valid without a change of its files. */
 static void read_tls(Files *files, bool is_retry) {
     char error[DAEMON_ERROR_MAX];
     TlsReload result = tls_store_reload(files->tls, error, sizeof(error));
