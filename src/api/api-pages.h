@@ -8,6 +8,7 @@
  */
 
 #include "api/context.h"
+#include "live/gauge-state.h"
 #include "live/measuring.h"
 
 /* Room that the buffer of each page should have. */
@@ -71,12 +72,5 @@ typedef struct StatusState {
 /* Leaves @out empty when there is no memory. */
 void status_page(const StatusState *state, Buf *out);
 
-typedef struct SourcesState {
-    const View *view;
-    const MeasuringStatus *status;
-    int64_t now_nsec;    /* since 1970 */
-    int64_t uptime_nsec; /* monotonic */
-} SourcesState;
-
-/* Metrics beyond MEASURING_SHOWN_MAX are counted, not listed. */
-void sources_page(const SourcesState *state, Buf *out);
+/* @status: of the gauges of @view. Metrics beyond MEASURING_SHOWN_MAX are counted, not listed. */
+void sources_page(const View *view, const MeasuringStatus *status, GaugeTime time, Buf *out);

@@ -29,15 +29,13 @@ static bool choose(
     *ret = str_eq(value, yes);
     if (!value.ptr || *ret || str_eq(value, no))
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "%s", wrong);
-    return false;
+    return query_fail(error, "%s", wrong);
 }
 
 static bool goes_together(const Query *query, Str last, Str id, char *error) {
     if (!query_get(query, last).ptr || !query_get(query, id).ptr)
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "last or id: a bundle is of many decisions, or of one");
-    return false;
+    return query_fail(error, "last or id: a bundle is of many decisions, or of one");
 }
 
 static bool read_params(const HttpRequest *request, BundleParams *ret, char *error) {
@@ -101,8 +99,7 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *param
 /* 200, or the status of the error page in @out. */
 static unsigned record(
     Decisions *decisions, const BundleParams *params, Arena *arena, Recording *ret, Buf *out) {
-    int r = params->id > 0 ? decisions_record_one(decisions, (uint64_t)params->id, arena, ret)
-                           : decisions_record(decisions, (size_t)params->last, arena, ret);
+    int r = decisions_record(decisions, (uint64_t)params->id, (size_t)params->last, arena, ret);
 
     if (r < 0)
         return page_write_error(out, 503,

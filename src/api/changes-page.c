@@ -7,7 +7,7 @@
 
 static void write_change(JsonWriter *writer, const Change *change) {
     json_write(writer, "{id: %zu, time: %td, kind: %s, bad: %i, what: %.*s, text: %.*s", change->id,
-        change->at_nsec, change_name(change->kind), change_is_bad(change->kind),
+        change->at_nsec, change_kinds[change->kind].name, change_kinds[change->kind].is_bad,
         STR_FMT(change->what), STR_FMT(change->text));
     if (change->kind == CHANGE_POLICY) {
         field_digest(writer, "digest", change->digest);

@@ -36,7 +36,7 @@ static bool read_outcome(Str value, int *ret, char *error) {
     if (!value.ptr)
         return true;
     for (int i = 0; i < _OUTCOME_MAX; i++)
-        if (str_is(value, outcome_name((OutcomeKind)i)))
+        if (str_is(value, outcome_names[i]))
             *ret = i;
     if (str_is(value, "error"))
         *ret = DECISION_FILTER_ERROR;
@@ -44,10 +44,9 @@ static bool read_outcome(Str value, int *ret, char *error) {
         *ret = DECISION_FILTER_NONE_PASSED;
     if (*ret != DECISION_FILTER_ANY)
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX,
+    return query_fail(error,
         "\"outcome\" must be passed, rejected, unknown, narrowed, late, scored, not-asked, "
         "none-passed or error");
-    return false;
 }
 
 static bool read_verb(Str value, int *ret, char *error) {
@@ -57,8 +56,7 @@ static bool read_verb(Str value, int *ret, char *error) {
     *ret = is_verb ? (int)verb : -1;
     if (is_verb || !value.ptr)
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "\"verb\" must be filter, prioritize, preempt or bind");
-    return false;
+    return query_fail(error, "\"verb\" must be filter, prioritize, preempt or bind");
 }
 
 /* "FIRST/SECOND", or "SECOND" alone. */
@@ -75,8 +73,7 @@ static bool read_pair(
     if (!str_is_empty(*second) && !(first->ptr && str_is_empty(*first)) &&
         str_find(*second, '/') == SIZE_MAX)
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX, "\"%s\" must be %s", name, filter);
-    return false;
+    return query_fail(error, "\"%s\" must be %s", name, filter);
 }
 
 static bool read_rule(const Query *query, DecisionFilter *ret, char *error) {
@@ -93,10 +90,8 @@ static bool read_filter(const Query *query, DecisionFilter *ret, char *error) {
         !read_outcome(query_get(query, STR("outcome")), &ret->outcome, error) ||
         !read_verb(query_get(query, STR("verb")), &ret->verb, error))
         return false;
-    if (ret->outcome == OUTCOME_NOT_ASKED && !ret->node.ptr) {
-        (void)snprintf(error, QUERY_ERROR_MAX, "\"outcome=not-asked\" needs \"node\"");
-        return false;
-    }
+    if (ret->outcome == OUTCOME_NOT_ASKED && !ret->node.ptr)
+        return query_fail(error, "\"outcome=not-asked\" needs \"node\"");
     return true;
 }
 
@@ -108,9 +103,8 @@ static bool read_node_filter(const Query *query, DecisionFilter *ret, char *erro
         return false;
     if (ret->outcome <= DECISION_FILTER_ANY && ret->outcome != OUTCOME_NOT_ASKED)
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX,
-        "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
-    return false;
+    return query_fail(
+        error, "\"outcome\" of nodes must be passed, rejected, unknown, narrowed, late or scored");
 }
 
 static bool fits(Str filter, Str has) {
@@ -258,7 +252,7 @@ static void write_headline(JsonWriter *writer, const FoundDecision *found) {
 static void write_node(JsonWriter *writer, const PastDecision *past, Str name, Outcome outcome) {
     const RuleName *rule = past_rule_of(past, outcome);
 
-    json_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_name(outcome.kind));
+    json_write(writer, "{node: %.*s, outcome: %s", STR_FMT(name), outcome_names[outcome.kind]);
     if (rule)
         write_rule_names(writer, rule);
     if (outcome.has_score)
@@ -341,7 +335,7 @@ static void write_nomination(
         "nomination: {uid: %.*s, node: %.*s, time: %.6td, outcome: %s, text: %s, "
         "feasible: %zu, best: %zu}",
         STR_FMT(record.uid), STR_FMT(record.node), record.at_nsec,
-        nomination_outcome_name(record.outcome), nomination_outcome_text(record.outcome),
+        nomination_outcomes[record.outcome].name, nomination_outcomes[record.outcome].text,
         record.n_feasible, record.n_best);
 }
 

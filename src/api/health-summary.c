@@ -5,23 +5,17 @@
 
 #include "api/health-summary.h"
 
-#include <stdio.h>
-
 #include "api/context.h"
 #include "live/gauge-state.h"
 
 #define DAY_SEC 86400
 
-const char *health_name(Health health) {
-    static const char *const names[] = {
-        [HEALTH_HEALTHY] = "healthy",
-        [HEALTH_DEGRADED] = "degraded",
-        [HEALTH_BYPASSED] = "bypassed",
-        [HEALTH_NOT_READY] = "not ready",
-    };
-
-    return names[health];
-}
+const char *const health_names[] = {
+    [HEALTH_HEALTHY] = "healthy",
+    [HEALTH_DEGRADED] = "degraded",
+    [HEALTH_BYPASSED] = "bypassed",
+    [HEALTH_NOT_READY] = "not ready",
+};
 
 /* Clauses that go on from "degraded because". */
 
@@ -177,7 +171,7 @@ bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *r
         .error_rate = percent(facts->n_errors, facts->n_requests) / 100.0,
     };
     add_reasons(facts, arena, ret);
-    name = health_name(ret->health);
+    name = health_names[ret->health];
     if (ret->n_reasons == 0)
         ret->text = str_from_c(name);
     else if (ret->n_reasons == 1)
@@ -226,8 +220,7 @@ static void look_at_configuration(ApiContext *api, int64_t wall_nsec, HealthFact
     }
 }
 
-/* A metric that has not been answered yet is not stale yet; an annotation is read with the nodes.
- */
+/* A metric without an answer is not stale yet; an annotation is read with the nodes. */
 static bool is_stale(const GaugeState *state) {
     if (state->figures.n_present > 0 || state->figures.n_nodes == 0)
         return false;

@@ -25,7 +25,7 @@ typedef enum Health {
 } Health;
 
 /* "healthy", "degraded", "bypassed", "not ready". */
-const char *health_name(Health health);
+extern const char *const health_names[];
 
 #define HEALTH_SUMMARY_WINDOW_SEC 300 /* of figures */
 #define HEALTH_SUMMARY_BYPASS_SEC 600 /* how long a bypass is reported */

@@ -22,7 +22,7 @@ static void write_summary(JsonWriter *writer, const char *key, const LatencySumm
 static void write_verb(JsonWriter *writer, Verb verb, const LatencyVerb *about) {
     json_member_object(writer, verb_name(verb));
     for (size_t part = 0; part < _LATENCY_PARTS; part++)
-        write_summary(writer, latency_part_name((LatencyPart)part), &about->parts[part]);
+        write_summary(writer, latency_part_names[part], &about->parts[part]);
     json_write(writer, "nodes: {p50: %zu, max: %zu}, decided: %zu, late: %zu, errors: %zu}",
         about->n_nodes_p50, about->n_nodes_max, about->n_decided, about->n_late, about->n_errors);
 }

@@ -226,8 +226,14 @@ int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) {
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-/* --- the page ----------------------------------------------------------------------------------
- */
+const NodeColumn *nodes_summary_column(const NodesSummary *summary, Str name) {
+    for (size_t i = 0; i < summary->n_columns; i++)
+        if (str_eq(summary->columns[i].name, name))
+            return &summary->columns[i];
+    return NULL;
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
 
 static void write_flags(JsonWriter *writer, const char *key, const uint8_t *flags, size_t n) {
     json_member_array(writer, key);
@@ -271,13 +277,6 @@ static void write_page(const NodesSummary *summary, Str wanted, Buf *out) {
     json_write(&writer, "]}\n");
 }
 
-static bool has_column(const NodesSummary *summary, Str name) {
-    for (size_t i = 0; i < summary->n_columns; i++)
-        if (str_eq(summary->columns[i].name, name))
-            return true;
-    return false;
-}
-
 unsigned nodes_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     static const Str names[] = {STR("column")};
     char error[QUERY_ERROR_MAX];
@@ -290,7 +289,7 @@ unsigned nodes_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     if (nodes_summary_make(api, request->arena, &summary) < 0)
         return page_write_no_memory(out, "the list of nodes", request->arena);
     column = query_get(&query, STR("column"));
-    if (column.ptr && !has_column(&summary, column))
+    if (column.ptr && !nodes_summary_column(&summary, column))
         return page_write_error(out, 404, "there is no such column: /api/v1/nodes has all");
     write_page(&summary, column, out);
     return 200;

@@ -33,5 +33,8 @@ typedef struct NodesSummary {
     size_t n_decisions; /* that "rejected" counts */
 } NodesSummary;
 
+/* The column with this name; NULL: there is none. */
+const NodeColumn *nodes_summary_column(const NodesSummary *summary, Str name);
+
 /* Of the view in force. In @arena. 0, or -ENOMEM. */
 int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) MUST_CHECK;

@@ -31,7 +31,7 @@ void field_digest(JsonWriter *writer, const char *key, Digest digest) {
 }
 
 void field_health(JsonWriter *writer, const char *key, const HealthSummary *health) {
-    json_write(writer, "%s: {health: %s, text: %.*s", key, health_name(health->health),
+    json_write(writer, "%s: {health: %s, text: %.*s", key, health_names[health->health],
         STR_FMT(health->text));
     json_member_texts(writer, "reasons", health->reasons, health->n_reasons);
     json_write_end_object(writer);

@@ -19,7 +19,6 @@
 #include "cluster/pod-fit.h"
 #include "history/pods-summary.h"
 #include "judge/judge.h"
-#include "json/read.h"
 
 #define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
 
@@ -34,7 +33,6 @@ typedef struct PoliciesMaking {
     Arena *scratch; /* of one evaluation */
     RequestTime time;
     PodsSummary pods;
-    RuleSummary **rules; /* by policy: its filters, then its scores */
     PoliciesSummary *result;
     bool is_cut; /* time is up, or there is no memory: the rest is left out */
 } PoliciesMaking;
@@ -51,20 +49,17 @@ static bool is_over(void *context) {
     return clock_thread_cpu_nsec() > *(const int64_t *)context;
 }
 
-/* For the pod in @text, JSON, on @rows; in making->scratch. False: it is no pod that could be
- * judged, or making->is_cut. */
-static bool open_evaluation(
-    PoliciesMaking *making, Str text, const uint32_t *rows, size_t n, RuleEvaluation *ret) {
+/* For the pod of @text on @rows; in making->scratch. False: it is no pod that could be judged, or
+ * making->is_cut. */
+static bool open_evaluation(PoliciesMaking *making, const PodText *text, const uint32_t *rows,
+    size_t n, RuleEvaluation *ret) {
     const View *view = making->view;
     Arena *arena = making->scratch;
     JudgeInput input;
-    JsonReader reader;
     int r;
 
     *ret = (RuleEvaluation){.node_set = {.table = view->table, .facts = &view->facts}, .n = n};
-    json_reader_init(&reader, text);
-    pod_decode(&reader, arena, &ret->pod);
-    if (json_error(&reader))
+    if (!pod_text_decode(text, arena, &ret->pod))
         return false;
     r = n > 0 ? view_adjust(
                     view, &making->time, &ret->pod, /* rows= */ NULL, 0, arena, &ret->node_set)
@@ -147,8 +142,7 @@ static RuleSummary *make_rules(PoliciesMaking *making, const Policy *policy) {
     return rules;
 }
 
-static PolicySummary policy_summary(
-    PoliciesMaking *making, const Policy *policy, const RuleSummary *rules) {
+static PolicySummary policy_summary(PoliciesMaking *making, const Policy *policy) {
     PolicyFigure figure = metrics_of_policy(making->api->metrics, policy->name);
     PolicySummary summary = {
         .name = copy(making, policy->name),
@@ -159,12 +153,13 @@ static PolicySummary policy_summary(
         .n_rejected_all = figure.n_rejected_all,
         .matched_nsec = figure.matched_nsec,
         .cost_nsec = NAN,
-        .rules = rules,
+        .rules = make_rules(making, policy),
         .n_rules = policy->n_filters + policy->n_scores,
     };
 
-    for (size_t i = 0; rules && i < summary.n_rules; i++)
-        summary.n_rejected += policy->is_observed ? rules[i].n_observed : rules[i].n_rejected;
+    for (size_t i = 0; summary.rules && i < summary.n_rules; i++)
+        summary.n_rejected +=
+            policy->is_observed ? summary.rules[i].n_observed : summary.rules[i].n_rejected;
     return summary;
 }
 
@@ -174,11 +169,8 @@ static void set_policies(PoliciesMaking *making) {
 
     result->n = program->n_policies;
     result->policies = ARENA_ARRAY(making->arena, PolicySummary, result->n);
-    making->rules = ARENA_ARRAY(making->arena, RuleSummary *, result->n);
-    for (size_t i = 0; !arena_has_failed(making->arena) && i < result->n; i++) {
-        making->rules[i] = make_rules(making, &program->policies[i]);
-        result->policies[i] = policy_summary(making, &program->policies[i], making->rules[i]);
-    }
+    for (size_t i = 0; !arena_has_failed(making->arena) && i < result->n; i++)
+        result->policies[i] = policy_summary(making, &program->policies[i]);
 }
 
 /* --- the only blocker ------------------------------------------------------------------------- */
@@ -247,10 +239,11 @@ static void count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n
     }
     for (size_t i = 0; !making->is_cut && i < program->n_policies; i++) {
         const Policy *policy = &program->policies[i];
+        PolicySummary *summary = &making->result->policies[i];
 
-        making->result->policies[i].n_only_blocker += policies[i];
+        summary->n_only_blocker += policies[i];
         for (size_t j = 0; j < policy->n_filters; j++)
-            making->rules[i][j].n_only_blocker += rules[policy->filters[j].number];
+            summary->rules[j].n_only_blocker += rules[policy->filters[j].number];
     }
 }
 
@@ -273,8 +266,7 @@ static void look_at_waiting(PoliciesMaking *making, const FoundDecision *filter)
     rows = asked_rows(making, filter, &n);
     blocked = ARENA_ARRAY(making->scratch, Blocked, n);
     making->is_cut |= !rows || !blocked;
-    if (making->is_cut ||
-        !open_evaluation(making, pod_text_str(filter->pod_text), rows, n, &evaluation))
+    if (making->is_cut || !open_evaluation(making, filter->pod_text, rows, n, &evaluation))
         return;
     judge_rows(making, &evaluation, blocked);
     note_full(&evaluation, rows, blocked);
@@ -352,7 +344,7 @@ static void measure_policy(
         measure_rule(making, evaluation, NULL, &policy->scores[i], costs++);
 }
 
-static void measure_pod(PoliciesMaking *making, Str text, Costs *costs) {
+static void measure_pod(PoliciesMaking *making, const PodText *text, Costs *costs) {
     const Program *program = making->view->program;
     const uint32_t *rows;
     RuleEvaluation evaluation;
@@ -373,7 +365,7 @@ static void measure_pod(PoliciesMaking *making, Str text, Costs *costs) {
 static void set_costs(PoliciesMaking *making, Costs *costs) {
     for (size_t i = 0; i < making->result->n; i++) {
         PolicySummary *policy = &making->result->policies[i];
-        RuleSummary *rules = making->rules[i];
+        RuleSummary *rules = policy->rules;
 
         for (size_t j = 0; j < policy->n_rules; j++) {
             rules[j].cost_nsec = median(costs++);
@@ -393,11 +385,12 @@ static void find_costs(PoliciesMaking *making) {
 
     making->is_cut |= !costs;
     for (size_t i = 0; !making->is_cut && i < pods->n && n_tried < COST_PODS_TRIED; i++) {
-        Str text = pods->pods[i].filter ? pod_text_str(pods->pods[i].filter->pod_text) : STR_NULL;
+        const FoundDecision *filter = pods->pods[i].filter;
 
-        n_tried += text.ptr != NULL;
-        if (text.ptr)
-            measure_pod(making, text, costs);
+        if (!filter || !filter->pod_text)
+            continue;
+        n_tried++;
+        measure_pod(making, filter->pod_text, costs);
     }
     if (costs)
         set_costs(making, costs);
@@ -438,8 +431,7 @@ int policies_summary_make(ApiContext *api, int64_t cpu_nsec, Arena *arena, Polic
     return r;
 }
 
-/* --- the page ----------------------------------------------------------------------------------
- */
+/* --- the page --------------------------------------------------------------------------------- */
 
 static void write_rule(JsonWriter *writer, const RuleSummary *rule) {
     json_write(writer, "{name: %.*s, kind: %.*s", STR_FMT(rule->name), STR_FMT(rule->kind));

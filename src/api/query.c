@@ -55,24 +55,16 @@ static void complain_unknown(char *error, Str name, const Str *names, size_t n_n
     complain(error, "unknown parameter ", name, buf_error(&list) ? "" : list.data);
 }
 
-static size_t find_name(const Query *query, Str name) {
-    size_t i = 0;
-
-    while (i < query->n_names && !str_eq(query->names[i], name))
-        i++;
-    return i;
-}
-
 static bool take_parameter(Query *query, Str part, Arena *arena, char *error) {
     size_t equals = str_find(part, '=');
     Str name = decode(str_take(part, equals), arena), value = STR_NULL;
-    size_t i = find_name(query, name);
+    size_t i = str_index(name, query->names, query->n_names);
 
     if (equals != SIZE_MAX)
         value = decode(str_skip(part, equals + 1), arena);
     if (!name.ptr || (equals != SIZE_MAX && !value.ptr))
         complain(error, "", part, " has a broken escape: % must precede two hexadecimal digits");
-    else if (i == query->n_names)
+    else if (i == SIZE_MAX)
         complain_unknown(error, name, query->names, query->n_names);
     else if (str_is_empty(value))
         complain(error, "", name, " needs a value");
@@ -97,7 +89,7 @@ bool query_parse(
 }
 
 Str query_get(const Query *query, Str name) {
-    size_t i = find_name(query, name);
+    size_t i = str_index(name, query->names, query->n_names);
 
     assert(i < query->n_names);
     return query->values[i];
@@ -110,7 +102,6 @@ bool query_number(const Query *query, Str name, int64_t min, int64_t max, int64_
     *ret = otherwise;
     if (!value.ptr || (str_to_int64(value, ret) && *ret >= min && *ret <= max))
         return true;
-    (void)snprintf(error, QUERY_ERROR_MAX,
-        "\"%.*s\" must be a whole number from %" PRId64 " to %" PRId64, STR_FMT(name), min, max);
-    return false;
+    return query_fail(error, "\"%.*s\" must be a whole number from %" PRId64 " to %" PRId64,
+        STR_FMT(name), min, max);
 }

@@ -7,10 +7,15 @@
  * empty parameters are errors.
  */
 
+#include <stdio.h>
+
 #include "base/arena.h"
 
 #define QUERY_PARAMETERS_MAX 16u
 #define QUERY_ERROR_MAX 256u
+
+/* Writes an error, by printf's rules; its value is false. */
+#define query_fail(error, ...) ((void)snprintf((error), QUERY_ERROR_MAX, __VA_ARGS__), false)
 
 typedef struct Query {
     const Str *names; /* that may be given; borrowed */

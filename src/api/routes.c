@@ -73,16 +73,11 @@ static unsigned make_decisions(ApiContext *api, const HttpRequest *request, Buf 
 
 static unsigned make_sources(ApiContext *api, const HttpRequest *request, Buf *out) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
+    GaugeTime time = {.now_nsec = clock_wall_nsec(), .uptime_nsec = clock_monotonic_nsec()};
     MeasuringStatus status;
-    SourcesState state = {
-        .view = view,
-        .status = &status,
-        .now_nsec = clock_wall_nsec(),
-        .uptime_nsec = clock_monotonic_nsec(),
-    };
 
     if (measuring_status(api->measuring, view, request->arena, &status))
-        sources_page(&state, out);
+        sources_page(view, &status, time, out);
     return 200;
 }
 

@@ -3,7 +3,6 @@
 #include "api/api-pages.h"
 
 #include "api/page-field.h"
-#include "live/gauge-state.h"
 #include "policy/metric.h"
 
 static void write_source(JsonWriter *writer, Str name, GaugeSource kind, Str url) {
@@ -81,14 +80,14 @@ static void write_answers(JsonWriter *writer, const PollStatus *poll) {
         poll->error, poll->warning);
 }
 
-static void write_metric(JsonWriter *writer, const SourcesState *state, size_t number) {
+static void write_metric(JsonWriter *writer, const View *view, const MeasuringStatus *status,
+    GaugeTime time, size_t number) {
     _cleanup_(buf_done) Buf placements = BUF_INIT(1024);
-    GaugeState is = gauge_state(
-        state->view, state->status, number, (GaugeTime){state->now_nsec, state->uptime_nsec});
+    GaugeState is = gauge_state(view, status, number, time);
 
     metric_describe_placements(is.gauge, &placements);
     json_write(writer, "{name: %.*s", STR_FMT(is.gauge->name));
-    write_uses(writer, state->view->program, number);
+    write_uses(writer, view->program, number);
     write_query(writer, is.gauge);
     json_write(writer,
         "state: %s, lastSuccess: %td, ageSeconds: %g, nodes: {covered: %zu, of: %zu}, "
@@ -102,15 +101,15 @@ static void write_metric(JsonWriter *writer, const SourcesState *state, size_t n
     json_write_end_object(writer);
 }
 
-void sources_page(const SourcesState *state, Buf *out) {
+void sources_page(const View *view, const MeasuringStatus *status, GaugeTime time, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
-    size_t n = state->view->program->n_gauges;
+    size_t n = view->program->n_gauges;
     size_t n_shown = n < MEASURING_SHOWN_MAX ? n : MEASURING_SHOWN_MAX;
 
     json_write_object(&writer);
-    write_sources(&writer, state->status, state->view->program);
+    write_sources(&writer, status, view->program);
     json_member_array(&writer, "metrics");
     for (size_t i = 0; i < n_shown; i++)
-        write_metric(&writer, state, i);
+        write_metric(&writer, view, status, time, i);
     json_write(&writer, "], untold: %zu}\n", n - n_shown);
 }

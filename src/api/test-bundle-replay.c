@@ -130,7 +130,7 @@ static void test_replays_equal(void **state) {
         open_world(&cluster, seed);
         play(decisions, &cluster);
         random_cluster_close(&cluster);
-        assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+        assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
         for (unsigned is_anonymous = 0; is_anonymous < 2; is_anonymous++) {
             _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), again = BUF_INIT(BYTES_MAX);
             _cleanup_(bundle_done) Bundle bundle = {0};
@@ -202,7 +202,7 @@ static void test_damaged(void **state) {
     open_world(&cluster, 0);
     play(decisions, &cluster);
     random_cluster_close(&cluster);
-    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     write_bundle(&recording, false, &file);
     recording_done(&recording);
     assert_int_equal(gunzip(buf_str(&file), &text), 0);
@@ -225,7 +225,7 @@ static void test_unchanged_snapshot_is_written_once(void **state) {
     open_world(&cluster, 20);
     play(decisions, &cluster);
     random_cluster_close(&cluster);
-    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     write_bundle(&recording, false, &file);
     recording_done(&recording);
     assert_int_equal(bundle_read(buf_str(&file), &bundle, error), 0);

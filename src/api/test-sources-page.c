@@ -136,11 +136,8 @@ static void test_page(void **state) {
     };
     Fixture *fixture = *state;
 
-    sources_page(&(SourcesState){.view = fixture->view,
-                     .status = &fixture->status,
-                     .now_nsec = fixture->scene.now,
-                     .uptime_nsec = SCENE_UPTIME},
-        &fixture->page);
+    sources_page(fixture->view, &fixture->status,
+        (GaugeTime){.now_nsec = fixture->scene.now, .uptime_nsec = SCENE_UPTIME}, &fixture->page);
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
         assert_has(fixture, parts[i]);
 }
@@ -150,9 +147,7 @@ static void test_page_without_status(void **state) {
     Fixture *fixture = *state;
 
     fixture->status.n = 0;
-    sources_page(
-        &(SourcesState){
-            .view = fixture->view, .status = &fixture->status, .now_nsec = 1, .uptime_nsec = 1},
+    sources_page(fixture->view, &fixture->status, (GaugeTime){.now_nsec = 1, .uptime_nsec = 1},
         &fixture->page);
     assert_has(fixture, "\"state\":\"waiting\",\"lastSuccess\":null");
 }

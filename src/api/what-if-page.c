@@ -242,7 +242,7 @@ static unsigned answer(ApiContext *api, const WhatIfParams *params, const View *
     };
     WhatIfReport report;
 
-    if (decisions_record(api->decisions, (size_t)params->last, arena, &recording) < 0 ||
+    if (decisions_record(api->decisions, 0, (size_t)params->last, arena, &recording) < 0 ||
         what_if_run(&recording, program, &options, arena, &report) < 0)
         return no_memory(out);
     what_if_write(&report, out);

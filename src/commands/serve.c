@@ -59,7 +59,7 @@ static void serve_settings_init(void *context) {
     *settings = (ServeSettings){
         .daemon = {.server = server_default_options(),
             .live = {.bind_window_sec = LIVE_BIND_WINDOW_SEC, .nominate_weight = 1},
-            .dashboard = dashboard_hook(),
+            .dashboard = &dashboard_hook,
             .dump_path = "berth-dump.json",
             .health = HEALTH_LIMITS_DEFAULT,
             .n_decisions = DECISIONS_DEFAULT,
@@ -571,11 +571,11 @@ static int run(void *context, const Arguments *arguments) {
     }
     if (r < 0) /* a broken policy or certificate is the user's to fix */
         terminal_fail_with(r == -EPERM ? -EINVAL : r, error);
-    (void)printf("listening on %s\n", daemon_url(daemon));
-    if (daemon_pages_url(daemon))
-        (void)printf("pages on %s\n", daemon_pages_url(daemon));
-    if (daemon_admission_url(daemon))
-        (void)printf("admission on %s\n", daemon_admission_url(daemon));
+    (void)printf("listening on %s\n", daemon_url(daemon, LISTEN_VERBS));
+    if (daemon_url(daemon, LISTEN_PAGES))
+        (void)printf("pages on %s\n", daemon_url(daemon, LISTEN_PAGES));
+    if (daemon_url(daemon, LISTEN_REVIEWS))
+        (void)printf("admission on %s\n", daemon_url(daemon, LISTEN_REVIEWS));
     if (daemon_dashboard_url(daemon))
         (void)printf("dashboard at %s/\n", daemon_dashboard_url(daemon));
     (void)fflush(stdout);

@@ -140,8 +140,7 @@ static void write_scenario(const SimulateReport *report, JsonWriter *writer) {
         input->n_existing - input->n_rescheduled, input->n_arrivals, input->n_rescheduled,
         input->last_at, report->settings->seed, report->settings->weight, input->n_any_unmodelled);
     for (unsigned i = 0; i < UNMODELLED_MAX; i++)
-        json_write(
-            writer, "%s?: %zu", unmodelled_name((UnmodelledFeature)i), input->n_unmodelled[i]);
+        json_write(writer, "%s?: %zu", unmodelled_names[i], input->n_unmodelled[i]);
 }
 
 void simulate_json(const SimulateReport *report, Buf *out) {

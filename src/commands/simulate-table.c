@@ -313,8 +313,7 @@ static void print_notes(const SimulateReport *report, Buf *out) {
     for (unsigned i = 0; i < UNMODELLED_MAX; i++)
         if (input->n_unmodelled[i] > 0)
             buf_printf(&notes, "  %zu %s %s: not modelled\n", input->n_unmodelled[i],
-                input->n_unmodelled[i] == 1 ? "pod has" : "pods have",
-                unmodelled_name((UnmodelledFeature)i));
+                input->n_unmodelled[i] == 1 ? "pod has" : "pods have", unmodelled_names[i]);
     if (input->lacks_services)
         buf_append(&notes,
             STR("  the files have no Services: pods that only a Service selects may be spread\n"));

@@ -224,8 +224,4 @@ const HttpHeader *dashboard_headers(size_t *ret_n) {
     return headers;
 }
 
-const DashboardHook *dashboard_hook(void) {
-    static const DashboardHook hook = {.has = dashboard_has, .show = dashboard_show};
-
-    return &hook;
-}
+const DashboardHook dashboard_hook = {.has = dashboard_has, .show = dashboard_show};

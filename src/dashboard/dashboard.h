@@ -21,8 +21,8 @@
 #include "dashboard/html.h"
 #include "extender/view.h"
 
-/* The hook for DaemonOptions.dashboard. Static. */
-const DashboardHook *dashboard_hook(void);
+/* The hook for DaemonOptions.dashboard. */
+extern const DashboardHook dashboard_hook;
 
 /* The headers of every page, for a proxy that does not get them. Static. */
 const HttpHeader *dashboard_headers(size_t *ret_n);

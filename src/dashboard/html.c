@@ -1,5 +1,4 @@
-/* Markup with every text escaped: elements on a stack, and a template that opens and closes them.
- */
+/* Markup with every text escaped: elements on a stack, and templates that open and close them. */
 
 #include "dashboard/html.h"
 
@@ -151,10 +150,6 @@ void html_attr(Html *html, const char *name, Str value) {
     buf_append(html->out, STR("=\""));
     escape(html->out, value, /* keeps_lines= */ false);
     buf_append_char(html->out, '"');
-}
-
-void html_flag(Html *html, const char *name) {
-    html_attr(html, name, STR_NULL);
 }
 
 void html_text(Html *html, Str text) {

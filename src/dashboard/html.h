@@ -52,7 +52,6 @@ void html_write(Html *html, const char *format, ...) __attribute__((format(print
 void html_open(Html *html, const char *tag); /* @tag is static */
 void html_close(Html *html);
 void html_attr(Html *html, const char *name, Str value);
-void html_flag(Html *html, const char *name); /* hidden, open, disabled, … */
 void html_text(Html *html, Str text);
 
 /* 4,203; 12 µs, 3.4 ms, 1.2 s, 3 min 20 s. A duration below 0 is not known: "–". */

@@ -134,16 +134,15 @@ void layout_begin(const PageContext *context, Html *html) {
     buf_append(html->out, STR("<!DOCTYPE html>\n"));
     html_write(html, "<html lang='en'>");
     draw_head(context, html);
-    html_write(html, "<body><a href='#main' class='skip'>Skip to the page</a>");
     html_write(html,
+        "<body><a href='#main' class='skip'>Skip to the page</a>"
         "<svg class='patterns' width='0' height='0' aria-hidden='true' focusable='false'><defs>");
     for (unsigned i = 1; i <= WIDGET_COLOURS; i++)
         html_write(html,
             "<pattern id='fill-%u' class='colour-%u' patternUnits='userSpaceOnUse' width='12' "
             "height='12'><rect width='12' height='12'></rect><path d='%s'></path></pattern>",
             i, i, hatches[i - 1]);
-    html_write(html, "</defs></svg>");
-    html_write(html, "<header class='top'><a href='/' class='brand'>berth</a>");
+    html_write(html, "</defs></svg><header class='top'><a href='/' class='brand'>berth</a>");
     draw_nav(context, html);
     /* Modules put their buttons into #tools: pause, theme, keys. */
     html_write(html,
@@ -152,8 +151,7 @@ void layout_begin(const PageContext *context, Html *html) {
         "autocomplete='off' spellcheck='false'><button>Find</button></form>"
         "<div id='tools'></div>");
     draw_health(context->health, html);
-    html_close(html);
-    html_write(html, "<main id='main' tabindex='-1'><h1>%s", context->title);
+    html_write(html, "</header><main id='main' tabindex='-1'><h1>%s", context->title);
     if (context->page && context->page->question)
         html_write(html, "<small class='question'>%s</small>", context->page->question);
     html_close(html);
@@ -180,7 +178,7 @@ static void draw_permalink(const PageContext *context, Html *html) {
     html_open(html, "li");
     html_open_link(html, context->page->path, parameters, n);
     html_attr(html, "id", STR("permalink"));
-    html_flag(html, "data-live");
+    html_attr(html, "data-live", STR_NULL);
     html_write(html, "Link to this page at this time</a></li>");
 }
 

@@ -122,9 +122,7 @@ void node_facts(Html *html, const View *view, uint32_t row, const char *id) {
     }
     if (node->n_conditions > 0)
         html_close(html);
-    html_open(html, "details");
-    if (labels->n <= LABELS_OPEN)
-        html_flag(html, "open");
+    html_write(html, labels->n <= LABELS_OPEN ? "<details open>" : "<details>");
     html_write(html, "<summary>%zu%s</summary><ul class='labels'>", labels->n,
         labels->n == 1 ? " label" : " labels");
     for (size_t i = 0; i < labels->n && i < LABELS_MAX; i++)

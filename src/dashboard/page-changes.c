@@ -16,23 +16,6 @@
 #define DIFF_SHOWN_MAX ((size_t)2 << 20) /* bytes of all, on one page */
 #define RECENT_NSEC (INT64_C(3600) * NSEC_PER_SEC)
 
-/* The change, in words. */
-static const char *const words[] = {
-    [CHANGE_STARTED] = "berth started",
-    [CHANGE_POLICY] = "policies reloaded",
-    [CHANGE_POLICY_REJECTED] = "new policies rejected, the last good ones stay in force",
-    [CHANGE_CONFIG] = "file reloaded",
-    [CHANGE_CONFIG_REJECTED] = "new file rejected, the last good one stays in force",
-    [CHANGE_WATCH_LOST] = "no updates from the API server",
-    [CHANGE_WATCH_BACK] = "updates from the API server again",
-    [CHANGE_RELIST] = "all objects listed again",
-    [CHANGE_METRIC_OLD] = "metric expired",
-    [CHANGE_METRIC_BACK] = "metric has values again",
-    [CHANGE_LEASE_TAKEN] = "this replica binds now",
-    [CHANGE_LEASE_LOST] = "this replica no longer binds",
-    [CHANGE_BYPASSED] = "pods bypassed berth",
-};
-
 typedef struct ChangesPage {
     const PageContext *context;
     Html *html;
@@ -48,13 +31,13 @@ static void draw_verdict(const ChangesPage *view) {
         bool is_recent = view->context->wall_nsec - view->changes[i].at_nsec < RECENT_NSEC;
 
         n_recent += is_recent;
-        n_bad += is_recent && change_is_bad(view->changes[i].kind);
+        n_bad += is_recent && change_kinds[view->changes[i].kind].is_bad;
     }
     html_write(view->html, "<p id='changes-verdict' class='answer' data-live>");
     if (n_recent > 0)
         html_write(view->html, "%zu%s in the last hour, %zu of them problems. Latest: %s, %td.",
-            n_recent, n_recent == 1 ? " change" : " changes", n_bad, words[view->changes[0].kind],
-            view->changes[0].at_nsec);
+            n_recent, n_recent == 1 ? " change" : " changes", n_bad,
+            change_kinds[view->changes[0].kind].words, view->changes[0].at_nsec);
     else
         html_write(view->html, "No changes in the last hour: the cause is elsewhere.");
     html_close(view->html);
@@ -75,11 +58,12 @@ static void draw_charts(const ChangesPage *view) {
     size_t n = 0;
 
     for (size_t i = 0; i < view->n && n < MARKS_MAX; i++) {
-        int64_t ago_nsec = view->context->wall_nsec - view->changes[i].at_nsec;
+        const Change *change = &view->changes[i];
+        int64_t ago_nsec = view->context->wall_nsec - change->at_nsec;
 
         if (ago_nsec >= 0 && ago_nsec <= span_nsec)
             marks[n++] = (ChartMark){
-                1 - (double)ago_nsec / (double)span_nsec, change_is_bad(view->changes[i].kind)};
+                1 - (double)ago_nsec / (double)span_nsec, change_kinds[change->kind].is_bad};
     }
     last_hour_draw(view->context, view->html, charts, ELEMENTS_OF(charts), marks, n);
     html_write(view->html,
@@ -157,10 +141,10 @@ static void draw_table(ChangesPage *view) {
 
         html_write(html, "<tr><td class='number'>%zu</td><td data-value='%zu'>%td</td><td>",
             change->id, (size_t)(change->at_nsec / NSEC_PER_MSEC), change->at_nsec);
-        if (change_is_bad(change->kind))
+        if (change_kinds[change->kind].is_bad)
             html_write(html, "<strong class='bad'>! </strong>");
-        html_write(html, "%s</td><td>%.*s</td><td>%.*s", words[change->kind], STR_FMT(change->what),
-            STR_FMT(change->text));
+        html_write(html, "%s</td><td>%.*s</td><td>%.*s", change_kinds[change->kind].words,
+            STR_FMT(change->what), STR_FMT(change->text));
         if (change->kind == CHANGE_POLICY)
             html_write(html, "%snow <code>%.*s</code>", str_is_empty(change->text) ? "" : "; ", 12,
                 digest_print(change->digest, digest));

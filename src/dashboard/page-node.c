@@ -84,14 +84,12 @@ static void check_pod(RuleCheck *check, const PodSummary *pod, Arena *arena) {
     const NodePage *scene = check->scene;
     const NodeExplanation *node;
     Explanation explanation;
-    JsonReader reader;
     Pod sent = {0};
 
     arena_reset(arena);
-    json_reader_init(&reader, pod_text_str(pod->filter->pod_text));
-    pod_decode(&reader, arena, &sent);
-    if (json_error(&reader) || extender_explain_rows(scene->view, scene->at_nsec, &sent,
-                                   &scene->row, /* n= */ 1, arena, &explanation) < 0)
+    if (!pod_text_decode(pod->filter->pod_text, arena, &sent) ||
+        extender_explain_rows(scene->view, scene->at_nsec, &sent, &scene->row, /* n= */ 1, arena,
+            &explanation) < 0)
         return;
     node = &explanation.nodes[0];
     for (size_t i = 0; i < node->n_failed; i++)

@@ -7,7 +7,6 @@
  */
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/nodes-summary.h"
@@ -41,24 +40,20 @@ static bool read_params(
     const PageContext *context, const NodesSummary *summary, NodesParams *ret, char *error) {
     Str column = query_get(context->query, STR("column"));
     Str order = query_get(context->query, STR("order"));
-    size_t i = 0, k = 0;
+    const NodeColumn *chosen = summary->columns;
+    size_t k = 0;
     int64_t page = 1;
 
-    while (column.ptr && i < summary->n_columns && !str_eq(column, summary->columns[i].name))
-        i++;
     while (order.ptr && k < ELEMENTS_OF(orders) && !str_is(order, orders[k].name))
         k++;
-    *ret = (NodesParams){.column = &summary->columns[0], .order = ORDER_NAME};
-    if (i == summary->n_columns) {
-        (void)snprintf(
-            error, QUERY_ERROR_MAX, "there is no column with this name: choose one below");
-        return false;
-    }
-    ret->column = &summary->columns[i];
-    if (k == ELEMENTS_OF(orders)) {
-        (void)snprintf(error, QUERY_ERROR_MAX, "order must be name, highest or lowest");
-        return false;
-    }
+    *ret = (NodesParams){.column = chosen, .order = ORDER_NAME};
+    if (column.ptr)
+        chosen = nodes_summary_column(summary, column);
+    if (!chosen)
+        return query_fail(error, "there is no column with this name: choose one below");
+    ret->column = chosen;
+    if (k == ELEMENTS_OF(orders))
+        return query_fail(error, "order must be name, highest or lowest");
     ret->order = (NodesOrder)k;
     if (!query_number(context->query, STR("page"), 1, 1000000, 1, &page, error))
         return false;

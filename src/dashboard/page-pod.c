@@ -218,7 +218,7 @@ static void draw_nomination(const PodPage *page) {
             NODE_FMT(nomination->node), nomination->at_nsec, nomination->n_feasible);
         if (nomination->n_best > 1)
             html_write(html, " (%zu are equal)", nomination->n_best);
-        html_write(html, "; %s.</p>", nomination_outcome_text(nomination->outcome));
+        html_write(html, "; %s.</p>", nomination_outcomes[nomination->outcome].text);
     } else if (page->filter && !str_is_empty(page->filter->nominated)) {
         html_write(html,
             "<p id='nominated'>Nominated for " NODE_LINK

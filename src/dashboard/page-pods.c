@@ -1,7 +1,5 @@
 /* Recent pods, pending ones first. The search looks at everything that a row shows. */
 
-#include <stdio.h>
-
 #include "dashboard/page-parts.h"
 
 #define PAGE_ROWS 100u
@@ -22,10 +20,8 @@ static bool read_params(const PageContext *context, PodsParams *ret, char *error
     ret->workload = query_get(context->query, STR("workload"));
     ret->only_waiting =
         str_is(state, "pending") || str_is(state, "waiting"); /* as it was called once */
-    if (state.ptr && !ret->only_waiting && !str_is(state, "all")) {
-        (void)snprintf(error, QUERY_ERROR_MAX, "state must be pending or all");
-        return false;
-    }
+    if (state.ptr && !ret->only_waiting && !str_is(state, "all"))
+        return query_fail(error, "state must be pending or all");
     if (!query_number(context->query, STR("page"), 1, 1000000, 1, &page, error))
         return false;
     ret->page = (size_t)page;

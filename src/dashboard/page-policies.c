@@ -121,9 +121,10 @@ static void draw_rules_of(const PageContext *context, Html *html, const PolicySu
 
     if (!table.ptr || !caption.ptr)
         return;
-    html_write(html, "<details id='policy-%.*s'>", STR_FMT(policy->name));
-    if (policy->n_only_blocker > 0)
-        html_flag(html, "open");
+    html_write(html,
+        policy->n_only_blocker > 0 ? "<details id='policy-%.*s' open>"
+                                   : "<details id='policy-%.*s'>",
+        STR_FMT(policy->name));
     html_write(html, "<summary><strong>%.*s</strong>: %zu %s</summary>", STR_FMT(policy->name),
         policy->n_rules, policy->n_rules == 1 ? "rule" : "rules");
     if (policy->n_rules > 0) {

@@ -4,7 +4,6 @@
  * out.
  */
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "dashboard/pod-internal.h"
@@ -80,20 +79,18 @@ static void draw_member(const PodPage *page, Str name, const RuleName *rule) {
 }
 
 static void draw_rest(const PodPage *page, const ReasonGroup *group) {
-    Str rule = arena_printf(
-        page->context->arena, "%.*s/%.*s", STR_FMT(group->policy), STR_FMT(group->rule));
-    const HtmlParameter parameters[] = {
-        {"outcome", str_from_c(outcome_name(group->kind))},
-        {group->policy.len > 0 ? "rule" : NULL, rule},
-        {"limit", STR("10000")},
-    };
-    char path[64];
+    const char *outcome = outcome_names[group->kind];
     Html *html = page->html;
 
-    (void)snprintf(path, sizeof(path), "/api/v1/decisions/%" PRIu64, page->filter->id);
     html_write(html, "<p>The first %u of %zu nodes. ", NODES_SHOWN, group->n_nodes);
-    html_link(html, path, parameters, ELEMENTS_OF(parameters), STR("All of them as JSON"));
-    html_close(html);
+    if (group->policy.len > 0)
+        html_write(html,
+            "<a href='/api/v1/decisions/%zu?outcome=%s&rule=%.*s%%2F%.*s&limit=10000'>",
+            page->filter->id, outcome, STR_FMT(group->policy), STR_FMT(group->rule));
+    else
+        html_write(html, "<a href='/api/v1/decisions/%zu?outcome=%s&limit=10000'>",
+            page->filter->id, outcome);
+    html_write(html, "All of them as JSON</a></p>");
 }
 
 static void draw_members(const PodPage *page, const ReasonGroup *group, const char *id) {
@@ -144,8 +141,8 @@ static void draw_reasons(const PodPage *page) {
 
     if (n == 0)
         return;
-    html_write(page->html, "<h3>Reasons, as kubectl describe groups them</h3>");
-    html_write(page->html, "<p>kubectl describe pod shows berth's reasons as: <samp>");
+    html_write(page->html, "<h3>Reasons, as kubectl describe groups them</h3>"
+                           "<p>kubectl describe pod shows berth's reasons as: <samp>");
     for (size_t i = 0; i < n; i++)
         html_write(page->html, "%s%zu %.*s", i > 0 ? ", " : "", groups[i].n_nodes,
             STR_FMT(groups[i].reason));
@@ -157,8 +154,8 @@ static void draw_reasons(const PodPage *page) {
 void pod_attempt(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html, "<section id='attempt' data-live>");
-    html_write(html, "<h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
+    html_write(html,
+        "<section id='attempt' data-live><h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
         page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)

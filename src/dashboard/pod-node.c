@@ -6,29 +6,26 @@
 #include "dashboard/pod-internal.h"
 
 static void draw_verdict(const PodPage *page, Outcome outcome) {
+    static const struct {
+        const char *class, *verdict, *more;
+    } texts[_OUTCOME_MAX] = {
+        [OUTCOME_PASSED] = {"good", "✓ passed", ""},
+        [OUTCOME_NARROWED] = {"warn", "⊘ passed, but not returned",
+            ": other nodes scored higher (narrow)"},
+        [OUTCOME_REJECTED] = {"bad", "✗ rejected: ", ""},
+        [OUTCOME_UNKNOWN] = {"bad", "✗ unknown to berth", ": the cluster had no such node"},
+        [OUTCOME_LATE] = {"bad", "✗ not evaluated before the deadline, and so rejected", ""},
+        [OUTCOME_NOT_ASKED] = {"warn", "⊘ not evaluated by berth",
+            ": kube-scheduler did not send this node. Its own filters rejected it, or it stopped "
+            "at percentageOfNodesToScore; kubectl describe pod shows its reasons"},
+    };
     const RuleName *rule = page->filter ? past_rule_of(page->filter, outcome) : NULL;
-    Html *html = page->html;
+    OutcomeKind kind = outcome.kind == OUTCOME_SCORED ? OUTCOME_NOT_ASKED : outcome.kind;
 
-    if (outcome.kind == OUTCOME_PASSED)
-        html_write(html, "<strong class='good'>✓ passed</strong>");
-    else if (outcome.kind == OUTCOME_NARROWED)
-        html_write(html,
-            "<strong class='warn'>⊘ passed, but not returned</strong>: other nodes scored higher "
-            "(narrow)");
-    else if (outcome.kind == OUTCOME_REJECTED)
-        html_write(html, "<strong class='bad'>✗ rejected: </strong>%.*s",
-            STR_FMT(rule ? rule->reason : STR("by a rule that is no longer recorded")));
-    else if (outcome.kind == OUTCOME_UNKNOWN)
-        html_write(
-            html, "<strong class='bad'>✗ unknown to berth</strong>: the cluster had no such node");
-    else if (outcome.kind == OUTCOME_LATE)
-        html_write(html,
-            "<strong class='bad'>✗ not evaluated before the deadline, and so rejected</strong>");
-    else
-        html_write(html,
-            "<strong class='warn'>⊘ not evaluated by berth</strong>: kube-scheduler did not send "
-            "this node. Its own filters rejected it, or it stopped at percentageOfNodesToScore; "
-            "kubectl describe pod shows its reasons");
+    html_write(page->html, "<strong class='%s'>%s</strong>%s", texts[kind].class,
+        texts[kind].verdict, texts[kind].more);
+    if (kind == OUTCOME_REJECTED)
+        html_text(page->html, rule ? rule->reason : STR("by a rule that is no longer recorded"));
 }
 
 static void draw_needs(const PodPage *page, const NodeExplanation *node, const FailedRule *failed) {

@@ -102,11 +102,11 @@ static void test_names(void **state) {
     assert_null(asset_find(STR("")));
     assert_null(asset_find(STR("../dashboard.css")));
     assert_null(asset_find(STR("dashboard.css\0")));
-    assert_true(dashboard_hook()->has(STR("/assets/dashboard.css")));
-    assert_true(dashboard_hook()->has(STR("/")));
-    assert_false(dashboard_hook()->has(STR("/asset")));
-    assert_false(dashboard_hook()->has(STR("/filter")));
-    assert_false(dashboard_hook()->has(STR("/api/v1/status")));
+    assert_true(dashboard_hook.has(STR("/assets/dashboard.css")));
+    assert_true(dashboard_hook.has(STR("/")));
+    assert_false(dashboard_hook.has(STR("/asset")));
+    assert_false(dashboard_hook.has(STR("/filter")));
+    assert_false(dashboard_hook.has(STR("/api/v1/status")));
 }
 
 int main(void) {

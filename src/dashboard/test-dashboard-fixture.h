@@ -131,8 +131,8 @@ static inline const char *get(
     };
     HttpReply reply = {0};
 
-    assert_true(dashboard_hook()->has(request.path));
-    dashboard_hook()->show(&fixture->api, &request, &reply);
+    assert_true(dashboard_hook.has(request.path));
+    dashboard_hook.show(&fixture->api, &request, &reply);
     if (reply.status != want)
         print_error("%s?%s: %u\n", path, query, reply.status);
     assert_int_equal(reply.status, want);

@@ -154,7 +154,7 @@ static void test_elements(void **state) {
     (void)state;
     html_open(&html, "form");
     html_attr(&html, "x", STR("-9223372036854775808"));
-    html_flag(&html, "hidden");
+    html_attr(&html, "hidden", STR_NULL);
     html_open(&html, "br");
     html_open(&html, "input");
     html_attr(&html, "name", STR("q"));

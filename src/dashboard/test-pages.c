@@ -353,7 +353,7 @@ static const char *target_of(DashboardFixture *fixture, const char *query) {
     };
     HttpReply reply = {0};
 
-    dashboard_hook()->show(&fixture->api, &request, &reply);
+    dashboard_hook.show(&fixture->api, &request, &reply);
     if (reply.status != 303)
         return NULL;
     assert_string_equal(reply.headers[0].name, "Location");
@@ -420,7 +420,7 @@ static void test_headers(void **state) {
         const HttpRequest request = {.path = str_from_c(paths[i]), .arena = fixture.arena};
         HttpReply reply = {0};
 
-        dashboard_hook()->show(&fixture.api, &request, &reply);
+        dashboard_hook.show(&fixture.api, &request, &reply);
         for (size_t j = 0; j < ELEMENTS_OF(names); j++) {
             size_t k = 0;
 

@@ -112,10 +112,10 @@ void widget_table_end(Html *html) {
 }
 
 void widget_option(Html *html, Str value, Str text, bool is_selected) {
-    html_write(html, "<option value='%.*s'>", STR_FMT(value));
-    if (is_selected)
-        html_flag(html, "selected");
-    html_write(html, "%.*s</option>", STR_FMT(text));
+    html_write(html,
+        is_selected ? "<option value='%.*s' selected>%.*s</option>"
+                    : "<option value='%.*s'>%.*s</option>",
+        STR_FMT(value), STR_FMT(text));
 }
 
 /* 87, 87.5: as users would write it. */
@@ -190,9 +190,9 @@ static void draw_marks(Html *html, const LineChart *line) {
         const ChartMark *mark = &line->marks[i];
         double x = mark->place * LINE_WIDTH;
 
-        html_write(html, "<path class='%s' vector-effect='non-scaling-stroke' d='M%.1f %dV%d'>",
+        html_write(html,
+            "<path class='%s' vector-effect='non-scaling-stroke' d='M%.1f %dV%d'></path>",
             mark->is_bad ? "mark bad" : "mark", x, mark->is_bad ? 0 : LINE_HEIGHT / 2, LINE_HEIGHT);
-        html_close(html);
     }
 }
 

@@ -12,10 +12,6 @@
 #include "base/fd.h"
 #include "base/visible.h"
 
-void console_done(Console *console) {
-    buf_done(&console->text);
-}
-
 void console_paint(Console *console, Style style) {
     static const char *const codes[] = {
         [STYLE_BOLD] = "\033[1m",

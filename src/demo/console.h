@@ -20,15 +20,13 @@ typedef enum Style {
 typedef struct Console {
     bool is_live; /* a terminal: it has a width, and lines can be replaced */
     bool has_colour;
-    Buf text;        /* not yet written */
+    Buf text;        /* not yet written; the owner frees it */
     bool has_status; /* the last line is the status line */
     bool has_failed; /* standard output cannot be written any more */
 } Console;
 
 #define CONSOLE_INIT(live, colour)                                                                 \
     { .is_live = (live), .has_colour = (colour), .text = BUF_INIT(CONSOLE_TEXT_MAX) }
-
-void console_done(Console *console);
 
 /* Sets @style, until STYLE_PLAIN. */
 void console_paint(Console *console, Style style);

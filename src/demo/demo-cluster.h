@@ -50,8 +50,7 @@ const DemoWorkloads *demo_cluster_workloads(const DemoCluster *cluster);
 
 void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 
-/* Calls @deleted from now on for each pod that is deleted while pending, with the cluster locked.
- */
+/* Calls @deleted from now on for each pod deleted while pending, with the cluster locked. */
 typedef void PendingPodDeleted(void *context, const Pod *pod);
 void demo_cluster_on_deleted(DemoCluster *cluster, PendingPodDeleted *deleted, void *context);
 

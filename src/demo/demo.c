@@ -5,7 +5,6 @@
 
 #include "demo/demo.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 #include "demo/printer.h"

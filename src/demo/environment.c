@@ -59,8 +59,8 @@ static void note_deleted(void *context, const Pod *pod) {
 
 /* Makes, opens and locks folder->path. 0 or a negative errno. */
 static int acquire(DemoFolder *folder) {
+    _cleanup_(fd_closep) int fd = -1;
     struct stat info;
-    int fd;
 
     if (mkdir(folder->path, 0700) < 0 && errno != EEXIST)
         return -errno;
@@ -69,11 +69,10 @@ static int acquire(DemoFolder *folder) {
         return -errno;
     /* Only this user may write to it: in /tmp another user may have created it. */
     if (fstat(fd, &info) < 0 || info.st_uid != geteuid() || (info.st_mode & 022) != 0 ||
-        flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        (void)close(fd);
+        flock(fd, LOCK_EX | LOCK_NB) < 0)
         return -EBUSY;
-    }
     folder->fd = fd;
+    fd = -1; /* it is kept */
     return 0;
 }
 
@@ -149,7 +148,7 @@ int environment_start(DemoEnvironment *env, Str policy, char *error) {
     options->server.port = env->options.port;
     options->policy_paths = &env->options.policy;
     options->n_policy_paths = 1;
-    options->dashboard = dashboard_hook();
+    options->dashboard = &dashboard_hook;
     options->quiet = true;
     options->deadline_nsec = EVALUATE_NSEC;
     options->n_decisions = DECISIONS_DEFAULT;
@@ -163,7 +162,8 @@ int environment_start(DemoEnvironment *env, Str policy, char *error) {
     if (r == 0)
         r = environment_publish(env, &snapshot);
     if (r == 0)
-        r = demo_scheduler_new(daemon_url(env->daemon), env->options.seed, &env->scheduler);
+        r = demo_scheduler_new(
+            daemon_url(env->daemon, LISTEN_VERBS), env->options.seed, &env->scheduler);
     if (r < 0)
         return r;
     view = daemon_view(env->daemon);
@@ -223,7 +223,7 @@ void environment_done(DemoEnvironment *env) {
     demo_cluster_free(env->cluster);
     if (env->folder.path[0])
         (void)close(env->folder.fd);
-    console_done(&env->console);
+    buf_done(&env->console.text);
     (void)pthread_cond_destroy(&env->stopped);
     (void)pthread_mutex_destroy(&env->lock);
 }

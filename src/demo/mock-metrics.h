@@ -13,7 +13,6 @@
  * Threads: any.
  */
 
-#include "base/buf.h"
 #include "cluster/snapshot.h"
 #include "policy/program.h"
 

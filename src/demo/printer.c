@@ -40,7 +40,7 @@ static const char *plural(uint64_t n) {
 }
 
 static const char *url_of(const DemoPrinter *printer) {
-    return daemon_url(printer->env->daemon);
+    return daemon_url(printer->env->daemon, LISTEN_VERBS);
 }
 
 static const char *dashboard_of(const DemoPrinter *printer) {

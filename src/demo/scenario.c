@@ -79,7 +79,7 @@ typedef struct Step {
 } Step;
 
 static const char *run_url(const ScenarioRun *run) {
-    return daemon_url(run->env.daemon);
+    return daemon_url(run->env.daemon, LISTEN_VERBS);
 }
 
 static bool run_goes_on(ScenarioRun *run) {

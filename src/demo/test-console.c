@@ -26,7 +26,7 @@ static void test_paragraph_wraps_at_the_column(void **state) {
 
         console_paragraph(&console, cases[i].lead, str_from_c(cases[i].text));
         assert_case(cases[i].shown, str_is(buf_str(&console.text), cases[i].shown));
-        console_done(&console);
+        buf_done(&console.text);
     }
 }
 
@@ -39,8 +39,8 @@ static void test_styles_need_colour(void **state) {
     console_painted(&coloured, STYLE_GOOD, 6, STR("node"));
     assert_true(str_is(buf_str(&plain.text), "node  "));
     assert_true(str_is(buf_str(&coloured.text), "\033[32mnode\033[0m  "));
-    console_done(&plain);
-    console_done(&coloured);
+    buf_done(&plain.text);
+    buf_done(&coloured.text);
 }
 
 int main(void) {

@@ -43,32 +43,23 @@ struct Changes {
     bool has_digest; /* ... once they are known */
 };
 
-static const struct {
-    const char *name;
-    bool is_bad;
-} kinds[] = {
-    [CHANGE_STARTED] = {"started", false},
-    [CHANGE_POLICY] = {"policy", false},
-    [CHANGE_POLICY_REJECTED] = {"policy-rejected", true},
-    [CHANGE_CONFIG] = {"config", false},
-    [CHANGE_CONFIG_REJECTED] = {"config-rejected", true},
-    [CHANGE_WATCH_LOST] = {"watch-lost", true},
-    [CHANGE_WATCH_BACK] = {"watch-back", false},
-    [CHANGE_RELIST] = {"relist", false},
-    [CHANGE_METRIC_OLD] = {"metric-old", true},
-    [CHANGE_METRIC_BACK] = {"metric-back", false},
-    [CHANGE_LEASE_TAKEN] = {"lease-taken", false},
-    [CHANGE_LEASE_LOST] = {"lease-lost", true},
-    [CHANGE_BYPASSED] = {"bypassed", true},
+const ChangeKindInfo change_kinds[] = {
+    [CHANGE_STARTED] = {"started", false, "berth started"},
+    [CHANGE_POLICY] = {"policy", false, "policies reloaded"},
+    [CHANGE_POLICY_REJECTED] = {"policy-rejected", true,
+        "new policies rejected, the last good ones stay in force"},
+    [CHANGE_CONFIG] = {"config", false, "file reloaded"},
+    [CHANGE_CONFIG_REJECTED] = {"config-rejected", true,
+        "new file rejected, the last good one stays in force"},
+    [CHANGE_WATCH_LOST] = {"watch-lost", true, "no updates from the API server"},
+    [CHANGE_WATCH_BACK] = {"watch-back", false, "updates from the API server again"},
+    [CHANGE_RELIST] = {"relist", false, "all objects listed again"},
+    [CHANGE_METRIC_OLD] = {"metric-old", true, "metric expired"},
+    [CHANGE_METRIC_BACK] = {"metric-back", false, "metric has values again"},
+    [CHANGE_LEASE_TAKEN] = {"lease-taken", false, "this replica binds now"},
+    [CHANGE_LEASE_LOST] = {"lease-lost", true, "this replica no longer binds"},
+    [CHANGE_BYPASSED] = {"bypassed", true, "pods bypassed berth"},
 };
-
-const char *change_name(ChangeKind kind) {
-    return kinds[kind].name;
-}
-
-bool change_is_bad(ChangeKind kind) {
-    return kinds[kind].is_bad;
-}
 
 static Version *version_unref(Version *version) {
     if (!version || !ref_drop(&version->ref))

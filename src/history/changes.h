@@ -36,9 +36,13 @@ typedef enum ChangeKind {
     _CHANGE_MAX,
 } ChangeKind;
 
-/* "policy", "policy-rejected", "watch-lost", …: stable. And whether it is bad news. */
-const char *change_name(ChangeKind kind);
-bool change_is_bad(ChangeKind kind);
+typedef struct ChangeKindInfo {
+    const char *name;  /* "policy", "policy-rejected", "watch-lost", …: stable */
+    bool is_bad;       /* bad news */
+    const char *words; /* for users */
+} ChangeKindInfo;
+
+extern const ChangeKindInfo change_kinds[];
 
 typedef struct Changes Changes;
 
@@ -71,8 +75,7 @@ int64_t changes_last(Changes *changes, ChangeKind kind);
 size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n);
 
 /* How version @digest differs from the one before it, as a unified diff, file by file; if it came
- * into force several times, from the one before the last time. False: one of the two is not kept.
- */
+ * into force several times, from the one before the last time. False: one of them is not kept. */
 bool changes_diff(Changes *changes, Digest digest, Buf *out);
 
 /* The texts of version @digest, copied into @arena. False: not kept. */

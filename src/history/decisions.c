@@ -161,8 +161,7 @@ static void forget_oldest(Decisions *decisions) {
     decisions_raise(&decisions->next_inputs, decisions_oldest(decisions));
 }
 
-/* Drops what the oldest decision from *@next on has, but not that of @spare. False: there is none.
- */
+/* Drops what the oldest decision from *@next on has, but not that of @spare. False: none has. */
 static bool forget_next(Decisions *decisions, uint64_t *next, uint64_t spare,
     bool (*forget)(Decisions *decisions, Kept *kept)) {
     while (*next < decisions->next && *next != spare)
@@ -472,8 +471,7 @@ void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     ret->oldest = decisions->n > 0 ? decisions_oldest(decisions) : 0;
 }
 
-/* --- secrets: pods as they were sent are replaced by what policies can read of them ------------
- */
+/* --- secrets: pods as they were sent are replaced by what policies can read of them ----------- */
 
 /* So many are taken, or exchanged, under one hold of the lock; they are written without it. */
 #define RAW_AT_ONCE 64u

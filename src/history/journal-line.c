@@ -12,7 +12,6 @@
 #include <stdio.h>
 
 #include "base/base64.h"
-#include "base/vec.h"
 #include "history/journal-internal.h"
 #include "history/journal.h"
 #include "json/fields.h"
@@ -179,12 +178,15 @@ void journal_line_decision(JournalContext *context, Decisions *decisions,
 typedef struct Line {
     int64_t form, program, list, first;
     Str digest;
-    VEC(RuleName) rules;
-    VEC(Str) nodes;
+    RuleName *rules;
+    Str *nodes;
+    size_t n_rules, n_nodes;
     PastDecision past; /* strings of the line */
     Str pod_digest;
     int64_t id;
-    VEC(RuleCount) counts;
+    RuleCount *counts;
+    size_t n_counts;
+    bool has_too_many; /* rules or counts */
     struct {
         int64_t rule, n_nodes, never_rule, n_never;
         Str never_resource;
@@ -202,22 +204,8 @@ static void read_rule(JsonReader *reader, Arena *arena, void *target) {
         {"unresolvable", JSON_FIELD_BOOL, offsetof(RuleName, is_unresolvable)},
         {"permanent", JSON_FIELD_BOOL, offsetof(RuleName, is_permanent)},
     };
-    Line *line = target;
-    RuleName *rule = line->rules.n < PROGRAM_FILTERS_MAX ? VEC_PUSH(&line->rules, arena) : NULL;
 
-    if (rule)
-        JSON_READ_FIELDS(reader, arena, fields, rule);
-    else
-        json_fail(reader, JSON_E_MEMORY, "too many rules");
-}
-
-static void read_node(JsonReader *reader, Arena *arena, void *target) {
-    Str *name = VEC_PUSH(&((Line *)target)->nodes, arena);
-
-    if (name)
-        json_string(reader, arena, name);
-    else
-        json_fail(reader, JSON_E_MEMORY, "too many nodes");
+    JSON_READ_FIELDS(reader, arena, fields, target);
 }
 
 static void read_verb(JsonReader *reader, Arena *arena, void *target) {
@@ -230,15 +218,9 @@ static void read_verb(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static void read_count(JsonReader *reader, Arena *arena, void *target) {
-    Line *line = target;
-    RuleCount *count = line->counts.n < PROGRAM_FILTERS_MAX ? VEC_PUSH(&line->counts, arena) : NULL;
     int64_t numbers[5] = {0};
     size_t n = 0;
 
-    if (!count) {
-        json_fail(reader, JSON_E_MEMORY, "too many rules");
-        return;
-    }
     json_array(reader);
     for (; n < ELEMENTS_OF(numbers) && json_element(reader); n++) {
         json_int64(reader, &numbers[n]);
@@ -247,7 +229,7 @@ static void read_count(JsonReader *reader, Arena *arena, void *target) {
     }
     if (n != ELEMENTS_OF(numbers) || json_element(reader))
         json_fail(reader, JSON_E_TYPE, "five numbers were expected");
-    *count = (RuleCount){
+    *(RuleCount *)target = (RuleCount){
         .number = (uint16_t)numbers[0],
         .rejected = (uint32_t)numbers[1],
         .observed = (uint32_t)numbers[2],
@@ -282,7 +264,8 @@ static void read_decision(JsonReader *reader, Arena *arena, void *target) {
         {"narrowed", JSON_FIELD_COUNT, AT(past.summary.n_narrowed)},
         {"late", JSON_FIELD_COUNT, AT(past.summary.n_late)},
         {"unjudged", JSON_FIELD_COUNT, AT(past.summary.n_unjudged)},
-        {"rules", JSON_FIELD_ARRAY, .read = read_count},
+        JSON_LIST_CUT("rules", Line, counts, n_counts, has_too_many, PROGRAM_FILTERS_MAX,
+            read_count),
         {"main.rule", JSON_FIELD_INT, AT(main.rule)},
         {"main.nodes", JSON_FIELD_INT, AT(main.n_nodes)},
         {"main.neverRule", JSON_FIELD_INT, AT(main.never_rule)},
@@ -302,19 +285,15 @@ static bool parse(Str text, Arena *arena, Line *ret) {
     static const JsonField fields[] = {
         {"form", JSON_FIELD_INT, AT(form)},
         {"digest", JSON_FIELD_TEXT, AT(digest)},
-        {"rules", JSON_FIELD_ARRAY, .read = read_rule},
+        JSON_LIST_CUT("rules", Line, rules, n_rules, has_too_many, PROGRAM_FILTERS_MAX, read_rule),
         {"program", JSON_FIELD_INT, AT(program)},
         {"list", JSON_FIELD_INT, AT(list)},
         {"first", JSON_FIELD_INT, AT(first)},
-        {"nodes", JSON_FIELD_ARRAY, .read = read_node},
+        JSON_LIST("nodes", Line, nodes, n_nodes, SIZE_MAX, json_read_text),
         {"decision", JSON_FIELD_CUSTOM, .read = read_decision},
     };
-    JsonReader reader;
 
-    json_reader_init(&reader, text);
-    JSON_READ_FIELDS(&reader, arena, fields, ret);
-    json_end(&reader);
-    return json_error(&reader) == JSON_OK;
+    return JSON_READ_DOCUMENT(text, arena, fields, ret) && !ret->has_too_many;
 }
 
 static bool take_rules(JournalContext *context, const Line *line) {
@@ -322,7 +301,7 @@ static bool take_rules(JournalContext *context, const Line *line) {
 
     rule_names_unref(context->rule_names);
     context->rule_names = digest_parse(line->digest, &digest)
-                              ? rule_names_load(line->rules.items, line->rules.n, digest)
+                              ? rule_names_load(line->rules, line->n_rules, digest)
                               : NULL;
     context->program = line->program;
     return context->rule_names != NULL;
@@ -338,8 +317,8 @@ static bool take_nodes(JournalContext *context, const Line *line) {
     if (!context->node_numbers || context->list != line->list ||
         line->first != (int64_t)node_numbers_size(context->node_numbers) + 1)
         return false;
-    for (size_t i = 0; i < line->nodes.n; i++)
-        if (node_numbers_add(context->node_numbers, line->nodes.items[i]) !=
+    for (size_t i = 0; i < line->n_nodes; i++)
+        if (node_numbers_add(context->node_numbers, line->nodes[i]) !=
             line->first + (int64_t)i)
             return false;
     return true;
@@ -353,7 +332,7 @@ static Outcomes *load_outcomes(const JournalContext *context, const Line *line) 
         !base64_decode(line->columns.bytes, &bytes) || buf_error(&bytes))
         return NULL;
     columns.bytes = buf_str(&bytes);
-    return outcomes_load(&columns, line->counts.n, context->node_numbers);
+    return outcomes_load(&columns, line->n_counts, context->node_numbers);
 }
 
 static bool is_decision(const JournalContext *context, const Line *line) {
@@ -364,8 +343,8 @@ static bool is_decision(const JournalContext *context, const Line *line) {
         past->pod_uid.len > PAST_UID_MAX || past->node.len > PAST_NAME_MAX ||
         past->error.len > PAST_ERROR_MAX)
         return false;
-    for (size_t i = 0; i < line->counts.n; i++)
-        if (line->counts.items[i].number >= context->rule_names->n_rules)
+    for (size_t i = 0; i < line->n_counts; i++)
+        if (line->counts[i].number >= context->rule_names->n_rules)
             return false;
     return true;
 }
@@ -399,7 +378,7 @@ static bool take_decision(const JournalContext *context, Line *line, Decisions *
         return false;
     line->past.id = (uint64_t)line->id;
     line->past.rule_names = context->rule_names;
-    past = past_load(&line->past, line->counts.items, line->counts.n);
+    past = past_load(&line->past, line->counts, line->n_counts);
     if (!past)
         return false;
     take_main(context, line, past);

@@ -185,26 +185,21 @@ int journal_open(const char *folder, size_t bytes_max, Decisions *decisions, Jou
     return 0;
 }
 
-static void close_fd(int fd) {
-    if (fd >= 0)
-        (void)close(fd);
-}
-
 Journal *journal_free(Journal *journal) {
     if (!journal)
         return NULL;
     journal_context_reset(&journal->context);
     arena_free(journal->arena);
-    close_fd(journal->fd);
-    close_fd(journal->lock_fd);
-    close_fd(journal->folder_fd);
+    fd_closep(&journal->fd);
+    fd_closep(&journal->lock_fd);
+    fd_closep(&journal->folder_fd);
     free(journal);
     return NULL;
 }
 
 /* The full file becomes the old one. */
 static int replace_file(Journal *journal) {
-    close_fd(journal->fd);
+    fd_closep(&journal->fd);
     journal->fd = -1;
     journal_context_reset(&journal->context);
     if (renameat(journal->folder_fd, NAME, journal->folder_fd, OLD_NAME) < 0 && errno != ENOENT)

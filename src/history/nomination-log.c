@@ -38,31 +38,14 @@ NominationLog *nomination_log_free(NominationLog *log) {
     return NULL;
 }
 
-const char *nomination_outcome_name(NominationOutcome outcome) {
-    static const char *const names[_NOMINATION_OUTCOMES] = {
-        [NOMINATION_OUTSTANDING] = "outstanding",
-        [NOMINATION_USED] = "used",
-        [NOMINATION_UNUSED] = "unused",
-        [NOMINATION_EXPIRED] = "expired",
-        [NOMINATION_REJECTED] = "rejected",
-        [NOMINATION_DROPPED] = "dropped",
-    };
-
-    return names[outcome];
-}
-
-const char *nomination_outcome_text(NominationOutcome outcome) {
-    static const char *const texts[_NOMINATION_OUTCOMES] = {
-        [NOMINATION_OUTSTANDING] = "the pod has no node yet",
-        [NOMINATION_USED] = "used: the pod got this node",
-        [NOMINATION_UNUSED] = "unused: the pod got another node",
-        [NOMINATION_EXPIRED] = "expired: berth withdrew it",
-        [NOMINATION_REJECTED] = "rejected: it never came into force",
-        [NOMINATION_DROPPED] = "dropped: the pod was deleted, or the nomination replaced",
-    };
-
-    return texts[outcome];
-}
+const NominationOutcomeInfo nomination_outcomes[_NOMINATION_OUTCOMES] = {
+    [NOMINATION_OUTSTANDING] = {"outstanding", "the pod has no node yet"},
+    [NOMINATION_USED] = {"used", "used: the pod got this node"},
+    [NOMINATION_UNUSED] = {"unused", "unused: the pod got another node"},
+    [NOMINATION_EXPIRED] = {"expired", "expired: berth withdrew it"},
+    [NOMINATION_REJECTED] = {"rejected", "rejected: it never came into force"},
+    [NOMINATION_DROPPED] = {"dropped", "dropped: the pod was deleted, or the nomination replaced"},
+};
 
 void nomination_log_add(NominationLog *log, const NominationRecord *record) {
     size_t size = record->namespace.len + record->name.len + record->uid.len + record->node.len;

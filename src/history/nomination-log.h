@@ -23,8 +23,12 @@ typedef enum NominationOutcome {
     _NOMINATION_OUTCOMES,
 } NominationOutcome;
 
-const char *nomination_outcome_name(NominationOutcome outcome); /* "outstanding" */
-const char *nomination_outcome_text(NominationOutcome outcome); /* for users: a clause */
+typedef struct NominationOutcomeInfo {
+    const char *name; /* "outstanding" */
+    const char *text; /* for users: a clause */
+} NominationOutcomeInfo;
+
+extern const NominationOutcomeInfo nomination_outcomes[];
 
 typedef struct NominationRecord {
     Str namespace, name, uid; /* of the pod */

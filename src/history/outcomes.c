@@ -31,19 +31,15 @@ struct Outcomes {
     uint32_t columns[];    /* all of the above */
 };
 
-const char *outcome_name(OutcomeKind kind) {
-    static const char *const names[] = {
-        [OUTCOME_NOT_ASKED] = "not-asked",
-        [OUTCOME_PASSED] = "passed",
-        [OUTCOME_REJECTED] = "rejected",
-        [OUTCOME_UNKNOWN] = "unknown",
-        [OUTCOME_NARROWED] = "narrowed",
-        [OUTCOME_LATE] = "late",
-        [OUTCOME_SCORED] = "scored",
-    };
-
-    return names[kind];
-}
+const char *const outcome_names[] = {
+    [OUTCOME_NOT_ASKED] = "not-asked",
+    [OUTCOME_PASSED] = "passed",
+    [OUTCOME_REJECTED] = "rejected",
+    [OUTCOME_UNKNOWN] = "unknown",
+    [OUTCOME_NARROWED] = "narrowed",
+    [OUTCOME_LATE] = "late",
+    [OUTCOME_SCORED] = "scored",
+};
 
 /* --- writing ------------------------------------------------------------------------- */
 

@@ -27,7 +27,7 @@ typedef enum OutcomeKind {
 } OutcomeKind;
 
 /* "passed", "rejected", "unknown", "narrowed", "late", "scored", "not-asked". */
-const char *outcome_name(OutcomeKind kind);
+extern const char *const outcome_names[];
 
 /* Rules of one decision that are distinguished; nodes that further rules reject have no rule. */
 #define OUTCOMES_RULES_MAX 240u

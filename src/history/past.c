@@ -23,8 +23,7 @@ static void fill_rules(
     }
 }
 
-/* The copy that is kept: @head, its rules, which the caller fills in, and its texts in one piece.
- */
+/* The copy to keep: @head, its rules, which the caller fills in, and its texts in one piece. */
 static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     size_t rules = head->n_rules * sizeof(RuleCount);
     size_t bytes = sizeof(*head) + rules + head->pod_namespace.len + head->pod_name.len +
@@ -180,8 +179,7 @@ PastDecision *past_unref(PastDecision *past) {
     return NULL;
 }
 
-/* --- names of rules ----------------------------------------------------------------------------
- */
+/* --- names of rules --------------------------------------------------------------------------- */
 
 RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest) {
     size_t head = sizeof(RuleNames) + n * sizeof(RuleName), bytes = head;

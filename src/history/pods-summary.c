@@ -328,8 +328,7 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
     return n;
 }
 
-/* --- pending pods in groups --------------------------------------------------------------------
- */
+/* --- pending pods in groups ------------------------------------------------------------------- */
 
 #define POD_BUDGET ((size_t)8 * 1024 * 1024) /* to decode one */
 

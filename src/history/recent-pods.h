@@ -15,8 +15,8 @@
  *            berth, until it is bound, a later filter rejects nothing, or RECENT_PODS_PARKED_SEC
  *            have passed without another filter.
  *   pending  its last filter let no node pass, and no bind followed: since when, and by the policy
- * of its main reason (history/past.h), if a policy rejected a node. event    when the last Event
- * about it was written (history/kube-events.h).
+ *            of its main reason (history/past.h), if a policy rejected a node.
+ *   event    when the last Event about it was written (history/kube-events.h).
  *
  * Limits: options.max pods and options.bytes_max bytes of passed nodes; those with the oldest last
  * filter are dropped first. A pending pod gets new filter requests, so it stays.

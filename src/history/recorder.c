@@ -239,20 +239,14 @@ static int finish(Recorder *recorder, Recording *ret) {
     return has_failed ? -ENOMEM : 0;
 }
 
-int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) {
-    Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
-
-    (void)decisions_remove_secrets(decisions); /* texts in an arena are not wiped */
-    take_all(&recorder, last);
-    return finish(&recorder, ret);
-}
-
-int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret) {
+int decisions_record(Decisions *decisions, uint64_t id, size_t last, Arena *arena, Recording *ret) {
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
     FoundDecision found;
 
-    (void)decisions_remove_secrets(decisions);
-    if (decisions_find(decisions, id, &found))
+    (void)decisions_remove_secrets(decisions); /* texts in an arena are not wiped */
+    if (id == 0)
+        take_all(&recorder, last);
+    else if (decisions_find(decisions, id, &found))
         keep_found(&recorder, &found);
     return finish(&recorder, ret);
 }

@@ -21,11 +21,9 @@
 #define RECORDER_LAST_DEFAULT 1000
 
 /* The last @last filters and prioritizes with the preempts and binds between them and after them,
- * oldest first (replay/recording.h). References to saved views are taken; everything else is copied
- * into @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
+ * oldest first (replay/recording.h); or, unless @id is 0, only that decision, or none (n is 0): it
+ * is not kept, or never was. References to saved views are taken; everything else is copied into
+ * @arena, 8 bytes a decision and node. The lock is held only while references are taken. 0; or
  * -ENOMEM, and @ret is zeroed. */
-int decisions_record(Decisions *decisions, size_t last, Arena *arena, Recording *ret) MUST_CHECK;
-
-/* The same of the one with this id; none (n is 0): it is not kept, or never was. */
-int decisions_record_one(Decisions *decisions, uint64_t id, Arena *arena, Recording *ret)
+int decisions_record(Decisions *decisions, uint64_t id, size_t last, Arena *arena, Recording *ret)
     MUST_CHECK;

@@ -35,16 +35,16 @@ static const char *outcome_text(
     if (found.outcomes) {
         outcome = outcomes_find(
             found.outcomes, decisions_number(decisions, found.outcomes, str_from_c(node)));
-        (void)snprintf(text, 128, "%s", outcome_name(outcome.kind));
+        (void)snprintf(text, 128, "%s", outcome_names[outcome.kind]);
         if (outcome.kind == OUTCOME_REJECTED)
             (void)snprintf(text, 128, "rejected by %.*s/%.*s: %.*s",
                 STR_FMT(past_rule_of(found.past, outcome)->policy),
                 STR_FMT(past_rule_of(found.past, outcome)->name),
                 STR_FMT(past_rule_of(found.past, outcome)->reason));
         else if (outcome.has_score)
-            (void)snprintf(text, 128, "%s %u", outcome_name(outcome.kind), outcome.score);
+            (void)snprintf(text, 128, "%s %u", outcome_names[outcome.kind], outcome.score);
         if (outcome.rank)
-            (void)snprintf(text, 128, "%s, rank %u", outcome_name(outcome.kind), outcome.rank);
+            (void)snprintf(text, 128, "%s, rank %u", outcome_names[outcome.kind], outcome.rank);
     } else {
         (void)snprintf(text, 128, "headline");
     }

@@ -88,7 +88,7 @@ static Str describe(Decisions *decisions, uint64_t id, Arena *arena) {
             outcome = outcomes_find(found.outcomes, number);
             if (outcome.kind != OUTCOME_NOT_ASKED)
                 buf_printf(&text, "\n%.*s %s %d %d %u", STR_FMT(names[number - 1]),
-                    outcome_name(outcome.kind), outcome.rule, outcome.score, outcome.rank);
+                    outcome_names[outcome.kind], outcome.rule, outcome.score, outcome.rank);
         }
     }
     found_done(&found);

@@ -80,7 +80,7 @@ static void assert_replays_equal(Decisions *decisions, Program *program, size_t 
     Recording recording;
     WhatIfReport report;
 
-    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     for (size_t i = 0; i < recording.n; i++)
         assert_false(has_secret(recording.decisions[i].pod_text));
     assert_int_equal(what_if_run(&recording, program, NULL, arena, &report), 0);
@@ -215,7 +215,7 @@ static void test_text_that_is_no_pod_is_dropped(void **state) {
     decisions_figures(decisions, &figures);
     assert_int_equal(figures.n_replayable, 0);
     assert_int_equal(figures.n_saved_views, 0);
-    assert_int_equal(decisions_record(decisions, 10, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 0, 10, arena, &recording), 0);
     assert_string_equal(recorded_obstacle(&recording.decisions[0]), "its pod is not kept any more");
     recording_done(&recording);
     random_cluster_close(&cluster);

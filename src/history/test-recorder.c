@@ -75,7 +75,7 @@ static void test_views_and_texts_are_saved_once(void **state) {
         found_done(&found[i]);
     found_done(&found[0]); /* a zeroed one may be released again */
 
-    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     assert_int_equal(recording.n_saved_views, 2);
     assert_ptr_equal(recording.decisions[0].pod_text.ptr, recording.decisions[2].pod_text.ptr);
     assert_ptr_equal(recording.decisions[0].saved_view, recording.saved_views[0]);
@@ -94,13 +94,13 @@ static void test_record_one(void **state) {
 
     random_cluster_open(&cluster, 1, 80);
     (void)decide_steps(decisions, &cluster, 4);
-    assert_int_equal(decisions_record_one(decisions, 2, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 2, 0, arena, &recording), 0);
     assert_int_equal(recording.n, 1);
     assert_int_equal(recording.n_saved_views, 1);
     assert_int_equal(recording.decisions[0].id, 2);
     assert_null(recorded_obstacle(&recording.decisions[0]));
     recording_done(&recording);
-    assert_int_equal(decisions_record_one(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 1000, 0, arena, &recording), 0);
     assert_int_equal(recording.n, 0);
     recording_done(&recording);
     random_cluster_close(&cluster);

@@ -158,7 +158,7 @@ static void test_deadline_keeps_newest_decisions(void **state) {
 
     random_cluster_open(&cluster, 80, 80);
     n = decide_steps(decisions, &cluster, DECIDE_STEPS);
-    assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+    assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     n_calls = replay_until(&recording, cluster.program, SIZE_MAX, &report);
     assert_true(report.is_whole);
     assert_int_equal(report.n, n);
@@ -331,7 +331,7 @@ static void test_explains_nodes_of_the_request(void **state) {
         random_cluster_open(&cluster, seed, 100);
         (void)decide_steps(decisions, &cluster, 4);
         random_cluster_close(&cluster);
-        assert_int_equal(decisions_record(decisions, 1000, arena, &recording), 0);
+        assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
         for (size_t i = 0; i < recording.n; i++)
             if (recording.decisions[i].verb == VERB_FILTER)
                 n_narrowed += check_request_nodes(&recording, &recording.decisions[i], arena);

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "http/server-internal.h"
 
-/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait for a second and more.
- */
+/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait a second and more. */
 #define LISTEN_BACKLOG 4096
 
 /* Clients accepted before the next step of a handshake. */
@@ -78,8 +78,7 @@ static void unwatch(const Server *server, const Connection *connection) {
     (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, connection->transport.fd, NULL);
 }
 
-/* Passes the connection to its worker. The deadline of its headers is still that of the handshake.
- */
+/* Passes the connection to its worker. The deadline of its headers is that of the handshake. */
 static void pass_on(Server *server, Connection *connection) {
     bool is_ready = transport_has_buffered(&connection->transport);
 
@@ -313,11 +312,9 @@ int acceptor_open(Server *server, uint16_t *ret_port) {
 }
 
 void acceptor_close(Acceptor *acceptor) {
-    const int fds[] = {acceptor->listen_fd, acceptor->resume_fd, acceptor->waiting_fd};
-
-    for (size_t i = 0; i < ELEMENTS_OF(fds); i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+    fd_closep(&acceptor->listen_fd);
+    fd_closep(&acceptor->resume_fd);
+    fd_closep(&acceptor->waiting_fd);
     if (acceptor->credentials)
         gnutls_certificate_free_credentials(acceptor->credentials);
     if (acceptor->priorities)

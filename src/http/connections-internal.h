@@ -1,7 +1,6 @@
 #pragma once
 
-/* Shared by connections.c (states and deadlines) and places.c (limits, and which to close first).
- */
+/* Shared by connections.c (states, deadlines) and places.c (limits, and which to close first). */
 
 #include "base/thread.h"
 #include "http/connections.h"

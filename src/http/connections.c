@@ -305,8 +305,7 @@ static void (*const checks[])(Connections *connections, Connection *connection, 
 };
 
 /* Whether the client of an idle connection or a stream had a valid certificate and has no longer.
- * The session is there while the lock is held; nothing changes its certificate after the handshake.
- */
+ * The session is there under the lock; nothing changes its certificate after the handshake. */
 static bool is_disallowed(const Connections *connections, Connection *connection, int64_t now_sec) {
     const ServerOptions *options = &connections->options;
     int64_t until = atomic_load(&connection->allowed_until_sec);

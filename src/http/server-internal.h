@@ -50,8 +50,7 @@ void connection_serve(Server *server, Connection *connection);
 /* The handshake is complete: a client whose certificate is accepted keeps its connection. */
 void connection_greet(Server *server, Connection *connection);
 
-/* The handshake failed. The client sees the end of the connection, not a reset, whatever it sends.
- */
+/* The handshake failed. The client sees the end of the connection, no reset, whatever it sends. */
 void connection_reject(Server *server, Connection *connection);
 
 /* Ends its request, if there is one, and closes it. */

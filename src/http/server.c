@@ -201,21 +201,17 @@ unsigned server_drain(Server *server) {
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 
-const char *server_refusal_name(ServerRefusal refusal) {
-    static const char *const names[_SERVER_REFUSED_MAX] = {
-        [SERVER_REFUSED_HEADERS] = "headers",
-        [SERVER_REFUSED_HEADER_SIZE] = "header_size",
-        [SERVER_REFUSED_ENCODING] = "encoding",
-        [SERVER_REFUSED_BODY_SIZE] = "body_size",
-        [SERVER_REFUSED_MEMORY] = "memory",
-        [SERVER_REFUSED_HEADER_TIME] = "header_time",
-        [SERVER_REFUSED_BODY_TIME] = "body_time",
-        [SERVER_REFUSED_WRITE_TIME] = "write_time",
-        [SERVER_REFUSED_CONNECTIONS] = "connections",
-    };
-
-    return names[refusal];
-}
+const char *const server_refusal_names[_SERVER_REFUSED_MAX] = {
+    [SERVER_REFUSED_HEADERS] = "headers",
+    [SERVER_REFUSED_HEADER_SIZE] = "header_size",
+    [SERVER_REFUSED_ENCODING] = "encoding",
+    [SERVER_REFUSED_BODY_SIZE] = "body_size",
+    [SERVER_REFUSED_MEMORY] = "memory",
+    [SERVER_REFUSED_HEADER_TIME] = "header_time",
+    [SERVER_REFUSED_BODY_TIME] = "body_time",
+    [SERVER_REFUSED_WRITE_TIME] = "write_time",
+    [SERVER_REFUSED_CONNECTIONS] = "connections",
+};
 
 void server_figures(const Server *server, ServerFigures *ret) {
     *ret = (ServerFigures){

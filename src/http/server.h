@@ -117,8 +117,7 @@ typedef void HttpFill(void *context, const HttpRequest *request, HttpReply *repl
 bool server_answer(HttpPending *pending, HttpFill *fill, void *context);
 
 /* Counts @size bytes that handle() or a fill function is about to use besides body and arena, and
- * stops counting them, in the same call. False: they would exceed memory_max; nothing was counted.
- */
+ * stops counting them, in the same call. False: they exceed memory_max; nothing was counted. */
 bool server_charge(const HttpRequest *request, size_t size);
 void server_release(const HttpRequest *request, size_t size);
 
@@ -234,7 +233,7 @@ typedef enum ServerRefusal {
 } ServerRefusal;
 
 /* A stable word for metrics: "headers", "body_size", … */
-const char *server_refusal_name(ServerRefusal refusal);
+extern const char *const server_refusal_names[];
 
 typedef struct ServerFigures {
     uint64_t refused[_SERVER_REFUSED_MAX];

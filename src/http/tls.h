@@ -60,8 +60,7 @@ void tls_store_print_chain(const TlsStore *store, Buf *out);
 /* The earliest nextUpdate of the CRLs in use, seconds since 1970; 0: no CRL, or no such time. */
 int64_t tls_store_crl_expiry(const TlsStore *store);
 
-/* Whether other users can read the key, or its group replace it: @text names the file and the fix.
- */
+/* Whether other users can read the key, or its group replace it: @text names file and fix. */
 bool tls_store_key_warning(const TlsStore *store, char *text, size_t size);
 
 /* Whether a CRL is past its next update; it still applies. @text as above. */

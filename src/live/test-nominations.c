@@ -94,7 +94,7 @@ static void print_outcome(Run *run, long number) {
 
     assert_true(nomination_log_find(
         run->log, STR_NULL, make_pod(run->arena, number).name, STR_NULL, run->arena, &record));
-    buf_printf(&run->out, " %s", nomination_outcome_name(record.outcome));
+    buf_printf(&run->out, " %s", nomination_outcomes[record.outcome].name);
 }
 
 static void print_list(Run *run, size_t max) {

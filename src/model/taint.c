@@ -116,7 +116,7 @@ bool toleration_tolerates(const Toleration *toleration, const Taint *taint) {
     return toleration->exists || str_eq(toleration->value, taint->value);
 }
 
-static bool tolerates_any(const Tolerations *tolerations, const Taint *taint) {
+bool tolerations_tolerate(const Tolerations *tolerations, const Taint *taint) {
     for (size_t i = 0; i < tolerations->n; i++)
         if (toleration_tolerates(&tolerations->items[i], taint))
             return true;
@@ -127,7 +127,7 @@ bool tolerations_admit(const Tolerations *tolerations, const Taints *taints) {
     for (size_t i = 0; i < taints->n; i++) {
         const Taint *taint = &taints->items[i];
 
-        if (taint_repels(taint) && !tolerates_any(tolerations, taint))
+        if (taint_repels(taint) && !tolerations_tolerate(tolerations, taint))
             return false;
     }
     return true;

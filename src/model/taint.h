@@ -57,5 +57,8 @@ bool taint_parse(Str text, Taint *ret);
 
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
 
+/* Whether one of them does. */
+bool tolerations_tolerate(const Tolerations *tolerations, const Taint *taint);
+
 /* Whether every taint that keeps new pods off (NoSchedule, NoExecute) is tolerated. */
 bool tolerations_admit(const Tolerations *tolerations, const Taints *taints);

@@ -46,16 +46,12 @@ struct Latency {
     Slot slots[LATENCY_SLOTS];
 };
 
-const char *latency_part_name(LatencyPart part) {
-    static const char *const names[] = {
-        [LATENCY_READ] = "read",
-        [LATENCY_EVALUATE] = "evaluate",
-        [LATENCY_WRITE] = "write",
-        [LATENCY_TOTAL] = "total",
-    };
-
-    return names[part];
-}
+const char *const latency_part_names[] = {
+    [LATENCY_READ] = "read",
+    [LATENCY_EVALUATE] = "evaluate",
+    [LATENCY_WRITE] = "write",
+    [LATENCY_TOTAL] = "total",
+};
 
 /* Most of it is memory that is not touched before its slot of the hour comes. */
 Latency *latency_new(void) {
@@ -84,21 +80,25 @@ static uint64_t bucket_begin(size_t bucket) {
     return (4 + (bucket - N_EXACT) % 4) << (1 + (bucket - N_EXACT) / 4);
 }
 
-static uint64_t total(const uint64_t *counts, size_t n_buckets) {
+#define ADD(counter, n) ((void)atomic_fetch_add_explicit((counter), (n), memory_order_relaxed))
+#define LOAD(counter) (atomic_load_explicit((counter), memory_order_relaxed))
+#define TAKE(counter) (atomic_exchange_explicit((counter), 0, memory_order_relaxed))
+
+static uint64_t total(const _Atomic uint64_t *counts, size_t n_buckets) {
     uint64_t n = 0;
 
     for (size_t i = 0; i < n_buckets; i++)
-        n += counts[i];
+        n += LOAD(&counts[i]);
     return n;
 }
 
 /* The value that @percent of all do not exceed, assuming an even spread within a bucket; 0 when
  * there are none. */
-static uint64_t quantile(const uint64_t *counts, size_t n_buckets, unsigned percent) {
+static uint64_t quantile(const _Atomic uint64_t *counts, size_t n_buckets, unsigned percent) {
     uint64_t rank = (total(counts, n_buckets) * percent + 99) / 100, before = 0;
 
     for (size_t i = 0; i < n_buckets && rank > 0; i++) {
-        uint64_t n = counts[i];
+        uint64_t n = LOAD(&counts[i]);
         uint64_t begin = bucket_begin(i), width = bucket_begin(i + 1) - begin;
 
         if (before + n >= rank)
@@ -108,11 +108,6 @@ static uint64_t quantile(const uint64_t *counts, size_t n_buckets, unsigned perc
     return 0;
 }
 
-#define ADD(counter, n) ((void)atomic_fetch_add_explicit((counter), (n), memory_order_relaxed))
-#define LOAD(counter) (atomic_load_explicit((counter), memory_order_relaxed))
-
-#define TAKE(counter) (atomic_exchange_explicit((counter), 0, memory_order_relaxed))
-
 static void raise_to(_Atomic uint64_t *most, uint64_t value) {
     uint64_t was = LOAD(most);
 
@@ -121,15 +116,18 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value) {
         ;
 }
 
-static void move_verb(VerbCounts *from, VerbCounts *to) {
+/* Adds the counts of @from to @to; @moves: @from has none afterwards. */
+static void add(VerbCounts *from, VerbCounts *to, bool moves) {
     for (size_t i = 0; i < _COUNTS; i++)
         if (LOAD(&from->counts[i]) != 0)
-            ADD(&to->counts[i], TAKE(&from->counts[i]));
+            ADD(&to->counts[i], moves ? TAKE(&from->counts[i]) : LOAD(&from->counts[i]));
     for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        ADD(&to->sums_nsec[part], TAKE(&from->sums_nsec[part]));
-        raise_to(&to->most_nsec[part], TAKE(&from->most_nsec[part]));
+        _Atomic uint64_t *sum = &from->sums_nsec[part], *most = &from->most_nsec[part];
+
+        ADD(&to->sums_nsec[part], moves ? TAKE(sum) : LOAD(sum));
+        raise_to(&to->most_nsec[part], moves ? TAKE(most) : LOAD(most));
     }
-    raise_to(&to->most_nodes, TAKE(&from->most_nodes));
+    raise_to(&to->most_nodes, moves ? TAKE(&from->most_nodes) : LOAD(&from->most_nodes));
 }
 
 /* The current slot; the first thread that uses it moves its old counts to the totals. A thread that
@@ -142,7 +140,7 @@ static Slot *enter(Latency *latency, int64_t now_nsec) {
     if (was >= round || !atomic_compare_exchange_strong(&slot->round, &was, round) || was == 0)
         return slot;
     for (size_t verb = 0; verb < _VERB_MAX; verb++)
-        move_verb(&slot->verbs[verb], &latency->totals[verb]);
+        add(&slot->verbs[verb], &latency->totals[verb], /* moves= */ true);
     (void)TAKE(&slot->n_nodes);
     (void)TAKE(&slot->n_rejected);
     return slot;
@@ -188,41 +186,23 @@ void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec) 
     raise_to(&latency->pending[round % LATENCY_SLOTS], sample); /* a later round is higher */
 }
 
-typedef struct VerbSum {
-    uint64_t counts[_COUNTS];
-    uint64_t sums_nsec[_LATENCY_PARTS], most_nsec[_LATENCY_PARTS], most_nodes;
-} VerbSum;
-
-static uint64_t larger(uint64_t a, uint64_t b) {
-    return a > b ? a : b;
-}
-
-static void add(const VerbCounts *counts, VerbSum *sum) {
-    for (size_t i = 0; i < _COUNTS; i++)
-        sum->counts[i] += LOAD(&counts->counts[i]);
-    for (size_t part = 0; part < _LATENCY_PARTS; part++) {
-        sum->sums_nsec[part] += LOAD(&counts->sums_nsec[part]);
-        sum->most_nsec[part] = larger(sum->most_nsec[part], LOAD(&counts->most_nsec[part]));
-    }
-    sum->most_nodes = larger(sum->most_nodes, LOAD(&counts->most_nodes));
-}
-
-static void add_all(const Latency *latency, Verb verb, VerbSum *sum) {
-    add(&latency->totals[verb], sum);
+static void add_all(Latency *latency, Verb verb, VerbCounts *sum) {
+    add(&latency->totals[verb], sum, /* moves= */ false);
     for (size_t i = 0; i < LATENCY_SLOTS; i++)
         if (LOAD(&latency->slots[i].round) != 0)
-            add(&latency->slots[i].verbs[verb], sum);
+            add(&latency->slots[i].verbs[verb], sum, /* moves= */ false);
 }
 
 /* A quantile of a bucket may be more than there was. */
-static int64_t time_quantile(const VerbSum *sum, size_t part, unsigned percent) {
+static int64_t time_quantile(const VerbCounts *sum, size_t part, unsigned percent) {
     uint64_t nsec = quantile(&sum->counts[part * TIME_BUCKETS], TIME_BUCKETS, percent)
                     << TICK_SHIFT;
+    uint64_t most = LOAD(&sum->most_nsec[part]);
 
-    return (int64_t)(nsec < sum->most_nsec[part] ? nsec : sum->most_nsec[part]);
+    return (int64_t)(nsec < most ? nsec : most);
 }
 
-static void summarise(const VerbSum *sum, LatencyVerb *ret) {
+static void summarise(const VerbCounts *sum, LatencyVerb *ret) {
     uint64_t n_nodes = quantile(&sum->counts[COUNT_NODES], NODE_BUCKETS, 50);
 
     *ret = (LatencyVerb){
@@ -244,8 +224,8 @@ static void summarise(const VerbSum *sum, LatencyVerb *ret) {
 }
 
 /* The slot of @round; NULL: nothing was counted then. */
-static const Slot *slot_of(const Latency *latency, int64_t round) {
-    const Slot *slot = round < 0 ? NULL : &latency->slots[(uint64_t)round % LATENCY_SLOTS];
+static Slot *slot_of(Latency *latency, int64_t round) {
+    Slot *slot = round < 0 ? NULL : &latency->slots[(uint64_t)round % LATENCY_SLOTS];
 
     return slot && LOAD(&slot->round) == round ? slot : NULL;
 }
@@ -263,25 +243,25 @@ void latency_read(
     int64_t first = first_round(window_sec, now_nsec), last = now_nsec / SLOT_NSEC;
 
     for (size_t verb = 0; verb < _VERB_MAX; verb++) {
-        VerbSum sum = {0};
+        VerbCounts sum = {0};
 
         if (window_sec == 0)
             add_all(latency, (Verb)verb, &sum);
         for (int64_t round = first; window_sec > 0 && round <= last; round++) {
-            const Slot *slot = slot_of(latency, round);
+            Slot *slot = slot_of(latency, round);
 
             if (slot)
-                add(&slot->verbs[verb], &sum);
+                add(&slot->verbs[verb], &sum, /* moves= */ false);
         }
         summarise(&sum, &ret[verb]);
     }
 }
 
-static void read_slot(const Slot *slot, LatencySlot *ret) {
+static void read_slot(Slot *slot, LatencySlot *ret) {
     for (size_t verb = 0; verb < _VERB_MAX; verb++) {
-        VerbSum sum = {0};
+        VerbCounts sum = {0};
 
-        add(&slot->verbs[verb], &sum);
+        add(&slot->verbs[verb], &sum, /* moves= */ false);
         ret->n[verb] = (uint32_t)total(&sum.counts[LATENCY_TOTAL * TIME_BUCKETS], TIME_BUCKETS);
         ret->p99_nsec[verb] = time_quantile(&sum, LATENCY_TOTAL, 99);
         ret->n_late += (uint32_t)sum.counts[COUNT_LATE];
@@ -303,7 +283,7 @@ void latency_slots(Latency *latency, int64_t now_nsec, LatencySlot ret[LATENCY_S
 
     for (size_t i = 0; i < LATENCY_SLOTS; i++) {
         int64_t ago = (int64_t)(LATENCY_SLOTS - 1 - i);
-        const Slot *slot = slot_of(latency, last - ago);
+        Slot *slot = slot_of(latency, last - ago);
         int64_t since_end_nsec = now_nsec - (last - ago + 1) * SLOT_NSEC;
 
         ret[i] = (LatencySlot){

@@ -27,7 +27,7 @@ typedef enum LatencyPart {
 } LatencyPart;
 
 /* "read", "evaluate", "write", "total". */
-const char *latency_part_name(LatencyPart part);
+extern const char *const latency_part_names[];
 
 typedef struct Latency Latency;
 

@@ -322,14 +322,14 @@ static void print_reloads(const MetricsState *state, Buf *out) {
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         if (reloads[i].is_used)
             buf_printf(out, "berth_config_last_reload_success{config=\"%s\"} %d\n",
-                reload_kind_name((ReloadKind)i), reloads[i].is_good);
+                reload_kind_names[i], reloads[i].is_good);
     exposition_head(out, "berth_config_last_reload_success_timestamp_seconds", "gauge",
         "When the configuration in force was read.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
         if (reloads[i].is_used)
             buf_printf(out,
                 "berth_config_last_reload_success_timestamp_seconds{config=\"%s\"} %" PRId64 "\n",
-                reload_kind_name((ReloadKind)i), reloads[i].good_at_sec);
+                reload_kind_names[i], reloads[i].good_at_sec);
     exposition_head(
         out, "berth_config_reloads_total", "counter", "Reads of configuration, by result.");
     for (size_t i = 0; i < _RELOAD_MAX; i++)
@@ -337,14 +337,13 @@ static void print_reloads(const MetricsState *state, Buf *out) {
             buf_printf(out,
                 "berth_config_reloads_total{config=\"%s\",result=\"good\"} %" PRIu64 "\n"
                 "berth_config_reloads_total{config=\"%s\",result=\"rejected\"} %" PRIu64 "\n",
-                reload_kind_name((ReloadKind)i), reloads[i].n_good, reload_kind_name((ReloadKind)i),
-                reloads[i].n_bad);
+                reload_kind_names[i], reloads[i].n_good, reload_kind_names[i], reloads[i].n_bad);
 }
 
 static void print_refused(const ServerFigures *figures, const char *name, Buf *out) {
     for (size_t i = 0; i < _SERVER_REFUSED_MAX; i++)
-        buf_printf(out, "%s{cause=\"%s\"} %" PRIu64 "\n", name,
-            server_refusal_name((ServerRefusal)i), figures->refused[i]);
+        buf_printf(out, "%s{cause=\"%s\"} %" PRIu64 "\n", name, server_refusal_names[i],
+            figures->refused[i]);
 }
 
 static void print_admission(const Metrics *metrics, const Server *server, Buf *out) {

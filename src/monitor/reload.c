@@ -5,17 +5,13 @@
 #include "base/thread.h"
 #include "base/utf8.h"
 
-const char *reload_kind_name(ReloadKind kind) {
-    static const char *const names[] = {
-        [RELOAD_POLICY] = "policy",
-        [RELOAD_CLUSTER] = "cluster",
-        [RELOAD_CERTIFICATES] = "certificates",
-        [RELOAD_SOURCES] = "sources",
-        [RELOAD_PAGES_TOKEN] = "pages-token",
-    };
-
-    return names[kind];
-}
+const char *const reload_kind_names[] = {
+    [RELOAD_POLICY] = "policy",
+    [RELOAD_CLUSTER] = "cluster",
+    [RELOAD_CERTIFICATES] = "certificates",
+    [RELOAD_SOURCES] = "sources",
+    [RELOAD_PAGES_TOKEN] = "pages-token",
+};
 
 void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&reloads->lock);

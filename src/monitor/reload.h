@@ -37,7 +37,7 @@ typedef struct Reloads {
 
 #define RELOADS_INIT ((Reloads){.lock = PTHREAD_MUTEX_INITIALIZER})
 
-const char *reload_kind_name(ReloadKind kind);
+extern const char *const reload_kind_names[];
 
 void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec);
 void reloads_note_bad(Reloads *reloads, ReloadKind kind, const char *error);

@@ -51,7 +51,7 @@ static size_t look(Fixture *fixture, int64_t sec) {
 
 static void assert_newest(
     const Fixture *fixture, ChangeKind kind, const char *what, const char *text) {
-    assert_string_equal(change_name(fixture->read[0].kind), change_name(kind));
+    assert_string_equal(change_kinds[fixture->read[0].kind].name, change_kinds[kind].name);
     assert_text("what", fixture->read[0].what, what);
     assert_text("text", fixture->read[0].text, text);
 }

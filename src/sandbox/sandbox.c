@@ -129,8 +129,7 @@ static bool allow_replaced(const Rules *rules, const char *path, uint64_t access
     return allow(rules, folder, access);
 }
 
-/* If the first @len bytes of @path are a symbolic link: where it leads to, and the rest of @path.
- */
+/* If the first @len bytes of @path are a symbolic link: where it leads, and the rest of @path. */
 static bool follow(
     const char *path, size_t len, char target[static PATH_MAX], char ret_path[static PATH_MAX]) {
     char link[PATH_MAX], folder[PATH_MAX], text[PATH_MAX];
@@ -353,8 +352,7 @@ static int seccomp_enter(void) {
     return r;
 }
 
-/* --- all parts ---------------------------------------------------------------------------------
- */
+/* --- all parts -------------------------------------------------------------------------------- */
 
 static void list_add(char list[static SANDBOX_TEXT_MAX], const char *text) {
     size_t len = strlen(list);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/num.h"
 
 static Str either_label(const Labels *labels, Str first, Str second) {
     const Str *value = labels_find(labels, first);
@@ -116,7 +117,7 @@ int cluster_state_new(const NodeTable *table, const TermIndex *index, ClusterSta
     r = make_columns(cluster);
     if (r == 0)
         r = find_order(cluster);
-    if (r == 0 && index && index->keys.n > 0)
+    if (r == 0 && index && index->keys.strings.n > 0)
         r = inter_pod_new(index, cluster->arena, &cluster->inter_pod);
     if (r == 0)
         *ret = TAKE_PTR(cluster);
@@ -160,22 +161,14 @@ Footprint footprint_of(const PodRequest *request) {
     };
 }
 
-static int64_t add_up(int64_t a, int64_t b) {
-    int64_t sum;
-
-    if (__builtin_add_overflow(a, b, &sum))
-        return b < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
-
 /* Adds the node of @row to the sums, or subtracts it (@sign -1). */
 static void count_use(ClusterState *cluster, uint32_t row, int sign) {
     ClusterUse *use = &cluster->use;
 
     use->n_nodes += (size_t)sign;
     use->cpu_allocatable =
-        add_up(use->cpu_allocatable, sign * cluster->allocatable[TABLE_CPU][row]);
-    use->cpu_requested = add_up(use->cpu_requested, sign * cluster->requested[TABLE_CPU][row]);
+        num_add_sat(use->cpu_allocatable, sign * cluster->allocatable[TABLE_CPU][row]);
+    use->cpu_requested = num_add_sat(use->cpu_requested, sign * cluster->requested[TABLE_CPU][row]);
 }
 
 static void change_amounts(
@@ -188,13 +181,14 @@ static void change_amounts(
 
         if (column != SIZE_MAX && column != cluster->pods)
             cluster->requested[column][row] =
-                add_up(cluster->requested[column][row], sign * request->amount);
+                num_add_sat(cluster->requested[column][row], sign * request->amount);
     }
     if (cluster->pods != SIZE_MAX)
         cluster->requested[cluster->pods][row] += sign;
-    cluster->nonzero_cpu[row] = add_up(cluster->nonzero_cpu[row], sign * footprint->nonzero.cpu);
+    cluster->nonzero_cpu[row] =
+        num_add_sat(cluster->nonzero_cpu[row], sign * footprint->nonzero.cpu);
     cluster->nonzero_memory[row] =
-        add_up(cluster->nonzero_memory[row], sign * footprint->nonzero.memory);
+        num_add_sat(cluster->nonzero_memory[row], sign * footprint->nonzero.memory);
     cluster->n_own[row] += (uint32_t)(sign * footprint->is_own);
     if (cluster->n_own[row] > 0)
         count_use(cluster, row, 1);
@@ -252,9 +246,9 @@ int cluster_state_complete(ClusterState *cluster, uint32_t row, const Footprint 
 
     if (r == 0 && cluster->inter_pod)
         r = inter_pod_add(cluster->inter_pod, row, &footprint->terms);
-    cluster->nonzero_cpu[row] = add_up(
+    cluster->nonzero_cpu[row] = num_add_sat(
         cluster->nonzero_cpu[row], footprint->nonzero.cpu - resources_get(requests, STR("cpu")));
-    cluster->nonzero_memory[row] = add_up(cluster->nonzero_memory[row],
+    cluster->nonzero_memory[row] = num_add_sat(cluster->nonzero_memory[row],
         footprint->nonzero.memory - resources_get(requests, STR("memory")));
     return r;
 }

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/num.h"
+
 Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended) {
     const Resources *requests = &request->pod.requests;
     Fit fit = {.scored = request->scored};
@@ -39,12 +41,6 @@ static inline int64_t share_left(int64_t requested, int64_t allocatable) {
     return scaled / allocatable;
 }
 
-static inline int64_t sum(int64_t a, int64_t b) {
-    int64_t result;
-
-    return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
-}
-
 int64_t least_allocated_score(const int64_t *requested, const int64_t *allocatable, size_t n) {
     int64_t score = 0, n_counted = 0;
 
@@ -61,8 +57,8 @@ int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_
     int64_t allocatable[] = {
         cluster->allocatable[TABLE_CPU][row], cluster->allocatable[TABLE_MEMORY][row]};
     int64_t requested[] = {
-        sum(cluster->nonzero_cpu[row], fit->scored.cpu),
-        sum(cluster->nonzero_memory[row], fit->scored.memory),
+        num_add_sat(cluster->nonzero_cpu[row], fit->scored.cpu),
+        num_add_sat(cluster->nonzero_memory[row], fit->scored.memory),
     };
 
     return least_allocated_score(requested, allocatable, 2);
@@ -96,7 +92,7 @@ int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row) 
     int64_t allocatable[] = {
         cluster->allocatable[TABLE_CPU][row], cluster->allocatable[TABLE_MEMORY][row]};
     int64_t without[] = {cluster->requested[TABLE_CPU][row], cluster->requested[TABLE_MEMORY][row]};
-    int64_t with[] = {sum(without[0], fit->cpu), sum(without[1], fit->memory)};
+    int64_t with[] = {num_add_sat(without[0], fit->cpu), num_add_sat(without[1], fit->memory)};
 
     if (fit->cpu == 0 && fit->memory == 0)
         return 0;

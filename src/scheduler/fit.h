@@ -32,8 +32,7 @@ typedef struct Fit {
     NonzeroRequests scored;
 } Fit;
 
-/* @ignores_extended: resources with a domain in their name, such as nvidia.com/gpu, do not count.
- */
+/* @ignores_extended: resources with a domain, such as nvidia.com/gpu, do not count. */
 Fit fit_of(const ClusterState *cluster, const PodRequest *request, bool ignores_extended);
 
 /* Whether the node has room for the pod. */

@@ -20,7 +20,7 @@ struct ForecastCache {
     uint8_t *by_set;    /* by taint set, below */
 };
 
-static const char *const texts[REJECTION_MAX] = {
+const char *const rejection_texts[REJECTION_MAX] = {
     [REJECTION_NONE] = "",
     [REJECTION_CORDONED] = "node(s) were unschedulable",
     [REJECTION_TAINT] = "node(s) had untolerated taint(s)",
@@ -37,23 +37,12 @@ static const char *const texts[REJECTION_MAX] = {
     [REJECTION_EXISTING_ANTI_AFFINITY] = "node(s) didn't satisfy existing pods anti-affinity rules",
 };
 
-const char *rejection_text(Rejection rejection) {
-    return texts[rejection];
-}
-
-static bool tolerates(const Tolerations *tolerations, const Taint *taint) {
-    for (size_t i = 0; i < tolerations->n; i++)
-        if (toleration_tolerates(&tolerations->items[i], taint))
-            return true;
-    return false;
-}
-
 uint8_t forecast_count_untolerated(const Tolerations *tolerations, const Taints *taints) {
     unsigned n = 0;
 
     for (size_t i = 0; i < taints->n; i++)
         n += taints->items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
-             !tolerates(tolerations, &taints->items[i]);
+             !tolerations_tolerate(tolerations, &taints->items[i]);
     return (uint8_t)n; /* at most TAINTS_MAX */
 }
 
@@ -63,7 +52,7 @@ static Rejection check_taints(const PodRequest *request, const Node *node, bool 
         .effect = TAINT_NO_SCHEDULE,
     };
 
-    if (node->is_unschedulable && !tolerates(&request->pod.tolerations, &cordon))
+    if (node->is_unschedulable && !tolerations_tolerate(&request->pod.tolerations, &cordon))
         return REJECTION_CORDONED;
     return admits ? REJECTION_NONE : REJECTION_TAINT;
 }

@@ -16,7 +16,7 @@
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
 
 /* In kube-scheduler's words. */
-const char *rejection_text(Rejection rejection);
+extern const char *const rejection_texts[];
 
 /* Which of its nodes PodTopologySpread counts for a pod, by the policies of its constraints. */
 #define INCLUDED_BY_AFFINITY 1u /* nodeSelector and required node affinity */

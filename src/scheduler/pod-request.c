@@ -21,7 +21,7 @@ typedef struct Draft {
     bool has_host_users, needs_features;
 } Draft;
 
-static const char *const unmodelled_names[UNMODELLED_MAX] = {
+const char *const unmodelled_names[UNMODELLED_MAX] = {
     [UNMODELLED_NAMESPACES] = "pod affinity by namespaceSelector, without Namespaces in the files",
     [UNMODELLED_TERMS] = "pod affinity or topology spread beside too many other terms",
     [UNMODELLED_VOLUMES] = "volumes that bind to nodes",
@@ -29,10 +29,6 @@ static const char *const unmodelled_names[UNMODELLED_MAX] = {
     [UNMODELLED_CLAIMS] = "resourceClaims",
     [UNMODELLED_NODE_FEATURES] = "features that nodes must declare",
 };
-
-const char *unmodelled_name(UnmodelledFeature unmodelled) {
-    return unmodelled_names[unmodelled];
-}
 
 bool ports_conflict(const HostPorts *ports, const HostPorts *used) {
     for (size_t i = 0; i < ports->n; i++)

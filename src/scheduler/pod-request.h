@@ -61,7 +61,7 @@ typedef struct PodRequest {
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 
 /* "topologySpreadConstraints". */
-const char *unmodelled_name(UnmodelledFeature unmodelled);
+extern const char *const unmodelled_names[];
 
 /* Ports of the node that the pod takes, in @arena. False: too many, or out of memory. */
 bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) MUST_CHECK;

@@ -381,7 +381,7 @@ void scheduling_reason_print(const Scheduler *scheduler, SchedulingReason reason
             resource = scheduler->unknown_resources[reason - REASON_UNKNOWN_RESOURCE];
         buf_printf(out, "Insufficient %.*s", STR_FMT(resource));
     } else {
-        buf_append(out, str_from_c(rejection_text((Rejection)reason)));
+        buf_append(out, str_from_c(rejection_texts[reason]));
     }
 }
 

@@ -12,16 +12,12 @@ typedef struct ServiceText {
 
 /* NULL: no room. */
 static NamespaceServices *group_of(Services *services, Str namespace) {
-    uint32_t number = map_find(&services->by_namespace, namespace);
-    Str name;
+    uint32_t number = intern_add(&services->namespaces, namespace);
 
-    if (number != MAP_NONE)
-        return &services->groups.items[number];
-    name = arena_copy(services->arena, namespace);
-    number = (uint32_t)services->groups.n;
-    if (!name.ptr || map_add(&services->by_namespace, name, number) < 0)
+    if (number == INTERN_ABSENT)
         return NULL;
-    return VEC_PUSH(&services->groups, services->arena);
+    return number <= services->groups.n ? &services->groups.items[number - 1]
+                                        : VEC_PUSH(&services->groups, services->arena);
 }
 
 /* Decodes the selector from a copy: the object is temporary. */
@@ -29,7 +25,7 @@ static void keep_selector(Services *services, JsonReader *reader, const ServiceT
     NamespaceServices *group =
         group_of(services, str_is_empty(service->namespace) ? STR("default") : service->namespace);
     Str text = arena_copy(services->arena, service->selector);
-    Labels *kept = group && text.ptr ? VEC_PUSH(&group->selectors, services->arena) : NULL;
+    Labels *kept = group && text.ptr ? VEC_PUSH(group, services->arena) : NULL;
     JsonReader inner;
 
     if (!kept) {
@@ -74,8 +70,9 @@ static void note_keys(const Labels *selector, const Labels *labels, bool *is_rea
 }
 
 int services_find(const Services *services, const Pod *pod, Arena *arena, Labels *ret) {
-    uint32_t number = map_find(&services->by_namespace, pod->namespace);
-    const NamespaceServices *group = number == MAP_NONE ? NULL : &services->groups.items[number];
+    uint32_t number = intern_find(&services->namespaces, pod->namespace);
+    const NamespaceServices *group =
+        number == INTERN_ABSENT ? NULL : &services->groups.items[number - 1];
     bool *is_read = group ? ARENA_ARRAY(arena, bool, pod->labels.n + 1) : NULL;
     Label *items = group ? ARENA_ARRAY(arena, Label, pod->labels.n + 1) : NULL;
 
@@ -84,9 +81,9 @@ int services_find(const Services *services, const Pod *pod, Arena *arena, Labels
         return 0;
     if (!items || !is_read)
         return -ENOMEM;
-    for (size_t i = 0; i < group->selectors.n; i++)
-        if (selects(&group->selectors.items[i], &pod->labels))
-            note_keys(&group->selectors.items[i], &pod->labels, is_read);
+    for (size_t i = 0; i < group->n; i++)
+        if (selects(&group->items[i], &pod->labels))
+            note_keys(&group->items[i], &pod->labels, is_read);
     for (size_t i = 0; i < pod->labels.n; i++)
         if (is_read[i])
             items[ret->n++] = pod->labels.items[i];

@@ -5,26 +5,23 @@
  * selects, if they have no constraints of their own (PodTopologySpread's defaults).
  */
 
-#include "base/map.h"
-#include "base/vec.h"
+#include "base/intern.h"
 #include "model/pod.h"
 #include "json/read.h"
 
 #define SERVICES_MAX 200000u /* more are an error */
 
 /* The selectors of one namespace. */
-typedef struct NamespaceServices {
-    VEC(Labels) selectors;
-} NamespaceServices;
+typedef VEC(Labels) NamespaceServices;
 
 typedef struct Services {
-    Arena *arena;     /* of all of it */
-    Map by_namespace; /* to the number of its group */
-    VEC(NamespaceServices) groups;
+    Arena *arena; /* of all of it */
+    Intern namespaces;
+    VEC(NamespaceServices) groups; /* by number of the namespace - 1 */
     size_t n; /* also those without a selector */
 } Services;
 
-#define SERVICES_IN(where) ((Services){.arena = (where), .by_namespace = MAP_INIT_IN(where)})
+#define SERVICES_IN(where) ((Services){.arena = (where), .namespaces = INTERN_INIT_IN(where)})
 
 /* Reads a Service object. Errors are the reader's. */
 void services_add(Services *services, JsonReader *reader);

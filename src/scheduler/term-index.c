@@ -148,8 +148,8 @@ TermIndex *term_index_new(void) {
     index->scratch = arena_new(TERM_INDEX_BUDGET);
     if (!index->arena || !index->scratch)
         return NULL;
-    index->numbers = index->key_numbers = index->read_labels = index->kind_numbers =
-        index->owner_numbers = MAP_INIT_IN(index->arena);
+    index->term_texts = index->keys = index->read_labels = index->kind_texts =
+        index->owner_texts = INTERN_INIT_IN(index->arena);
     index->text = BUF_INIT(KEY_MAX);
     return VEC_PUSH(&index->kinds, index->arena) ? TAKE_PTR(index) : NULL;
 }
@@ -169,17 +169,7 @@ int term_index_error(const TermIndex *index) {
 }
 
 uint32_t term_index_number_key(TermIndex *index, Str key) {
-    uint32_t number = map_find(&index->key_numbers, key);
-    Str kept;
-
-    if (number != MAP_NONE)
-        return number;
-    kept = arena_copy(index->arena, key);
-    number = (uint32_t)index->keys.n;
-    if (!VEC_ADD(&index->keys, index->arena, kept) ||
-        map_add(&index->key_numbers, kept, number) < 0)
-        index->has_failed = true;
-    return number;
+    return intern_add(&index->keys, key) - 1; /* the arena remembers a failure */
 }
 
 static void make_selector(
@@ -197,30 +187,26 @@ static void print_owner(const Pod *pod, Buf *out) {
     put_text(out, pod->owner_name);
 }
 
-/* Terms by owner are looked up, the others are tried one by one. False: out of memory. */
-static bool link_term(TermIndex *index, const TermSource *source, uint32_t number) {
-    uint32_t known;
-    Str text;
+/* Terms by owner are looked up, the others are tried one by one. The arena remembers a failure. */
+static void link_term(TermIndex *index, const TermSource *source, uint32_t number) {
+    uint32_t owner;
 
-    if (!source->by_owner)
-        return VEC_ADD(&index->tried, index->arena, number);
+    if (!source->by_owner) {
+        (void)VEC_ADD(&index->tried, index->arena, number);
+        return;
+    }
     buf_reset(&index->text);
     print_owner(source->pod, &index->text);
-    known = map_find(&index->owner_numbers, buf_str(&index->text));
-    if (known == MAP_NONE) {
-        text = arena_copy(index->arena, buf_str(&index->text));
-        known = (uint32_t)index->owners.n;
-        if (!text.ptr || !VEC_PUSH(&index->owners, index->arena) ||
-            map_add(&index->owner_numbers, text, known) < 0)
-            return false;
-    }
-    return VEC_ADD(&index->owners.items[known].terms, index->arena, number);
+    owner = intern_add(&index->owner_texts, buf_str(&index->text));
+    if (owner > index->owners.n && !VEC_PUSH(&index->owners, index->arena))
+        return;
+    if (owner != INTERN_ABSENT)
+        (void)VEC_ADD(&index->owners.items[owner - 1], index->arena, number);
 }
 
 static uint32_t add_term(TermIndex *index, const TermSource *source) {
-    Str text = arena_copy(index->arena, buf_str(&index->text));
+    uint32_t number = intern_add(&index->term_texts, buf_str(&index->text)) - 1;
     TermSelector *selectors = ARENA_ARRAY(index->arena, TermSelector, source->n);
-    uint32_t number = (uint32_t)index->terms.n;
     Term term = {
         .key = term_index_number_key(index, source->key),
         .selectors = selectors,
@@ -231,9 +217,8 @@ static uint32_t add_term(TermIndex *index, const TermSource *source) {
     for (size_t i = 0; selectors && i < source->n; i++)
         make_selector(source, i, index->arena, &selectors[i]);
     index->has_spread |= source->is_spread;
-    if (!selectors || !VEC_ADD(&index->terms, index->arena, term) ||
-        map_add(&index->numbers, text, number) < 0 || !link_term(index, source, number))
-        index->has_failed = true;
+    if (VEC_ADD(&index->terms, index->arena, term))
+        link_term(index, source, number);
     return term_index_error(index) < 0 ? NO_TERM : number;
 }
 
@@ -251,9 +236,10 @@ uint32_t term_index_number(TermIndex *index, const TermSource *source) {
         print_term_selector(&selector, &index->text);
     }
     index->has_failed |= arena_has_failed(index->scratch);
-    number = buf_error(&index->text) ? MAP_NONE : map_find(&index->numbers, buf_str(&index->text));
-    if (number != MAP_NONE)
-        return number;
+    number = buf_error(&index->text) ? INTERN_ABSENT
+                                     : intern_find(&index->term_texts, buf_str(&index->text));
+    if (number != INTERN_ABSENT)
+        return number - 1;
     if (buf_error(&index->text) ||
         (source->by_owner ? index->terms.n - index->tried.n >= TERM_INDEX_OWNERS_MAX
                           : index->tried.n >= TERM_INDEX_TERMS_MAX)) {
@@ -343,16 +329,14 @@ static void find_domains(TermIndex *index, const NodeTable *table, Str key, Term
 
 static void note_labels(TermIndex *index, const Selector *selector) {
     for (size_t i = 0; i < selector->n; i++)
-        if (map_find(&index->read_labels, selector->items[i].key) == MAP_NONE &&
-            map_add(&index->read_labels, selector->items[i].key, 0) < 0)
-            return;
+        (void)!intern_add(&index->read_labels, selector->items[i].key);
 }
 
 void term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related) {
     index->namespaces.kinds[RELATED_NAMESPACES] = related->kinds[RELATED_NAMESPACES];
-    index->domains = ARENA_ARRAY(index->arena, TermDomains, index->keys.n + 1);
-    for (size_t i = 0; index->domains && i < index->keys.n; i++)
-        find_domains(index, table, index->keys.items[i], &index->domains[i]);
+    index->domains = ARENA_ARRAY(index->arena, TermDomains, index->keys.strings.n + 1);
+    for (size_t i = 0; index->domains && i < index->keys.strings.n; i++)
+        find_domains(index, table, index->keys.strings.items[i], &index->domains[i]);
     for (size_t i = 0; term_index_error(index) == 0 && i < index->terms.n; i++)
         for (size_t k = 0; k < index->terms.items[i].n_selectors; k++)
             note_labels(index, &index->terms.items[i].selectors[k].labels);
@@ -382,8 +366,8 @@ static void try_term(TermIndex *index, const Pod *pod, const Namespace *namespac
                               : term_selects(term, pod, namespace);
 
     kind->is_unsure |= selects == TERM_SELECTS_UNSURE;
-    if (selects == TERM_SELECTS && !VEC_ADD(selecting, index->arena, number))
-        index->has_failed = true;
+    if (selects == TERM_SELECTS)
+        (void)VEC_ADD(selecting, index->arena, number); /* the arena remembers */
 }
 
 static const OwnerTerms *find_owner(TermIndex *index, const Pod *pod) {
@@ -391,8 +375,8 @@ static const OwnerTerms *find_owner(TermIndex *index, const Pod *pod) {
 
     buf_reset(&index->text);
     print_owner(pod, &index->text);
-    number = map_find(&index->owner_numbers, buf_str(&index->text));
-    return number == MAP_NONE ? NULL : &index->owners.items[number];
+    number = intern_find(&index->owner_texts, buf_str(&index->text));
+    return number == INTERN_ABSENT ? NULL : &index->owners.items[number - 1];
 }
 
 static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
@@ -409,8 +393,8 @@ static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     namespace = related.namespace ? related.namespace : &unlabelled;
     for (size_t i = 0; i < index->tried.n; i++)
         try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
-    for (size_t i = 0; owner && i < owner->terms.n; i++)
-        try_term(index, pod, namespace, owner->terms.items[i], &selecting, ret);
+    for (size_t i = 0; owner && i < owner->n; i++)
+        try_term(index, pod, namespace, owner->items[i], &selecting, ret);
     ret->terms = selecting.items;
     ret->n_terms = selecting.n;
 }
@@ -423,39 +407,31 @@ static void print_kind(TermIndex *index, const Pod *pod) {
     if (index->owners.n > 0)
         print_owner(pod, &index->text);
     for (size_t i = 0; i < pod->labels.n; i++)
-        if (map_find(&index->read_labels, pod->labels.items[i].key) != MAP_NONE) {
+        if (intern_find(&index->read_labels, pod->labels.items[i].key) != INTERN_ABSENT) {
             put_text(&index->text, pod->labels.items[i].key);
             put_text(&index->text, pod->labels.items[i].value);
         }
 }
 
 void term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms) {
-    uint32_t number;
     PodKind *kind;
-    Str text;
 
     terms->kind = 0;
     if (index->terms.n == 0 || term_index_error(index) < 0)
         return;
     print_kind(index, pod);
-    number = map_find(&index->kind_numbers, buf_str(&index->text));
-    if (number != MAP_NONE) {
-        terms->kind = number;
+    terms->kind = intern_find(&index->kind_texts, buf_str(&index->text));
+    if (terms->kind != INTERN_ABSENT)
         return;
-    }
     if ((uint64_t)index->tried.n * index->kinds.n > TERM_INDEX_MATCHES_MAX) {
         index->has_lost = true;
         return;
     }
-    text = arena_copy(index->arena, buf_str(&index->text));
-    number = (uint32_t)index->kinds.n;
     kind = VEC_PUSH(&index->kinds, index->arena);
-    if (buf_error(&index->text) || !text.ptr || !kind ||
-        map_add(&index->kind_numbers, text, number) < 0) {
-        index->has_failed = true;
+    index->has_failed |= buf_error(&index->text) != 0;
+    if (index->has_failed || !kind)
         return;
-    }
-    terms->kind = number;
+    terms->kind = intern_add(&index->kind_texts, buf_str(&index->text));
     make_kind(index, pod, kind);
 }
 

@@ -9,8 +9,7 @@
  * (scheduler/inter-pod.h).
  */
 
-#include "base/map.h"
-#include "base/vec.h"
+#include "base/intern.h"
 #include "cluster/related-objects.h"
 #include "cluster/table.h"
 #include "model/pod.h"
@@ -120,30 +119,27 @@ typedef struct TermDomains {
 } TermDomains;
 
 /* Terms that select pods of one owner. */
-typedef struct OwnerTerms {
-    VEC(uint32_t) terms;
-} OwnerTerms;
+typedef VEC(uint32_t) OwnerTerms;
 
 #define ROWS STR("\x1f") /* as a topology key: each node is a domain */
 
 typedef struct TermIndex {
     Arena *arena, *scratch; /* scratch: of one term */
-    Map numbers;            /* text of a term to its number */
+    Intern term_texts;      /* of terms, in their order */
     VEC(Term) terms;
     VEC(uint32_t) tried; /* terms without an owner */
-    Map owner_numbers;
+    Intern owner_texts;  /* of owners, in their order */
     VEC(OwnerTerms) owners;
     bool has_spread;
-    Map key_numbers;
-    VEC(Str) keys;
+    Intern keys;
     TermDomains *domains; /* by key, after term_index_settle() */
-    Map read_labels;      /* label keys that terms read */
-    Map kind_numbers;
-    VEC(PodKind) kinds; /* the first one: of pods that no term selects */
+    Intern read_labels;   /* label keys that terms read */
+    Intern kind_texts;    /* of all kinds but the first */
+    VEC(PodKind) kinds;   /* the first one: of pods that no term selects */
     RelatedObjects namespaces;
     Buf text;
     bool has_lost;   /* there were too many terms, or kinds of pods: some do not count */
-    bool has_failed; /* out of memory: term_index_error() */
+    bool has_failed; /* out of memory other than the arena's: term_index_error() */
 } TermIndex;
 
 TermIndex *term_index_new(void);              /* NULL: out of memory */

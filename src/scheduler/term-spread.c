@@ -94,12 +94,11 @@ static bool add_defaults(
 }
 
 static bool has_spread_owner(const Pod *pod) {
-    static const char *const kinds[] = {"ReplicaSet", "StatefulSet", "ReplicationController"};
+    static const Str kinds[] = {
+        STR("ReplicaSet"), STR("StatefulSet"), STR("ReplicationController")};
 
-    for (size_t i = 0; !str_is_empty(pod->owner_name) && i < ELEMENTS_OF(kinds); i++)
-        if (str_is(pod->owner_kind, kinds[i]))
-            return true;
-    return false;
+    return !str_is_empty(pod->owner_name) &&
+           str_is_one_of(pod->owner_kind, kinds, ELEMENTS_OF(kinds));
 }
 
 void term_index_add_spread(

@@ -10,14 +10,6 @@
 /* A pod's name, '_', 16 digits, NUL. */
 #define REPLICA_NAME_MAX 272u
 
-/* In the order of their ends: metrics on the first show figures of the others. */
-typedef enum DaemonListener {
-    LISTEN_PAGES,
-    LISTEN_VERBS,
-    LISTEN_REVIEWS, /* AdmissionReviews */
-    _LISTENERS,
-} DaemonListener;
-
 struct Daemon {
     const DaemonOptions *options;
     char identity[REPLICA_NAME_MAX];

@@ -94,8 +94,7 @@ static bool read_signals(Daemon *daemon) {
     return is_over;
 }
 
-/* --- policies of the cluster: counts, and metrics without a source, for their status ------------
- */
+/* --- policies of the cluster: counts, and metrics without a source, for their status ---------- */
 
 #define REPORT_BUDGET ((size_t)64 * 1024 * 1024)
 
@@ -175,8 +174,7 @@ static void report_policies(Daemon *daemon, int64_t now_nsec) {
         now_nsec);
 }
 
-/* --- ticks --------------------------------------------------------------------------------------
- */
+/* --- ticks ------------------------------------------------------------------------------------ */
 
 static void tick_live(Daemon *daemon, int64_t now) {
     ReloadState policy;

@@ -14,6 +14,7 @@
 
 #include "api/api-pages.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/message.h"
 #include "base/thread.h"
@@ -240,7 +241,7 @@ static int cannot_start(const char *what, int r, char *error) {
 
 /* The first load, on a thread of its own, so that this one can wait for signals. */
 static int load_configuration(Daemon *daemon, char *error) {
-    int end_fd = daemon_open_signals(/* only_end= */ true);
+    _cleanup_(fd_closep) int end_fd = daemon_open_signals(/* only_end= */ true);
     Task *task = NULL;
     bool has_ended;
     uint64_t n;
@@ -260,8 +261,6 @@ static int load_configuration(Daemon *daemon, char *error) {
     } else {
         r = cannot_start("a thread", r, error);
     }
-    if (end_fd >= 0)
-        (void)close(end_fd);
     return r;
 }
 
@@ -459,7 +458,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
         log_info("pods exempt from policies", LOG_STR("pods", options->exempt.items[i].text));
     changes_note(daemon->api.changes, CHANGE_STARTED,
         daemon->api.fixed.started_at_sec * NSEC_PER_SEC, STR("berth " BERTH_VERSION),
-        str_from_c(daemon_url(daemon)));
+        str_from_c(daemon_url(daemon, LISTEN_VERBS)));
     *ret = TAKE_PTR(daemon);
     return 0;
 }
@@ -484,33 +483,19 @@ Daemon *daemon_free(Daemon *daemon) {
     expiry_done(&daemon->expiry);
     free_records(daemon);
     zones_free(daemon->zones);
-    if (daemon->signal_fd >= 0)
-        (void)close(daemon->signal_fd);
-    if (daemon->stop_fd >= 0)
-        (void)close(daemon->stop_fd);
+    fd_closep(&daemon->signal_fd);
+    fd_closep(&daemon->stop_fd);
     free(daemon);
     return NULL;
 }
 
-static const char *url_of(const Daemon *daemon, DaemonListener listener) {
+const char *daemon_url(const Daemon *daemon, DaemonListener listener) {
     return daemon->servers[listener] ? daemon->urls[listener] : NULL;
-}
-
-const char *daemon_url(const Daemon *daemon) {
-    return url_of(daemon, LISTEN_VERBS);
-}
-
-const char *daemon_pages_url(const Daemon *daemon) {
-    return url_of(daemon, LISTEN_PAGES);
-}
-
-const char *daemon_admission_url(const Daemon *daemon) {
-    return url_of(daemon, LISTEN_REVIEWS);
 }
 
 const char *daemon_dashboard_url(const Daemon *daemon) {
     if (daemon->servers[LISTEN_PAGES] && daemon->api.dashboard_on_pages &&
         pages_are_seen(&daemon->pages))
-        return daemon_pages_url(daemon);
-    return daemon->api.dashboard_on_verbs ? daemon_url(daemon) : NULL;
+        return daemon_url(daemon, LISTEN_PAGES);
+    return daemon->api.dashboard_on_verbs ? daemon_url(daemon, LISTEN_VERBS) : NULL;
 }

@@ -81,14 +81,16 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error);
 Daemon *daemon_free(Daemon *daemon); /* takes NULL */
 DEFINE_CLEANUP(Daemon *, daemon_free)
 
-/* "http://127.0.0.1:8080", with the port it really has. */
-const char *daemon_url(const Daemon *daemon);
+/* In the order of their ends: metrics on the first show figures of the others. */
+typedef enum DaemonListener {
+    LISTEN_PAGES,
+    LISTEN_VERBS,
+    LISTEN_REVIEWS, /* AdmissionReviews */
+    _LISTENERS,
+} DaemonListener;
 
-/* The same for the pages' listener; NULL: none. */
-const char *daemon_pages_url(const Daemon *daemon);
-
-/* The same for that of AdmissionReviews. */
-const char *daemon_admission_url(const Daemon *daemon);
+/* "http://127.0.0.1:8080", with the port it really has; NULL: there is no such listener. */
+const char *daemon_url(const Daemon *daemon, DaemonListener listener);
 
 /* Where the dashboard is; NULL: it is not shown. */
 const char *daemon_dashboard_url(const Daemon *daemon);

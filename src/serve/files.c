@@ -106,7 +106,7 @@ static void note_policy(Files *files, const ReadPolicy *read) {
 
 static void note_config(Files *files, ReloadKind kind, const char *text) {
     changes_note(files->changes, CHANGE_CONFIG, clock_wall_nsec(),
-        str_from_c(reload_kind_name(kind)), str_from_c(text));
+        str_from_c(reload_kind_names[kind]), str_from_c(text));
 }
 
 /* --- at the start ------------------------------------------------------------------------ */
@@ -218,10 +218,10 @@ void files_done(Files *files) {
 /* The state comes last: a page that shows it has its log line already. */
 static void reject_reload(Files *files, ReloadKind kind, const char *error) {
     log_error("new configuration rejected, the last good one stays in force",
-        LOG_CSTR("config", reload_kind_name(kind)), LOG_CSTR("error", error));
+        LOG_CSTR("config", reload_kind_names[kind]), LOG_CSTR("error", error));
     changes_note(files->changes,
         kind == RELOAD_POLICY ? CHANGE_POLICY_REJECTED : CHANGE_CONFIG_REJECTED, clock_wall_nsec(),
-        str_from_c(reload_kind_name(kind)), str_from_c(error));
+        str_from_c(reload_kind_names[kind]), str_from_c(error));
     reloads_note_bad(&files->reloads, kind, error);
 }
 
@@ -288,8 +288,7 @@ static void end_await(Files *files, const Program *in_force) {
     reloads_note_waiting(&files->reloads, RELOAD_POLICY, "");
 }
 
-/* Reads policies and puts them in force. 0; -ECANCELED; or another negative errno with a message.
- */
+/* Reads policies, puts them in force. 0; -ECANCELED; or another negative errno with a message. */
 static int try_policy(Files *files, const View *before, PolicyLoad *load, ReadPolicy *policy,
     char *error, size_t size) {
     int r = load_policy(files, policy, error, size);
@@ -386,12 +385,11 @@ static void note_restored(Files *files, ReloadKind kind) {
     if (state.is_good)
         return;
     note_config(files, kind, IN_FORCE_AGAIN);
-    log_info(IN_FORCE_AGAIN, LOG_CSTR("config", reload_kind_name(kind)));
+    log_info(IN_FORCE_AGAIN, LOG_CSTR("config", reload_kind_names[kind]));
     reloads_note_good(&files->reloads, kind, state.good_at_sec);
 }
 
-/* @is_retry: a refused pair may become good without a change of its files, when it becomes valid.
- */
+/* @is_retry: a refused pair may become valid without a change of its files. */
 static void read_tls(Files *files, bool is_retry) {
     char error[DAEMON_ERROR_MAX];
     TlsReload result = tls_store_reload(files->tls, error, sizeof(error));
@@ -444,7 +442,7 @@ void files_note_exceeded(Files *files, const char *message) {
         log_error("policies exceed their budget: no rule is evaluated, onTimeout decides",
             LOG_CSTR("error", message));
         changes_note(files->changes, CHANGE_POLICY_REJECTED, clock_wall_nsec(),
-            str_from_c(reload_kind_name(RELOAD_POLICY)), str_from_c(message));
+            str_from_c(reload_kind_names[RELOAD_POLICY]), str_from_c(message));
         reloads_note_bad(&files->reloads, RELOAD_POLICY, message);
         atomic_store(&files->is_exceeded, true);
     } else if (atomic_exchange(&files->is_exceeded, false)) {

@@ -12,7 +12,7 @@ struct Task {
     pthread_t thread;
     void (*run)(void *context, unsigned wanted);
     void *context;
-    bool has_ended; /* joined; of the thread that stops it */
+    bool has_ended; /* joined, or never started; of the thread that stops it */
 
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
@@ -59,14 +59,9 @@ int task_new(
     (void)pthread_mutex_init(&task->lock, NULL);
     deadline_cond_init(&task->changed);
     r = thread_start(&task->thread, name, work, task);
-    if (r < 0) {
-        (void)pthread_cond_destroy(&task->changed);
-        (void)pthread_mutex_destroy(&task->lock);
-        free(task);
-        return r;
-    }
-    *ret = task;
-    return 0;
+    task->has_ended = r < 0;
+    *ret = r < 0 ? task_free(task) : task;
+    return r;
 }
 
 void task_request(Task *task, unsigned wanted) {

@@ -22,7 +22,7 @@ static void bind_slowly(void *context, const BindArgs *args, char *error, size_t
 }
 
 static int connect_to(const Daemon *daemon) {
-    const char *colon = strrchr(daemon_url(daemon), ':');
+    const char *colon = strrchr(daemon_url(daemon, LISTEN_VERBS), ':');
 
     assert_non_null(colon);
     return client_connect((uint16_t)strtoul(colon + 1, NULL, 10), /* buffer= */ 0);
