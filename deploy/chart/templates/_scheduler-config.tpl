@@ -10,7 +10,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* berth.extender (dict "root" ROOT "tls" TEXT): TEXT is what stands under tlsConfig */}}
+{{/* berth.extender (dict "root" ROOT "tls" TEXT): TEXT is the content of tlsConfig */}}
 {{- define "berth.extender" -}}
 {{- $v := .root.Values -}}
 - urlPrefix: {{ include "berth.urlPrefix" .root }}
