@@ -1,4 +1,4 @@
-/* Each plugin of kube-scheduler separately: cases with numbers calculated manually from its rules. */
+/* Each plugin of kube-scheduler separately: cases with manually calculated numbers. */
 
 #include "extender/sample.h"
 #include "scheduler/fit.h"
