@@ -1,4 +1,4 @@
-# A menu: meson does the work, and every recipe installs what it needs.
+# Targets for common tasks. meson builds; every recipe installs the packages that it needs.
 
 BUILD  ?= build
 PYTHON ?= /usr/bin/python3

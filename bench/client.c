@@ -1,18 +1,18 @@
 /*
- * Client: one caller, one connection, the same bodies again and again.
+ * Client: sends the same bodies repeatedly over one connection.
  *
  *     client --port 40123 --pid 4711 --path /filter --body names.json --requests 200
  *
  * --body may be repeated: the bodies take turns. --rate N sends N requests a second
  * at most, instead of one after the other.
  *
- * Plays kube-scheduler, which also calls over one keep-alive connection, one
- * call at a time. What counts is the CPU time that the server's process used
- * meanwhile: it is steadier than the clock on a busy machine, and it does not
- * contain this program. Prints one line of JSON.
+ * Like kube-scheduler it sends one request at a time over one keep-alive
+ * connection. It measures the CPU time of the server's process, which varies
+ * less than wall time on a busy machine and excludes this program. Prints one
+ * line of JSON.
  *
  * Every reply must be complete and have status 200; anything else ends the run,
- * since a refused request would make a fast server.
+ * since rejected requests would make a server look fast.
  */
 
 #include <arpa/inet.h>
@@ -51,7 +51,7 @@ typedef struct Client {
     uint16_t port;
     pid_t pid;
     const char *path;
-    const char *save_file; /* where the last reply goes; NULL: nowhere */
+    const char *save_file; /* file for the last reply; NULL: none */
     size_t n_requests, n_warmup;
     size_t rate; /* requests a second; 0: as fast as replies come */
 
@@ -200,7 +200,7 @@ static size_t reply_receive(const Client *client) {
         end = strstr(head, "\r\n\r\n");
     }
     received = have - (size_t)(end + 4 - head);
-    end[2] = '\0'; /* what follows is body */
+    end[2] = '\0'; /* the body starts here */
     length = head_parse(head);
     save(client, end + 4, received);
     while (received < length) {
@@ -227,7 +227,7 @@ static double percentile(const double *sorted, size_t n, unsigned percent) {
     return sorted[at > 0 ? at - 1 : 0];
 }
 
-/* Waits until request @i is due. One that is late does not make others early. */
+/* Waits until request @i is due. A late request does not make later ones early. */
 static void pace(const Client *client, double start_usec, size_t i) {
     double wait =
         start_usec + (double)i * USEC_PER_SEC / (double)client->rate - clock_usec(CLOCK_MONOTONIC);

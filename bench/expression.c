@@ -3,9 +3,9 @@
  *
  *     bench/expression ROUNDS
  *
- * Prints JSON: CPU nanoseconds a record (the best round), the same for compiling, the
- * size of the program, and how many records were true, false and errors: the peer
- * (bench/cel-peer) must count the same over the same data.
+ * Prints JSON: CPU nanoseconds per record (the best round), the same for compiling, the
+ * size of the program, and the numbers of records that were true, false and errors. The peer
+ * (bench/cel-peer) must print the same numbers for the same data.
  */
 
 #include <math.h>
@@ -30,7 +30,7 @@ static const char expression[] = "node.labels['tier'] == 'gpu' && "
 /* --- the data: the peer makes the same from the same numbers ---------------------- */
 
 typedef struct Node {
-    CelRecord record, allocatable, requested, metrics; /* heads of what an expression sees */
+    CelRecord record, allocatable, requested, metrics; /* as an expression sees them */
     CelMap labels;
     CelEntry entries[2];
     int64_t allocatable_cpu, requested_cpu;
@@ -115,7 +115,7 @@ static void fill(Node *nodes) {
             .allocatable = {&allocatable_type},
             .requested = {&requested_type},
             .metrics = {&metrics_type}};
-        if (tier >= 5) /* 5 % lack the label: an error there */
+        if (tier >= 5) /* 5 % lack the label, which is an error */
             node->entries[n++] = (CelEntry){
                 cel_string(STR("tier")), cel_string(str_from_c(tiers[tier < 60 ? 0 : 1]))};
         node->entries[n++] =

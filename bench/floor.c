@@ -1,18 +1,17 @@
 /*
- * Floor: what a request costs when nothing is done with it.
+ * Floor: the cost of a request that is received and answered, but not evaluated.
  *
- * The same server that `berth serve` has, with a handler that ignores the body
- * and returns a reply prepared once. What berth takes more than this is berth's
- * own work. It has the flags of `berth serve` that concern the server, so that
- * the hostile tests can be run against it too.
+ * The HTTP server of `berth serve`, with a handler that ignores the body and
+ * returns a prepared reply. The time that berth needs above this is berth's own
+ * work. It has the flags of `berth serve` that concern the server, so the tests
+ * with hostile clients can run against it too.
  *
  *     floor --listen 127.0.0.1:0 --reply-bytes 100000
  *     listening on http://127.0.0.1:40123
  *
- * With --echo it can stand before a real kube-scheduler: filter sends the names back
- * as they came, prioritize a score for each of them, or with --score-every N for every
- * Nth. It looks for the brackets around the names and for the commas between them, and
- * at nothing else.
+ * With --echo it can serve a real kube-scheduler: filter returns the names unchanged,
+ * prioritize a score for each of them, or with --score-every N for every Nth. It only
+ * searches for the brackets around the names and the commas between them.
  */
 
 #include <getopt.h>
@@ -266,7 +265,7 @@ static Str echo_filter(Str names, Arena *arena) {
     return str_of(text, (size_t)(put(put(put(text, head), names), tail) - text));
 }
 
-/* The score is anything from 0 to 9 that differs between nodes. */
+/* Scores from 0 to 9 that differ between nodes. */
 static Str echo_prioritize(Str names, size_t every, Arena *arena) {
     static const Str head = STR("{\"Host\":"), middle = STR(",\"Score\":"), tail = STR("},");
     size_t n_names = names.len > 0;

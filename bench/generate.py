@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a cluster and the requests a kube-scheduler would send about it.
+"""Makes a cluster and the requests that a kube-scheduler would send for it.
 
     bench/generate.py --nodes 5000 --out DIR
 
@@ -11,7 +11,7 @@ writes into DIR
 filter and prioritize get the same body: kube-scheduler sends it twice, byte for
 byte, when the filter lets every node through.
 
-Key order, nulls and empty objects are those of kube-scheduler v1.36.4 (recorded
+The key order, nulls and empty objects are those of kube-scheduler v1.36.4 (recorded
 bodies are in test/). All names, ids and images are made up; the same seed gives
 the same bytes.
 """
@@ -194,7 +194,7 @@ def make_node(index, name, n_images, rng):
 
 
 def make_bound_pods(index, node_name, rng):
-    """Ten small pods that fill the node to between a tenth and nearly all."""
+    """Ten small pods that use between 10 % and nearly all of the node."""
     load_cpu, load_memory = rng.uniform(0.1, 0.99), rng.uniform(0.1, 0.99)
     for k in range(PODS_PER_NODE):
         requests = {"cpu": "%dm" % (CPU_MILLI * load_cpu / PODS_PER_NODE),
@@ -275,8 +275,8 @@ def make_pod(rng):
 
 
 def scheduler_order(nodes, rng):
-    """As kube-scheduler walks its nodes: one of each zone in turn, from a start that
-    moves with every pod."""
+    """The order of kube-scheduler: one node of each zone in turn, from a start that moves with every
+    pod."""
     zones = {}
     for index, node in enumerate(nodes):
         zones.setdefault(node["metadata"]["labels"]["topology.kubernetes.io/zone"], []).append(index)
@@ -293,7 +293,7 @@ def encode(value):
 
 
 def for_cluster(node, n_images):
-    """kubectl hides managedFields; most images are left out for the sake of the disk."""
+    """Drops managedFields, which kubectl hides, and most images, to save disk space."""
     metadata = {k: v for k, v in node["metadata"].items() if k != "managedFields"}
     status = {**node["status"], "images": node["status"]["images"][:n_images]}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": node["spec"],

@@ -1,18 +1,18 @@
 /*
- * What becomes of a poll's answers, step by step, as the poller and the daemon do it.
+ * Measures the processing of the answers to a poll, step by step, as in the poller and the daemon.
  *
  *     bench/poll --cluster FILE --policy FILE --answers FOLDER [--rounds N]
  *
- * FOLDER has two answers to the query of each metric, QUERY.0.json and QUERY.1.json, of
- * the same nodes; rounds take them in turns, so that every number changes every time.
+ * FOLDER has two answers to the query of each metric, QUERY.0.json and QUERY.1.json, for
+ * the same nodes; rounds alternate between them, so every number changes in every round.
  *
- * Prints JSON, CPU nanoseconds of all metrics together, of each the best round, the median and the
- * 99th percentile:
+ * Prints JSON, CPU nanoseconds for all metrics together: the best round, the median and p99 of each
+ * step:
  *     parse     the texts to series
  *     join      series to nodes
- *     view      all metrics are new: columns, and what the rules say of each node
- *     view_one  the same where one metric is new
- * and how many bytes more are on the heap for what is measured, and for a view of it.
+ *     view      all metrics are new: builds columns and evaluates the rules for each node
+ *     view_one  the same when one metric is new
+ * and the bytes on the heap for the measurements, and for a view of them.
  */
 
 #include <getopt.h>
@@ -35,14 +35,14 @@
 #define BUDGET ((size_t)1024 * 1024 * 1024)
 #define VERSIONS 2u
 #define ROUNDS_MAX 10000u
-#define ROUNDS_WARM 3u /* joins have learned, and memory has come, by then */
+#define ROUNDS_WARM 3u /* joins and the heap are warm by then */
 
 typedef struct Options {
     const char *cluster, *policy, *answers;
     size_t n_rounds;
 } Options;
 
-/* A metric, and what is answered about it. */
+/* A metric, and the answers to its query. */
 typedef struct Subject {
     const Gauge *gauge;
     Buf texts[VERSIONS];
@@ -60,11 +60,11 @@ typedef struct Bench {
     size_t n;
     View *view;
     size_t n_bytes, n_series, n_covered; /* of one poll */
-    double parse_nsec, join_nsec;        /* of the poll under way */
+    double parse_nsec, join_nsec;        /* of the current poll */
     Samples parse, join, view_all, view_one;
 } Bench;
 
-/* --- what is given ------------------------------------------------------------------------ */
+/* --- input -------------------------------------------------------------------------------- */
 
 static void load_answers(Bench *bench, Subject *subject) {
     for (size_t i = 0; i < VERSIONS; i++) {
@@ -181,7 +181,7 @@ static size_t heap_bytes(void) {
     return info.uordblks + info.hblkhd;
 }
 
-/* The first poll, which everything is made anew for. */
+/* Memory of the first poll, which allocates everything. */
 static void measure_memory(Bench *bench, size_t *ret_measured, size_t *ret_view) {
     size_t before = heap_bytes(), measured;
 

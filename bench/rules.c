@@ -1,23 +1,23 @@
 /*
- * The rules of a policy over a whole cluster, as a request would have them evaluated.
+ * Evaluates the rules of a policy over a whole cluster, as a request does.
  *
  *     bench/rules --cluster FILE --pod FILE --policy FILE [--order FILE] [--now SECONDS]
  *                 [--rounds N] [--subset N] [--cold] [--verdicts FILE] [--cel FILE]
  *
- * Rows are asked about in the order of the names in --order, a name a line (else as in the table).
- * With --subset each round asks about so many others, chosen at random. With --cold each
- * round begins with nothing of ours in the processor's caches.
+ * Rows are evaluated in the order of the names in --order, one per line (else in table order).
+ * With --subset each round evaluates that many rows, chosen at random. With --cold each round
+ * begins with overwritten processor caches.
  *
- * Prints JSON, CPU nanoseconds, of each the best round, the median and the 99th percentile:
+ * Prints JSON, CPU nanoseconds: the best round, the median and p99 of each:
  *     compile    from the policy's text to a program
- *     kept       what is worked out of the cluster before any request
+ *     kept       facts computed from the cluster before any request
  *     filter     all filters, over all rows
  *     score      all scores, over the rows that passed
  *     score_all  all scores, over all rows
  *
- * --verdicts gets a line for each node: its name, the filter that speaks against it or -, its
- * score. --cel gets the policy as JSON, each rule as the expression it stands for: what
- * bench/rules-peer evaluates, and must find the same verdicts.
+ * --verdicts gets a line for each node: its name, the filter that rejects it or -, its score.
+ * --cel gets the policy as JSON with the CEL expression of each rule, for bench/rules-peer, which
+ * must return the same verdicts.
  */
 
 #include <getopt.h>
@@ -50,7 +50,7 @@ typedef struct Options {
 
 typedef struct Bench {
     Options options;
-    Arena *arena, *known, *request; /* for good; for facts; for a request */
+    Arena *arena, *known, *request; /* the whole run; facts; one request */
     Snapshot *snapshot;
     Program *program;
     const NodeTable *table;
@@ -72,13 +72,13 @@ static uint64_t next_random(Bench *bench) {
     return bench->random >> 33;
 }
 
-/* Everything that was in the caches is written over. */
+/* Overwrites the contents of the processor's caches. */
 static void evict(Bench *bench) {
     for (size_t i = 0; i < EVICT_SIZE; i += 64)
         bench->evict[i] = (unsigned char)(bench->evict[i] + 1);
 }
 
-/* --- what is given -------------------------------------------------------------- */
+/* --- input ---------------------------------------------------------------------- */
 
 static void load_cluster(Bench *bench) {
     char error[OBJECTS_ERROR_MAX];
@@ -120,7 +120,7 @@ static void load_order(Bench *bench) {
     }
 }
 
-/* What takes milliseconds is not done as often as what takes microseconds. */
+/* Compiling and building facts take milliseconds, so they get fewer rounds. */
 static size_t n_slow_rounds(const Bench *bench) {
     return bench->options.n_rounds < 20 ? bench->options.n_rounds : 20;
 }
@@ -147,13 +147,13 @@ static void keep(Bench *bench) {
             fail("facts", "out of memory");
         samples_note(&bench->kept, start);
         if (i + 1 < n_slow_rounds(bench))
-            arena_reset(bench->known); /* the last stay */
+            arena_reset(bench->known); /* keeps the facts of the last round */
     }
 }
 
 /* --- requests ------------------------------------------------------------------------- */
 
-/* The rows of a round, in the order they are asked about. */
+/* Chooses the rows of a round, in the order of evaluation. */
 static void choose_rows(Bench *bench) {
     size_t left = bench->options.n_subset ? bench->options.n_subset : bench->n_order;
 
@@ -314,7 +314,7 @@ static void write_scores(const Program *program, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-/* Of a file with one policy. */
+/* The file must have one policy. */
 static void write_cel(const Bench *bench) {
     _cleanup_(buf_done) Buf text = BUF_INIT(ORDER_MAX);
     JsonWriter writer = JSON_WRITER(&text);

@@ -26,7 +26,7 @@ static inline void *need(void *memory) {
     return memory;
 }
 
-/* What an option says. */
+/* The number in the value of an option. */
 static inline size_t number_of(const char *text) {
     char *end;
     unsigned long number = strtoul(text, &end, 10);
@@ -36,7 +36,7 @@ static inline size_t number_of(const char *text) {
     return number;
 }
 
-/* Of the process. */
+/* CPU time of the process. */
 static inline double cpu_nsec(void) {
     struct timespec now;
 

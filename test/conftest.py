@@ -1,7 +1,7 @@
 """Starting berth for whole-program tests.
 
 The program is $BERTH, or build/berth of this repository. Every server started here listens on a
-port the system picked, and is ended by its own pid when its test is over.
+port that the system chooses, and is terminated by its own pid at the end of its test.
 """
 
 import os
@@ -44,7 +44,7 @@ class Berth:
             return int(re.search(r"VmRSS:\s*(\d+)", status.read())[1])
 
     def stop(self):
-        """SIGTERM; returns the exit status. Once more is harmless."""
+        """Sends SIGTERM and returns the exit status. May be called again."""
         if self.is_alive():
             self.proc.send_signal(signal.SIGTERM)
         try:
@@ -94,7 +94,7 @@ def start_berth(berth_path):
 
     yield start
     statuses = [berth.stop() for berth in running]
-    assert not any(statuses), "berth did not end well"  # a sanitizer's finding, for one
+    assert not any(statuses), "berth did not end well"  # for example a sanitizer's finding
 
 
 # --- servers for a whole file, and servers whose log is read ---
@@ -102,7 +102,7 @@ def start_berth(berth_path):
 
 @pytest.fixture(scope="module")
 def start_shared(berth_path):
-    """start_shared(*flags) -> Berth that lives until the file's tests are over."""
+    """start_shared(*flags) -> Berth that runs until the file's tests end."""
     running = []
 
     def start(*flags):

@@ -1,7 +1,7 @@
-// Informer: what a Go extender holds in memory once it knows the cluster.
+// Informer: memory of a Go extender that watches the cluster.
 //
-// A SharedInformerFactory of client-go with the two informers an extender needs, nodes
-// and pods, and nothing else: no handlers, no index, Go's default settings.
+// A SharedInformerFactory of client-go with the two informers that an extender needs, nodes
+// and pods: no handlers, no index, Go's default settings.
 package main
 
 import (

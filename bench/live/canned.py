@@ -1,11 +1,11 @@
-"""A server with prepared replies to PromQL queries. It does not parse queries: each text has its
-replies.
+"""A server with prepared replies to PromQL queries. It does not parse queries: each query text has
+its replies.
 
-Replies look as Prometheus writes them, in the three forms that policies ask for most:
+Replies have the format of Prometheus, with the three label sets that policies use most:
 
-    instance   avg by (instance) (…): the address and port that was scraped
+    instance   avg by (instance) (…): the scraped address and port
     node       sum by (node) (…): the node's name
-    scraped    a metric as it is, with the eight labels that the usual set-up gives it
+    scraped    a raw series, with the eight labels of the usual setup
 """
 
 import json
@@ -27,8 +27,7 @@ AT, DATE = 1763190000.781, "Sat, 15 Nov 2025 07:00:00 GMT"  # the same moment
 
 
 def write_answer(nodes, values, form):
-    """As bytes. @values: in the order of @nodes; order on the wire is another one, as it would
-    be."""
+    """The reply as bytes. @values are in the order of @nodes; the reply has a random order."""
     order = list(range(len(nodes)))
     random.Random(3).shuffle(order)
     series = ('{"metric":%s,"value":[%.3f,"%s"]}' % (FORMS[form](nodes[i], i), AT, values[i])
@@ -38,7 +37,7 @@ def write_answer(nodes, values, form):
 
 
 def read_nodes(cluster_file):
-    """Name, address, and what pods request and leave free, of every node of a cluster file."""
+    """Name, address, allocatable and requested resources of every node of a cluster file."""
     items = json.loads(cluster_file.read_text())["items"]
     nodes = {item["metadata"]["name"]: read_node(item) for item in items if item["kind"] == "Node"}
     for item in items:
@@ -70,8 +69,8 @@ def kibi(text):
 
 
 class Server:
-    """On a port of its own, a thread for each connection. Several answers to one query take
-    turns."""
+    """Listens on a free port, with a thread for each connection. Several answers to one query
+    alternate."""
 
     def __init__(self, answers):
         """@answers: {query: [bytes, …]}"""
@@ -92,7 +91,7 @@ class Server:
             try:
                 connection, _ = self.listener.accept()
             except OSError:
-                return  # stopped
+                return  # closed by stop()
             self.connections.append(connection)
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
@@ -104,15 +103,15 @@ class Server:
                     connection.sendall(replies[self.counts[query] % len(replies)])
                     self.counts[query] += 1
         except OSError:
-            pass  # stopped, or berth has ended
+            pass  # closed by stop(), or by berth
 
     def stop(self):
-        """Closes the port: connections are refused."""
+        """Closes the port, so that new connections are refused."""
         for one in (self.listener, *self.connections):
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
-                pass  # not connected any more
+                pass  # already disconnected
             one.close()
 
 
@@ -122,7 +121,7 @@ def make_reply(body):
 
 
 def read_query(requests):
-    """The query of the next request; None: there is none."""
+    """The query of the next request; None at the end of the connection."""
     length = None
     for line in iter(requests.readline, b"\r\n"):
         if not line:

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Feed: an API server that serves one prepared cluster, fast, and then events.
+"""Feed: a fast API server for one prepared cluster and its watch events.
 
     feed.py --folder DIR --cert FILE --key FILE [--no-stream]
 
-DIR holds what world.World.write() writes. It speaks HTTPS as kube-apiserver does to those who
-list and watch: pages, streamed lists (sendInitialEvents), watches with bookmarks. Everything is
-text made beforehand; only resourceVersions are written when something is sent. It keeps no
-history: a watch that ends has to list again.
+DIR has the files of world.World.write(). Over HTTPS it supports lists and watches like
+kube-apiserver: pages, streamed lists (sendInitialEvents), watches with bookmarks. All text is
+prepared; only resourceVersions are written when an event is sent. It keeps no history: a client
+whose watch ends must list again.
 
-Commands on standard input, a line of JSON as the answer to each:
-    rate N         N events a second from now on, 0 for none
-    flip POOL      the probe node gets this pool now: {"at": when, in monotonic seconds}
-    stats          what was sent so far
-It ends with its input.
+Commands on standard input; the answer to each is a line of JSON:
+    rate N         send N events per second from now on, 0 for none
+    flip POOL      set the pool of the probe node: {"at": the time, in monotonic seconds}
+    stats          counts of sent events and bytes
+It ends when standard input ends.
 """
 
 import argparse
@@ -52,7 +52,7 @@ class Event:
 
 
 class Collection:
-    """Objects of one kind, as the file has them."""
+    """Objects of one kind, as text from the file."""
 
     def __init__(self, resource, path):
         self.resource, self.kind = resource, KINDS[resource]
@@ -67,7 +67,7 @@ class Collection:
         return len(self.starts) - 1
 
     def item(self, index):
-        """As it stands in a list: no kind, no version of the API."""
+        """The object as an item of a list, without kind and apiVersion."""
         return b"{" + self.map[self.starts[index] + self.prefix:self.starts[index + 1] - 2]
 
     def pieces(self):
@@ -76,7 +76,7 @@ class Collection:
 
 
 class Client:
-    """A connection. Written to by several threads, read by its own."""
+    """A connection. Several threads write to it; its own thread reads."""
 
     def __init__(self, sock):
         self.sock, self.lock = sock, threading.Lock()
@@ -122,7 +122,7 @@ class Feed:
             general, system = (Event("nodes", line) for line in file)
         self.probe = {"general": general, "system": system}
         self.version = FIRST_VERSION
-        self.lock = threading.Lock()  # of version and watches
+        self.lock = threading.Lock()  # for version and watches
         self.rate = 0
         self.n_sent = self.n_dropped = self.n_bytes = 0
         self.awake = threading.Event()
@@ -160,7 +160,7 @@ class Feed:
 
     def _list(self, client, collection, query):
         start = int(query.get("continue") or 0)
-        # As kube-apiserver's watch cache: a limit does not count for version 0.
+        # Like kube-apiserver's watch cache, ignores the limit for resourceVersion 0.
         limit = 0 if query.get("resourceVersion") == "0" else int(query.get("limit") or 0)
         end = min(start + limit, len(collection)) if limit else len(collection)
         meta = {"resourceVersion": str(self.version)}
@@ -199,7 +199,7 @@ class Feed:
     # --- events ---
 
     def run(self):
-        """The thread that sends. Events go out one by one, as they come due."""
+        """The sending thread: sends events one by one when they are due."""
         position, rate, due, bookmarked = 0, 0, 0.0, time.monotonic()
         while True:
             now = time.monotonic()

@@ -8,7 +8,7 @@ MIB = 1024  # kB
 
 
 def cpu_seconds(pid):
-    """Of the whole process so far, exact to the nanosecond: its CPU clock."""
+    """CPU time of the whole process so far, from its CPU clock (nanoseconds)."""
     return time.clock_gettime(~pid << 3 | 2)
 
 
@@ -21,7 +21,7 @@ def thread_seconds(pid):
             with open(f"{folder}/comm") as comm, open(f"{folder}/schedstat") as schedstat:
                 name, ran = comm.read().strip(), int(schedstat.read().split()[0])
         except OSError:
-            continue  # it has just ended
+            continue  # the thread has just ended
         seconds[name] = seconds.get(name, 0) + ran / 1e9
     return seconds
 
@@ -34,16 +34,16 @@ def memory(pid):
 
 
 def busy_seconds():
-    """Of all cores, since boot; time that the hypervisor took away included."""
+    """Busy time of all cores since boot, including time stolen by the hypervisor."""
     with open("/proc/stat") as stat:
         user, nice, system, _, _, irq, softirq, steal = map(int, stat.readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / TICKS
 
 
 class Load:
-    """CPU use by other processes during a measurement: a share of one core.
-    @pids: the processes that belong to the measurement and live through it. This one and those it
-    has started and seen end meanwhile count as well."""
+    """CPU use by other processes during a measurement, as a share of one core.
+    @pids: the processes that belong to the measurement and run until its end. This process, and its
+    children that end meanwhile, belong to it too."""
 
     def __init__(self, pids):
         self.pids = pids
@@ -51,7 +51,7 @@ class Load:
         self.start = time.monotonic()
 
     def add(self, pid):
-        """One that has started since."""
+        """Adds a process that has started since."""
         self.pids.append(pid)
 
     def _foreign(self):

@@ -1,4 +1,4 @@
-"""A control plane of test/e2e, filled for the throughput benchmark."""
+"""The control plane of test/e2e, with nodes and pods for the throughput benchmark."""
 
 import contextlib
 import http.client
@@ -61,7 +61,7 @@ class Plane(ControlPlane):
         self.for_all(pods, lambda api, pod: api.create(PODS, {**pod, "spec": {**pod["spec"], **spec}}))
 
     def create_world(self, world):
-        """Creates the objects of @world in the real API server: some hundred a second."""
+        """Creates the objects of @world in the real API server, a few hundred per second."""
         for number in range(NAMESPACES):
             self.make_namespace(f"team-{number}")
         nodes = (without_own(json.loads(text)) for text in world.node_texts)
@@ -84,7 +84,7 @@ class Plane(ControlPlane):
 
 
 def for_all(connect, items, do):
-    """Calls do(api, item) for each item, on several threads with a connection each. An error of
+    """Calls do(api, item) for each item, on several threads with a connection each. An error in
     one thread stops all of them and is raised."""
     left, lock, errors = iter(items), threading.Lock(), []
 
@@ -110,7 +110,7 @@ def for_all(connect, items, do):
 
 
 def without_own(obj):
-    """Fields that only an API server may set are left out."""
+    """@obj without the fields that only an API server may set."""
     own = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields")
     return {**obj, "metadata": without(obj["metadata"], *own)}
 
@@ -123,9 +123,9 @@ def create_with_status(api, pod):
 
 
 class Binding:
-    """Follows pods as they are bound. @pids: names and ids of the processes whose CPU time
-    between the first and the last bind is wanted, as a function that is called at the first bind;
-    with @from_start, from now on."""
+    """Watches pods until they are bound, and measures CPU time from the first to the last bind.
+    @find_pids returns names and ids of the measured processes; it is called at the first bind. With
+    @from_start it is called, and the measurement begins, now."""
 
     def __init__(self, plane, count, find_pids, from_start=False):
         self.plane, self.count, self.find_pids = plane, count, find_pids
@@ -151,8 +151,8 @@ class Binding:
         self.is_over.set()
 
     def _watch(self, version):
-        """Yields lines as bytes: decoding them all would take a core away from the measured
-        processes. kube-apiserver ends a watch that does not keep up; another one goes on."""
+        """Yields lines as bytes: decoding all of them would take a core from the measured
+        processes. kube-apiserver ends a watch that does not keep up; then a new one continues."""
         connection = http.client.HTTPSConnection("127.0.0.1", self.plane.port,
                                                  context=self.plane.api.context)
         query = {"watch": "true", "fieldSelector": "spec.nodeName!=", "resourceVersion": version}
@@ -172,7 +172,7 @@ class Binding:
         self.before = {name: cpu_seconds(pid) for name, pid in self.pids.items()}
 
     def add(self, name, pid):
-        """A process that starts later counts from its start."""
+        """Adds a process that starts later; it is measured from its start."""
         self.pids[name], self.before[name] = pid, 0
         self.load.add(pid)
 

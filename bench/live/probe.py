@@ -3,9 +3,9 @@
 
     probe.py PORT BODY-FILE
 
-Prints {"at": monotonic seconds, "passes": whether the node does}: first the verdict of now, then
-every change, as soon as the reply is there. It pauses for half a millisecond between requests, so
-that it leaves the core to those it watches.
+Prints {"at": monotonic seconds, "passes": whether the node passes}: first the current verdict, then
+every change, as soon as the reply arrives. It pauses for half a millisecond between requests, so
+that the measured processes get the core.
 """
 
 import json

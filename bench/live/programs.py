@@ -1,4 +1,4 @@
-"""The programs that the live benchmarks start, and where they come from."""
+"""Finds, builds and starts the programs of the live benchmarks."""
 
 import json
 import os
@@ -32,12 +32,12 @@ class Failure(Exception):
 
 
 def end_in_order():
-    """A terminated benchmark ends what it has started."""
+    """On SIGTERM the benchmark stops the processes that it has started."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 class Programs:
-    """Of a build folder; everything they write goes into a temporary one."""
+    """The programs of a build folder; all files that they write go into a temporary folder."""
 
     def __init__(self, build):
         self.build = pathlib.Path(build)
@@ -60,7 +60,7 @@ class Programs:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self, name, *argv):
-        """A program that prints "listening on URL"."""
+        """Starts a program that prints "listening on URL"."""
         process = Process(name, argv, self.folder / f"{len(self.running)}-{name}.log")
         self.running.append(process)
         process.url = wait_for(process, lambda: LISTENING.search(process.log.read_text()))[1]
@@ -103,7 +103,7 @@ def read_metrics(server):
 
 
 def build_go(name):
-    """bench/NAME, or None where there is no Go."""
+    """Builds bench/NAME; None if Go is not installed."""
     if not shutil.which("go"):
         say(f"Go is not installed: nothing to compare with bench/{name}")
         return None

@@ -1,4 +1,4 @@
-"""Prints tables, and which targets are met or missed."""
+"""Prints tables, and the targets that are met or missed."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""A berth that watches a made-up cluster over HTTPS (feed.py plays the API server), and filter requests to it."""
+"""Starts a berth that watches a made-up cluster over HTTPS (feed.py is the API server), and sends filter requests."""
 
 import json
 import random
@@ -10,11 +10,11 @@ from report import say
 from world import World
 
 N_NAMES, REQUEST_RATE = 500, 100
-LOOP_SECONDS = 10  # events before they repeat
+LOOP_SECONDS = 10  # then the events repeat
 
 
 class Watched:
-    """@rate: events a second for which texts are made. @flags: of berth serve."""
+    """@rate: events per second, for which text is prepared. @flags: of berth serve."""
 
     def __init__(self, programs, nodes, pods_per_node, rate, policy, *flags):
         self.programs = programs
@@ -41,7 +41,7 @@ class Watched:
         return path
 
     def ask(self, seconds):
-        """Filter requests at REQUEST_RATE, over one connection. The client's figures."""
+        """Sends filter requests at REQUEST_RATE over one connection. Returns the client's figures."""
         command = [self.programs.client, "--port", self.port, "--pid", str(self.berth.pid),
                    "--path", "/filter", "--requests", str(round(REQUEST_RATE * seconds)), "--warmup", "0",
                    "--rate", str(REQUEST_RATE)]

@@ -1,4 +1,4 @@
-"""The clusters of the live benchmarks: nodes and pods as an API server serves them.
+"""The clusters of the live benchmarks: nodes and pods as an API server sends them.
 
 Nodes are those of bench/generate.py: 15 KB of JSON each, 50 images, managedFields. Pods
 have two containers with environment and probes, an owner, managedFields and a status: 5 KB.
@@ -17,18 +17,18 @@ from generate import CREATED, encode, hexes, uid  # noqa: E402
 
 PODS_PER_NODE = 20
 OWNERS, NAMESPACES = 500, 50
-FIRST_VERSION = 1000000001  # resourceVersions all have ten digits: the feed writes over them
+FIRST_VERSION = 1000000001  # all resourceVersions have ten digits, so that the feed can overwrite them
 SUFFIX_LETTERS, SUFFIX_LEN = string.ascii_lowercase, 5
 GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 POOL = '"example.com/pool":"%s"'
 HEARTBEAT = '"lastHeartbeatTime":"%s"'
 
-# Of 1,000 watch events. LIVES pods are created, bound, started and deleted: four events each.
+# Per 1,000 watch events. LIVES pods are created, bound, started and deleted: four events each.
 NOISE, LIVES, HEARTBEATS, LABELS = 500, 75, 180, 20
 
 
 def make_nodes(count, rng, is_open=False, n_images=50):
-    """@is_open: every node may take every pod that tolerates the GPU taint."""
+    """@is_open: every node fits every pod that tolerates the GPU taint."""
     nodes = []
     for index, name in enumerate(generate.node_names(count, rng)):
         node = generate.make_node(index, name, n_images, rng)
@@ -63,7 +63,7 @@ def make_new_pod(name, rng):
 
 
 class Owner:
-    """A ReplicaSet. Its pods differ in what stands between @ signs."""
+    """A ReplicaSet. Its pods differ only in the placeholders between @ signs."""
 
     def __init__(self, index, rng):
         self.name, self.namespace = "svc-%d" % index, "team-%d" % (index % NAMESPACES)
@@ -147,13 +147,13 @@ def address_of(node_name):
 
 
 def make_identity(number, rng):
-    """The end of a name, which no other number has, and a uid."""
+    """A name suffix that is unique for @number, and a uid."""
     n_letters, number = len(SUFFIX_LETTERS), number * 7919 % len(SUFFIX_LETTERS) ** SUFFIX_LEN
     letters = [SUFFIX_LETTERS[number // n_letters**i % n_letters] for i in range(SUFFIX_LEN)]
     return "".join(letters), uid(rng)
 
 
-# --- what a feed sends ---
+# --- files for feed.py ---
 
 
 def make_event(kind, text):
@@ -167,8 +167,8 @@ def make_node_text(node):
 
 
 class World:
-    """A cluster for feed.py. Node 0 is the probe: nothing but the probe changes it, and it may
-    take pods when its label allows it."""
+    """A cluster for feed.py. Node 0 is the probe node: only flips change it, and it passes the filters
+    if its label allows it."""
 
     def __init__(self, n_nodes, pods_per_node=PODS_PER_NODE, seed=1):
         self.rng = random.Random(seed)
@@ -180,10 +180,10 @@ class World:
         self.order = generate.scheduler_order(nodes, self.rng)
         self.node_texts = [make_node_text(node) for node in nodes]
         self.owners = [Owner(i, self.rng) for i in range(OWNERS)]
-        # (owner, identity, node) of each pod. The text is made when it is written.
+        # (owner, identity, node) of each pod; write() makes the text
         self.pods = [(self.rng.randrange(OWNERS), make_identity(number, self.rng), number % n_nodes)
                      for number in range(pods_per_node * n_nodes)]
-        self.n_pods = len(self.pods)  # ever, those that come and go included
+        self.n_pods = len(self.pods)  # including pods that are created and deleted by events
         self.rng.shuffle(self.pods)
 
     def pod_text(self, pod, state="running"):
@@ -192,8 +192,9 @@ class World:
         return filled.fill(getattr(filled, state), identity, self.names[node])
 
     def write(self, folder, n_events=0):
-        """nodes, pods: a line for each, as a watch begins with. events: what then happens, over
-        and over; a line of it starts with the resource. probe: the two states of node 0."""
+        """Writes the files of feed.py. nodes, pods: a line for each object, as at the start of a watch.
+        events: the watch events, which repeat; each line starts with the resource. probe: the two
+        states of node 0."""
         with open(folder / "nodes", "w") as out:
             out.writelines(make_event("ADDED", text) for text in self.node_texts)
         with open(folder / "pods", "w") as out:
@@ -205,7 +206,7 @@ class World:
                 text = self.node_texts[0].replace(POOL % "general", POOL % pool)
                 out.write(make_event("MODIFIED", text))
 
-    # Lists of events, in order. After all of them the cluster is as before.
+    # Lists of events, in order. After the last event the cluster is as before.
 
     def _make_events(self, n_events):
         share = n_events / 1000

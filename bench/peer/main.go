@@ -1,10 +1,9 @@
-// Peer: the extender a Go team would write for the policy in bench/policy.yaml.
+// Peer: an extender as a Go team would write it for bench/policy.yaml.
 //
-// net/http, encoding/json and the k8s.io types, without tricks and without
-// clumsiness: the cluster is loaded once into maps of what the rules need,
-// quantities are kept as integers, replies carry Content-Length. It answers the
-// same requests as `berth serve` with the same nodes, reasons and scores, so what
-// the benchmark compares is the cost of the same work.
+// It uses net/http, encoding/json and the k8s.io types in the usual way: it loads
+// the cluster once into maps of the fields that the rules need, keeps quantities as
+// integers, and sends Content-Length. It returns the same nodes, reasons and scores
+// as `berth serve`, so the benchmark compares the cost of the same work.
 package main
 
 import (
@@ -124,8 +123,8 @@ func (s *server) add(item json.RawMessage, used map[string]*usage) error {
 	return nil
 }
 
-// candidates are the nodes of a request, by name or as whole objects. An unknown
-// name gives nil. What runs on a node is only known from the cluster file.
+// candidates returns the nodes of a request, by name or as whole objects; nil for an
+// unknown name. Only the cluster file has the pods of a node.
 func (s *server) candidates(args *extender.ExtenderArgs) (names []string, nodes []*node) {
 	if args.NodeNames != nil {
 		names = *args.NodeNames

@@ -17,7 +17,7 @@ const (
 	cpuWeight, memoryWeight   = 2.0, 1.0
 )
 
-// usage is what pods ask for, or a node offers.
+// usage is what pods request, or the allocatable resources of a node.
 type usage struct {
 	cpu, memory int64 // millicores, bytes
 	pods        int
@@ -86,8 +86,8 @@ func listUsage(list v1.ResourceList) usage {
 	return usage{cpu: list.Cpu().MilliValue(), memory: list.Memory().Value()}
 }
 
-// judge says why a node may not take the pod, or "". Rules whose failure
-// preemption cannot mend come first, as in berth.
+// judge returns the reason to reject the node, or "". Rules whose failure
+// preemption cannot resolve come first, as in berth.
 func judge(pod *v1.Pod, asked usage, n *node) (reason string, unresolvable bool) {
 	if n == nil {
 		return "node is not known", false

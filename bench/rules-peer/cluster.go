@@ -13,7 +13,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// object is what is read of a Node or a Pod.
+// object has the fields of a Node or a Pod that the rules need.
 type object struct {
 	Kind     string
 	Metadata struct {

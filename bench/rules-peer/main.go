@@ -2,16 +2,16 @@
 //
 //	rules-peer -cluster FILE -pod FILE -rules FILE -now SECONDS -rounds N -verdicts FILE
 //
-// -rules is what `bench/rules --cel` has written: the CEL that each rule of a policy stands for.
-// Nodes and pods are values of cel-go before the clock starts, of closed types whose fields are
+// -rules is the output of `bench/rules --cel`: the CEL expression of each rule of a policy.
+// Before the measurement, nodes and pods become values of cel-go, of closed types whose fields are
 // found by number; the programs are compiled with all optimisations, and run with one
-// activation. A node that fails a filter is not asked about the next. CPU time of the
-// process, garbage collection included; the best round counts, and garbage is collected between
-// rounds, so that in a good one it costs nothing.
+// activation. Filters after the first failure are skipped. The figure is CPU time of the
+// process, garbage collection included. The best round counts; garbage is collected between
+// rounds, so the best round contains none.
 //
 // Prints JSON: nanoseconds of all filters over all nodes, of all scores over the nodes that
-// passed, and over all nodes. -verdicts gets a line for each node: name, the filter that speaks
-// against it or -, score.
+// passed, and over all nodes. -verdicts gets a line for each node: name, the filter that rejects
+// it or -, score.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/google/cel-go/ext"
 )
 
-// rule is an expression with what a policy says about it.
+// rule is an expression with its settings in the policy.
 type rule struct {
 	Name         string
 	Expression   string
@@ -24,8 +24,8 @@ type rule struct {
 	program cel.Program
 }
 
-// rules is what bench/rules writes of a policy: all rules that apply to the pod, in the order in
-// which they speak.
+// rules is the output of bench/rules: all rules of a policy that apply to the pod, in the order of
+// evaluation.
 type rules struct {
 	Params    []rule // constants
 	Variables []rule
@@ -42,16 +42,15 @@ func readRules(path string) (*rules, error) {
 	return r, json.Unmarshal(text, r)
 }
 
-// activation names the variables of an expression. It is filled anew for each node, and made
-// once.
+// activation holds the variables of an expression. It is made once and filled again for each node.
 type activation struct {
 	pod, node ref.Val
 	now       types.Timestamp
 	variables map[string]*variable
 }
 
-// variable is an expression with a name. What reads no node is worked out once a request; the rest
-// once a node, when it is first asked for.
+// variable is an expression with a name. It is evaluated once per request if it reads no node, else
+// once per node, when it is first read.
 type variable struct {
 	program   cel.Program
 	readsNode bool
@@ -108,7 +107,7 @@ func newEnv() (*cel.Env, error) {
 	return cel.NewEnv(append(options, ownFunctions...)...)
 }
 
-// compile gives an expression every help that cel-go has: constants are folded, regular
+// compile uses all optimisations of cel-go: constants are folded, regular
 // expressions and constant lists are prepared.
 func compile(env *cel.Env, r *rule) (*cel.Ast, error) {
 	checked, issues := env.Compile(r.Expression)
@@ -179,10 +178,10 @@ func compileAll(r *rules, now time.Time) (*activation, error) {
 	return a, nil
 }
 
-// passed says that no filter speaks against a node.
+// passed means that no filter rejects the node.
 const passed = -1
 
-// filter is the number of the first filter that speaks against the node.
+// filter returns the number of the first filter that rejects the node.
 func (r *rules) filter(a *activation) int {
 	for i := range r.Filters {
 		out, _, err := r.Filters[i].program.Eval(a)
@@ -193,7 +192,7 @@ func (r *rules) filter(a *activation) int {
 	return passed
 }
 
-// score is the mean of the scores, by weight.
+// score returns the weighted mean of the scores.
 func (r *rules) score(a *activation) float64 {
 	total, weights := 0.0, 0.0
 	for i := range r.Scores {

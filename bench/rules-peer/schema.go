@@ -34,7 +34,7 @@ func newType(name string, fields ...field) *recordType {
 	return &recordType{name, fields, cel.ObjectType(name)}
 }
 
-// What the rules read of pods and nodes; the rest of berth's schema is left out.
+// The fields of pods and nodes that the rules read; the rest of berth's schema is omitted.
 var (
 	metadataType = newType("Metadata", field{"name", cel.StringType}, field{"namespace", cel.StringType},
 		field{"labels", labelsType}, field{"annotations", labelsType},
@@ -62,7 +62,7 @@ var (
 		taintType, conditionType, imageType, nodeSpecType, statusType, nodeType}
 )
 
-// record is a value of a record type. Its fields are values of cel-go already, but for maps,
+// record is a value of a record type. Its fields are values of cel-go, except for maps,
 // which cel-go looks into faster as Go maps: nothing is converted when an expression reads
 // them.
 type record struct {
@@ -82,7 +82,7 @@ func (r *record) Type() ref.Type                 { return r.of.typ }
 func (r *record) Value() any                     { return r }
 func (t *recordType) make(fields ...any) *record { return &record{of: t, fields: fields} }
 
-// provider knows the record types; everything else is the registry's.
+// provider resolves the record types, and leaves all other types to the registry.
 type provider struct {
 	*types.Registry
 	types  map[string]*recordType
@@ -124,7 +124,7 @@ func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bo
 	return p.Registry.FindStructFieldType(name, field)
 }
 
-// NativeToValue has nothing to do for nearly everything here.
+// NativeToValue returns values of cel-go unchanged, which is the usual case here.
 func (p *provider) NativeToValue(value any) ref.Val {
 	if v, ok := value.(ref.Val); ok {
 		return v
@@ -163,7 +163,7 @@ func tolerates(tolerations []toleration, t *taint) bool {
 	return false
 }
 
-// Functions that berth has and cel-go has not.
+// Functions of berth that cel-go does not have.
 var ownFunctions = []cel.EnvOption{
 	cel.Function("tolerates", cel.MemberOverload("pod_tolerates_taint", []*cel.Type{podType.typ, taintType.typ},
 		cel.BoolType, cel.BinaryBinding(func(pod, t ref.Val) ref.Val {

@@ -1,10 +1,10 @@
-"""The cluster that bench/policies judges: nodes with 20 pods each on average, and a pod to place.
+"""The cluster of bench/policies: nodes with 20 pods each on average, and a pod to place.
 
-Nodes are those of bench/generate.py with more to tell them apart: kinds of machines, spot
-capacity, ages, maintenance taints, eight of fifty feature labels, two to seven images. Each rule
-of ten-five.yaml holds for nearly all of them, as in a cluster that works. Pods belong to 400
-owners; some nodes have several of the owner of the pod to place, and some have pods that have just
-come. All names and ids are made up; the same seed gives the same bytes.
+Nodes are those of bench/generate.py with more differences: kinds of machines, spot capacity, ages,
+maintenance taints, eight of fifty feature labels, two to seven images. Nearly all nodes pass each
+rule of ten-five.yaml, as in a healthy cluster. Pods belong to 400 owners; some nodes have several
+pods of the same owner as the pod to place, and some have pods that were bound just before. All
+names and ids are made up; the same seed gives the same bytes.
 """
 
 import calendar
@@ -77,7 +77,7 @@ class Owner:
 
 
 def make_pods(node_name, owners, rng):
-    """They fill the node to between a tenth and nearly all."""
+    """Pods that use between 10 % and nearly all of the node."""
     count = rng.randrange(PODS_PER_NODE // 2, PODS_PER_NODE * 3 // 2 + 1)
     cpu, memory = (int(rng.uniform(0.1, 0.99) * most / count)
                    for most in (generate.CPU_MILLI, generate.MEMORY_KI))
@@ -106,7 +106,7 @@ def make_new_pod(owner, rng):
 
 
 def give_image(nodes, pod, rng):
-    """A third of the nodes has the pod's first image."""
+    """Gives a third of the nodes the pod's first image."""
     image = pod["spec"]["containers"][0]["image"]
     for node in nodes:
         if rng.random() < 1 / 3:
@@ -116,8 +116,8 @@ def give_image(nodes, pod, rng):
 
 
 def write(folder, n_nodes, seed=1):
-    """cluster.json, pod.json, and names.json: the request of a scheduler that knows berth has a
-    cache."""
+    """Writes cluster.json, pod.json, and names.json: the request of a scheduler with nodeCacheCapable:
+    true."""
     rng = random.Random(seed)
     owners = [Owner(i, rng) for i in range(N_OWNERS)]
     nodes = [make_node(i, name, rng) for i, name in enumerate(generate.node_names(n_nodes, rng))]

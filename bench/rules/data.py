@@ -1,6 +1,6 @@
 """The files of bench/rules/cluster.py, generated once for each cluster size.
 
-cluster.json, pod.json, names.json (a request about all nodes), order (its names, one a line), and
+cluster.json, pod.json, names.json (a request for all nodes), order (its names, one per line), and
 window-NNN.json (requests of 500 names each that walk through the nodes).
 """
 
@@ -19,7 +19,7 @@ N_NAMES = 500
 
 
 def data_folder(n_nodes):
-    """A changed generator gives a new folder."""
+    """The folder of generated files; a changed generator gets a new folder."""
     sources = (pathlib.Path(cluster.__file__), pathlib.Path(generate.__file__))
     version = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     folder = CACHE / "rules-data" / version / str(n_nodes)

@@ -3,10 +3,10 @@
 
     bench/rules/many.py N [--policies N] [--seed N]
 
-Four of five rules are filters. They are of all sorts, over fifty label keys and with constants of
-their own: nearly all differ, and nearly every node passes each, so that no rule hides those
-behind it. One policy is for all pods; several are for namespaces of their own, as teams have
-them.
+Four of five rules are filters. They are of all kinds, over fifty label keys and with different
+constants, so nearly all differ. Nearly every node passes each filter, so later filters are
+evaluated too. A single policy applies to all pods; with --policies each applies to a namespace of
+its own, as teams use them.
 """
 
 import argparse

@@ -391,7 +391,7 @@ static void test_members_pay(void **state) {
                 2 * LONG / 8);
 }
 
-/* Each match is a search of its own. */
+/* Each match is a separate search. */
 static void test_hits_pay(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue args[] = {long_text(arena, "", "abc", ""), S("abc"), S("")};

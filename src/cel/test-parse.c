@@ -650,7 +650,7 @@ static void test_limits(void **state) {
             cases[i].want);
 }
 
-/* Out of memory is an error of its own, wherever it happens. */
+/* Out of memory is a separate error, at any point of parsing. */
 static void test_no_memory(void **state) {
     static const char text[] = "cel.block([a.b(1.5, '\\n'), {c: T . U{d: 1}}], l.sortBy(x, x.e))";
     size_t n_refused = 0, budget = 64;

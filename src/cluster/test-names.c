@@ -65,7 +65,7 @@ static void test_learnt_guess(void **state) {
 
 #define MANY 800u
 
-/* @n nodes with names that are easy to tell apart. */
+/* @n nodes with easily distinguished names. */
 static NodeNames *many_names(size_t n) {
     static char texts[MANY][16];
     Str names[MANY];
@@ -197,7 +197,7 @@ static void test_learn_no_more(void **state) {
         names_learn(names, rows, MANY);
     assert_int_equal(count_sequences(names), 1);
     for (uint32_t i = 0; i < MANY; i++)
-        rows[i] = 5; /* no literal stands for it */
+        rows[i] = 5; /* no literal has this value */
     for (size_t i = 0; i < 50; i++)
         names_learn(names, rows, MANY);
     assert_int_equal(count_sequences(names), 1);

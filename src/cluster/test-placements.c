@@ -58,7 +58,7 @@ static void test_weights(void **state) {
     }
 }
 
-/* What a pod counts for: by its requests, by the gauge's unit, and by its workload's usage. */
+/* The amount of a pod: by its requests, by the gauge's unit, and by its workload's usage. */
 static void test_amounts(void **state) {
     static const Resource nothing = {STR("cpu"), 0}, less = {STR("cpu"), -4},
                           memory = {STR("memory"), 250000}, disk = {STR("disk"), 3};

@@ -222,7 +222,7 @@ static void test_list_without_news(void **state) {
 
 /* --- assumed pods ------------------------------------------------------------------- */
 
-/* What ends an entry, and which pod counts then; no pod ever counts twice. */
+/* Events that end an entry, and the pod that counts afterwards; no pod ever counts twice. */
 static void test_assumed(void **state) {
     static const struct {
         const char *name;

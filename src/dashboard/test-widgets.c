@@ -115,7 +115,7 @@ static void test_table(void **state) {
         has(&out, "<th scope=\"col\">Pod</th><th scope=\"col\" class=\"number\">Nodes</th>"));
 }
 
-/* Small screens have no row of headings: each cell but the first says which column it is of. */
+/* Small screens have no row of headings, so each cell except the first has its column's heading. */
 static void test_cells_have_labels(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(BYTES_MAX);
     Html html = HTML(&out);

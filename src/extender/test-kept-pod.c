@@ -51,7 +51,7 @@ static Pod decode(KeptPod *kept, Str pod) {
     return ret;
 }
 
-/* The same as a request of its own, with the pod that was kept. */
+/* The result equals that of a new request, with the kept pod. */
 static Pod decode_next(const char *pod) {
     KeptPod *kept = kept_pods_take(&pods);
     Pod ret = decode(kept, str_from_c(pod));

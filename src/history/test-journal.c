@@ -334,7 +334,7 @@ static void test_refuses_a_folder_in_use(void **state) {
     assert_non_null(strstr(error, folder.path));
 }
 
-/* A limit on the size of files stands for a full disk. */
+/* A limit on the size of files simulates a full disk. */
 static void test_writes_later_what_did_not_fit(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     _cleanup_(decisions_freep) Decisions *before = decisions_new(100, BYTES_MAX);

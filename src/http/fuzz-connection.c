@@ -110,7 +110,7 @@ static void serve(int fd, Buf *replies) {
     }
 }
 
-/* What a client receives that sends @input in pieces. */
+/* The bytes that a client receives if it sends @input in pieces. */
 static void exchange(Str input, Buf *replies) {
     static const struct sockaddr address = {.sa_family = AF_UNIX};
     Connection *connection;

@@ -66,7 +66,7 @@ static void test_tls(void **state) {
     (void)close(fd);
 }
 
-/* A client that does not speak TLS gets an alert at most, and the end. */
+/* A client that does not use TLS gets at most an alert, and its connection is closed. */
 static void test_refuses_what_is_no_handshake(void **state) {
     _cleanup_(tls_store_freep) TlsStore *store = store_open();
     ServerOptions options = server_default_options();

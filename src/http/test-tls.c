@@ -480,7 +480,7 @@ static void test_refuses_crls(void **state) {
     store = open_folder(&folder, NULL, 0);
     assert_false(is_allowed(store, &client, error, sizeof(error)));
 
-    /* Whatever else the file has, the last good list stays in force. */
+    /* With any other content of the file, the last good list stays in force. */
     for (int i = 0; i < 5; i++) {
         static const char *const says[] = {"unknown CA", "PEM", "PEM", "PEM", "No such file"};
 

@@ -103,7 +103,7 @@ static void test_labels_that_controllers_add(void **state) {
     assert_text("night", *labels_find(labels, STR("batch.kubernetes.io/job-name")), "night");
 }
 
-/* What `helm template` prints: many kinds, comments, empty documents. */
+/* Like the output of `helm template`: many kinds, comments, empty documents. */
 static void test_many(void **state) {
     _cleanup_(loaded_done) Loaded loaded;
 

@@ -12,7 +12,7 @@
 
 #define PATIENCE 30000
 
-/* There is one helper for a process: each case is a process of its own, which ends with 0. */
+/* A process has only one helper, so each case is a separate process, which exits with 0. */
 static int run_in_child(int (*check)(const char *folder), const char *folder) {
     pid_t pid = fork();
     int status;

@@ -28,7 +28,7 @@ typedef struct Report {
     SimNews news;
 } Report;
 
-/* What a replica knows by now. */
+/* The current knowledge of a replica. */
 typedef struct Known {
     size_t n_seen;                       /* changes of pods, as far as a view must show them */
     unsigned placed[SIM_UIDS_MAX];       /* by the changes; SIM_NO_NODE */

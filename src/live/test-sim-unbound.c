@@ -1,4 +1,4 @@
-/* Bursts of pods for a kube-scheduler that binds by itself. */
+/* Bursts of pods for a kube-scheduler that binds pods itself. */
 
 #include "live/test-sim-unbound.h"
 

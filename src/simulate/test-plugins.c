@@ -1,4 +1,4 @@
-/* Each plugin of kube-scheduler by itself: cases with numbers computed by hand from its rules. */
+/* Each plugin of kube-scheduler separately: cases with manually calculated numbers. */
 
 #include "extender/sample.h"
 #include "scheduler/fit.h"

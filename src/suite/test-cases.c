@@ -114,25 +114,24 @@ static void check_scores(const Rejudged *again, const NodeExplanation *node) {
     }
 }
 
-/* --- the main reason, which test files cannot expect ----------------------------------------- */
+/* --- the main reason, for which test files have no field -------------------------------------- */
 
 typedef struct WantedReason {
     const char *name;   /* of a case of main-reason.test.yaml */
-    const char *wanted; /* its rule and nodes, and those that can never take the pod */
+    const char *wanted; /* its rule and nodes, and those that can never become eligible */
 } WantedReason;
 
 static const WantedReason main_reasons[] = {
     {"nodes of another pool are counted apart, however many they are", "devices 2, never pool 3"},
     {"a resource that a node does not offer is as permanent as a label",
         "devices 1, never nvidia.com/gpu 2"},
-    {"a rule that reads labels is permanent also where it comes later and is no built-in rule",
+    {"a rule that reads labels is permanent, also as a later rule and as an expression",
         "devices 1, never arch 2"},
-    {"of nodes that could take the pod, those that fail the fewest rules", "few 1"},
-    {"where no node can ever take the pod, the closest are found among all",
+    {"of nodes that could become eligible, those that fail the fewest rules are closest", "few 1"},
+    {"if no node can become eligible, the closest are found among all nodes",
         "taints 1, never pool 2"},
-    {"a node that is not ready may take the pod later", "ready 1, never pool 1"},
-    {"a rule that comes later makes all nodes permanent, so all of them count",
-        "arch 1, never arch 2"},
+    {"a node that is not ready can become eligible", "ready 1, never pool 1"},
+    {"a later rule rejects all nodes permanently, so all of them count", "arch 1, never arch 2"},
 };
 
 static void check_main_reason(const Rejudged *again, const char *wanted) {

@@ -44,7 +44,7 @@ static void test_right_values_stay(void **state) {
     check(HEAD "      best: [c,   b]\r\n\n\n", HEAD "      best: [c,   b]\r\n\n\n", 0);
 }
 
-/* What cannot be replaced byte by byte is left to the user. */
+/* Values that cannot be replaced byte by byte are not updated. */
 static void test_values_of_several_lines_stay(void **state) {
     (void)state;
     check(HEAD "      best: [a,\n        d]\n      nodes:\n        a:\n          rule: pool\n",

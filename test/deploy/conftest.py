@@ -13,7 +13,7 @@ FIXTURES = {"tool", "chart", "kustomize"}
 
 @pytest.fixture(scope="session")
 def tool():
-    """tool(name) -> its path; the test is skipped where it is not there."""
+    """tool(name) -> its path; skips the test if the tool is not installed."""
 
     def find(name):
         folder = os.environ.get("BERTH_DEPLOY_TOOLS", "/nowhere")
@@ -36,7 +36,7 @@ def kustomize(tool):
 
 
 def pytest_generate_tests(metafunc):
-    """A test that takes `values` is run with each file of values/; `refused` likewise."""
+    """Runs a test with the parameter `values` with each file of values/; `refused` likewise."""
     for name in ("values", "refused"):
         if name in metafunc.fixturenames:
             files = sorted((HERE / name).glob("*.yaml"))
@@ -44,7 +44,7 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Hundreds of skipped tests would hide those of other folders that were skipped for a reason."""
+    """Deselects instead of skipping: hundreds of skips would hide those of other folders."""
     if "BERTH_DEPLOY_TOOLS" in os.environ:
         return
     left = [item for item in items if HERE in item.path.parents and FIXTURES & set(item.fixturenames)]

@@ -20,7 +20,7 @@ notes: {{ include "notes" . | toJson }}
 
 
 class Refused(Exception):
-    """helm did not render; the text is its error message."""
+    """helm rejected the values; the text is its error message."""
 
 
 def run(command, **options):
@@ -49,18 +49,18 @@ class Chart:
         (templates / "notes.yaml").write_text(NOTES)
         (templates / "NOTES.txt").unlink()
 
-    @functools.cache  # rendering makes certificates, which takes its time
+    @functools.cache  # rendering makes certificates, which is slow
     def text(self, values=None):
         flags = ["-f", values] if values else []
         return run([self.helm, "template", "berth", self.copy, "-n", NAMESPACE, *flags])
 
     @functools.cache
     def render(self, values=None):
-        """The objects that the values file (None: the defaults) makes, hooks too. Not to be changed."""
+        """The objects of a values file (None: the defaults), including hooks. Callers must not change them."""
         return [each for each in read(self.text(values)) if each["kind"] != "Notes"]
 
     def notes(self, values=None):
-        """The notes after the installation."""
+        """The text of NOTES.txt."""
         return find(read(self.text(values)), "Notes")["notes"]
 
 
@@ -90,7 +90,7 @@ def find(objects, kind, name=None):
 
 
 def pods(objects):
-    """(who, metadata, spec) of everything that becomes a pod."""
+    """(name, metadata, spec) of all pods and pod templates."""
     for each in of_kind(objects, "Deployment"):
         template = each["spec"]["template"]
         yield f"Deployment {each['metadata']['name']}", template["metadata"], template["spec"]

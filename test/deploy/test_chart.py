@@ -115,7 +115,7 @@ def test_scheduler_is_of_the_clusters_version(chart, version, image, path):
 
 
 def test_certificates_of_one_rendering_match(chart, tmp_path):
-    """The CA is made once, not once for each template that needs it."""
+    """All templates use the same CA."""
     import base64
 
     objects = chart.render(HERE / "values" / "standalone.yaml")
@@ -160,7 +160,7 @@ def test_policies_are_good(chart, values, berth_path, tmp_path):
 
 @pytest.mark.parametrize("flags", [["--admission"], ["--admission", "--kyverno"], ["--node-overlay", "default"]], ids=" ".join)
 def test_objects_of_published_filters(chart, berth_path, tmp_path, flags):
-    """They are what berth prints; only the chart's labels are added."""
+    """They equal berth's output plus the chart's labels."""
     printed = run([berth_path, "config", *flags, "--policy", ROOT / "examples/managed.yaml"])
     (tmp_path / "objects.yaml").write_text(printed)
     (tmp_path / "values.yaml").write_text("publish: {enabled: true, labels: true}\n")
@@ -180,7 +180,7 @@ def test_objects_of_published_filters(chart, berth_path, tmp_path, flags):
 
 
 def test_opt_in(chart, berth_path):
-    """It is what berth prints for the scheduler's name; only the chart's labels are added."""
+    """It equals berth's output for the scheduler's name, plus the chart's labels."""
     kinds = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
     rendered = [each for each in chart.render(HERE / "values" / "everything.yaml") if each["kind"] in kinds]
     printed = list(yaml.safe_load_all(run([berth_path, "config", "--admission", "--scheduler-name", "careful"])))
@@ -246,7 +246,7 @@ def find_webhook(objects):
 
 @pytest.mark.parametrize("name", ["admission", "admission-cert-manager", "admission-existing", "admission-sidecar"])
 def test_webhook_leads_to_berth(chart, name):
-    """Its Service, port, network policy and flags fit each other, and the API server knows the CA."""
+    """Its Service, port, network policy and flags match, and the API server has the CA."""
     objects = chart.render(HERE / "values" / f"{name}.yaml")
     metadata, webhook = find_webhook(objects)
     at = webhook["clientConfig"]["service"]
@@ -275,7 +275,7 @@ def test_webhook_on_kubernetes_without_match_conditions(chart):
 
 
 def test_component_of_the_webhook(kustomize, tmp_path):
-    """With an overlay, as deploy/kustomize/README.md has it."""
+    """With an overlay as in deploy/kustomize/README.md."""
     components = [SHIPPED.parent / "policies-from-cluster", SHIPPED]
     overlay = SHIPPED.parent.parent / "overlays" / "standalone"
     folder = tmp_path / "own"

@@ -1,4 +1,4 @@
-"""The image, the chart and the release have one name and one version, wherever they are named."""
+"""The image, the chart and the release have the same name and version everywhere."""
 
 import re
 

@@ -1,6 +1,6 @@
 """Every pod of deploy/: Pod Security "restricted", and the checks of a manifest linter.
 
-The rules of the standard are written down here; test/e2e has them judged by a real API server.
+The rules of the standard are implemented here; in test/e2e a real API server applies them.
 """
 
 import re
@@ -11,7 +11,7 @@ from rendering import (
     DEPLOY, HERE, OVERLAYS, berth_containers, containers, find, of_kind, pods, read, run, static_pods,
 )  # fmt: skip
 
-# what a pod of the restricted profile may mount
+# volumes that the restricted profile allows
 VOLUMES = {"configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "projected", "secret"}
 SECRETS = re.compile(r"PRIVATE KEY|^\s*(password|token|bearerToken|secret)\s*:", re.MULTILINE | re.IGNORECASE)
 
@@ -22,7 +22,7 @@ def objects(chart, values):
 
 
 def find_breaches(spec):
-    """Of Pod Security, profile restricted."""
+    """Breaches of Pod Security, profile restricted."""
     for field in ("hostNetwork", "hostPID", "hostIPC"):
         if spec.get(field):
             yield field
@@ -76,7 +76,7 @@ def test_containers_are_confined(objects):
 
 
 def test_tokens_are_mounted_by_name_only(objects):
-    """None by default; a short-lived one where it is needed."""
+    """No token by default; a short-lived one where it is needed."""
     for who, _, spec in pods(objects):
         assert spec["automountServiceAccountToken"] is False, who
         (token,) = [each["projected"] for each in spec["volumes"] if "projected" in each]
@@ -130,7 +130,7 @@ def test_services_select_pods(objects):
 
 
 def test_volumes_have_sources(objects, values):
-    """Mounts have volumes; ConfigMaps and Secrets of ours are made, others are the user's."""
+    """Mounts have volumes; berth's own ConfigMaps and Secrets are rendered, the user makes others."""
     given = yaml.safe_load(values.read_text()) or {}
     made = {(each["kind"], each["metadata"]["name"]) for each in objects}
     made |= {("Secret", each["spec"]["secretName"]) for each in of_kind(objects, "Certificate")}
@@ -161,7 +161,7 @@ def test_config_maps_hold_no_secrets(objects):
 
 @pytest.fixture(scope="session")
 def flags(berth_path):
-    """flags(command) -> those in its help."""
+    """flags(command) -> the flags in its help."""
     help_texts = {name: run([berth_path, name, "--help"]) for name in ("serve", "check")}
     return {name: set(re.findall(r"--[a-z][a-z-]*", text)) for name, text in help_texts.items()}
 
@@ -218,7 +218,7 @@ def test_state_can_be_off(chart):
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_decisions_outlive_the_container_of_an_overlay(kustomize, name):
     objects = kustomize.overlay(name)
-    if name == "default-scheduler":  # rights only: the pod is kubeadm's
+    if name == "default-scheduler":  # RBAC only: kubeadm makes the pod
         objects = read((DEPLOY / "static-pod" / "kube-scheduler.after.yaml").read_text())
     (spec,) = [spec for _, _, spec in pods(objects) if spec["containers"][-1]["name"] == "berth"]
     assert find_state(spec["containers"][-1], spec["volumes"]) == ("/var/lib/berth", "128Mi")
@@ -250,15 +250,15 @@ def find_policy(objects, name):
 
 
 def test_network_policies_are_on_by_default(chart):
-    """Only the chart's scheduler and its test call the verbs. Probes come from the pod's own node: always allowed."""
+    """Only the chart's scheduler and its test may call the verbs. Probes come from the pod's own node: always allowed."""
     objects = chart.render(HERE / "values" / "defaults.yaml")
     berth, scheduler = find_policy(objects, "berth"), find_policy(objects, "berth-scheduler")
     callers = [each["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
                for each in find_rule(berth, "ingress", 8443)["from"]]  # fmt: skip
     assert callers == ["scheduler", "test"]
-    assert "from" not in find_rule(berth, "ingress", 8444)  # Prometheus, in whatever namespace
+    assert "from" not in find_rule(berth, "ingress", 8444)  # Prometheus, in any namespace
     for policy in (berth, scheduler):
-        for port in (443, 6443, 53):  # the API server and DNS, wherever they are
+        for port in (443, 6443, 53):  # the API server and DNS, at any address
             assert "to" not in find_rule(policy, "egress", port)
     assert [each["to"] for each in scheduler["spec"]["egress"] if "to" in each]  # berth
     let_out = {port["port"] for rule in berth["spec"]["egress"] for port in rule["ports"]}
@@ -293,7 +293,7 @@ def test_overlay_pods(kustomize, name):
 
 
 def test_only_the_static_pod_is_on_the_host(chart):
-    """And there berth itself is confined as everywhere."""
+    """In that pod berth's container is as confined as elsewhere."""
     (pod,) = static_pods(chart.render(HERE / "values" / "default-scheduler.yaml"))
     breaches = set(find_breaches({"containers": [pod["spec"]["containers"][1]]}))
     assert breaches == set()

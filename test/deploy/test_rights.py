@@ -1,6 +1,6 @@
 """berth's rights equal the table, one role for each feature.
 
-decide: read nodes and pods. events, bind, publish and nominate (with a Lease), wake-up, namespaces and claims: only where they are switched on.
+decide: read nodes and pods. events, bind, publish and nominate (with a Lease), wake-up, namespaces and claims: only if enabled.
 """
 
 import pytest
@@ -32,7 +32,7 @@ SCHEDULER_ROLES = {
 
 
 def lease(name):
-    """To make any Lease, and to hold one."""
+    """The rights to create any Lease, and to update one by name."""
     group = "coordination.k8s.io"
     held = {(NAMESPACE, group, "leases", name, verb) for verb in ("get", "update")}
     return held | {(NAMESPACE, group, "leases", "", "create")}
@@ -121,7 +121,7 @@ def test_chart(chart, values):
 
 
 def test_rights_of_helm_test(chart):
-    """More than berth, for a moment: to look up rights, and the scheduler's configuration by name."""
+    """While it runs, it has more rights than berth: it looks up rights, and the scheduler's configuration by name."""
     rights, foreign = rights_of(chart.render(), ("ServiceAccount", "berth-check"))
     assert not foreign
     assert rights == DECIDE | {
@@ -143,7 +143,7 @@ def test_rights_of_helm_test_where_berth_publishes(chart):
 
 
 def test_rights_of_helm_test_with_policies_of_the_cluster(chart):
-    """It reads the definition. It may not create policies, so it does not try the webhook."""
+    """It reads the CustomResourceDefinition. It has no right to create policies, so it skips the webhook."""
     rights, _ = rights_of(chart.render(HERE / "values" / "admission.yaml"), ("ServiceAccount", "berth-check"))
     assert rights - DECIDE == {
         ("*", "authorization.k8s.io", "subjectaccessreviews", "", "create"),
@@ -185,7 +185,7 @@ def test_overlay(kustomize, name):
     ("claims", {"rbac": {"claims": True}}),
 ])  # fmt: skip
 def test_component(name, given):
-    """Read as they are: no kubectl needed."""
+    """Reads the files without kubectl."""
     folder = HERE.parent.parent / "deploy" / "kustomize" / "components" / name
     objects = list(yaml.safe_load_all((folder / "rbac.yaml").read_text()))
     assert rights_of(objects, ("ServiceAccount", "berth")) == (expected(given) - DECIDE, set())
@@ -200,7 +200,7 @@ def viewer_rights(secrets, *proxy):
 
 
 def role_rules(objects, name):
-    """None: there is no such Role."""
+    """The rules of a Role; None without such a Role."""
     found = [each for each in of_kind(objects, "Role") if each["metadata"]["name"] == name]
     if not found:
         return None
@@ -218,7 +218,7 @@ def assert_viewers(objects, name, pages, viewer):
 
 
 def test_roles_of_users(chart, kustomize):
-    """For `kubectl berth`: found by label, asked through the pod proxy, with the token of a Secret."""
+    """`kubectl berth` finds pods by label, calls them through the pod proxy, and reads the token of a Secret."""
     assert_viewers(chart.render(), "berth", "berth-pages", "berth-viewer")
     assert_viewers(kustomize.overlay("standalone"), "berth", "berth-pages", "berth-viewer")
     without = chart.render(HERE / "values" / "sidecar.yaml")

@@ -1,4 +1,4 @@
-"""kube-score reports nothing except the findings that deploy/README.md gives a reason for."""
+"""kube-score reports only findings that deploy/README.md explains."""
 
 import re
 
@@ -13,7 +13,7 @@ def score(tool, text, tmp_path):
     path = tmp_path / "objects.yaml"
     path.write_text(text)
     flags = [word for name in sorted(IGNORED) for word in ("--ignore-test", name)]
-    # exit code 1, and so an exception with all that was found, when something is
+    # with findings the exit code is 1, and run() raises with all of them
     run([tool("kube-score"), "score", "--exit-one-on-warning", "--output-format", "ci", *flags, path])
 
 

@@ -1,4 +1,4 @@
-"""kube-scheduler's configuration of berth: in the chart, the overlays and the static pod's files."""
+"""Tests kube-scheduler's configuration for berth in the chart, the overlays and the static pod's files."""
 
 import copy
 import re
@@ -49,7 +49,7 @@ def test_check_fails_without_the_ca(chart, berth_path, tmp_path):
 
 
 def test_scheduler_finds_its_files(chart, values):
-    """Files that a configuration names are mounted in kube-scheduler's container."""
+    """The files of a configuration are mounted in kube-scheduler's container."""
     objects = chart.render(values)
     for text in scheduler_configs(objects):
         config = yaml.safe_load(text)
@@ -70,7 +70,7 @@ def verbs_port(container):
 
 
 def test_chart_and_scheduler_config_agree(chart, values):
-    """Port, binding, time limits and managed resources."""
+    """Compares port, binding, timeouts and managed resources."""
     objects = chart.render(values)
     (container,) = berth_containers(objects)
     for text in scheduler_configs(objects):
@@ -105,8 +105,8 @@ def is_for_test(labels):
 
 
 def plain(objects):
-    """{(kind, name): object} without what must differ: who made it, how a scheduler's configuration is called and
-    seen to be new, the default Kubernetes version, the order of flags, and what `helm test` needs."""
+    """{(kind, name): object} without expected differences: labels of the tool, the name and checksum of the scheduler's
+    configuration, the default Kubernetes version, the order of flags, and objects of `helm test`."""
     found = {}
     for each in copy.deepcopy(objects):
         metadata = each.pop("metadata")
@@ -133,7 +133,7 @@ def plain(objects):
 
 
 def plain_static_pod(pod):
-    """kubeadm's kube-scheduler names its port, and is of another version: of it only what is ours."""
+    """Only berth's part: kubeadm's kube-scheduler sets its port and has another version."""
     scheduler, berth = pod["spec"]["containers"]
     fields = [scheduler.get(field) for field in ("name", "command", "env", "resources", "securityContext")]
     lists = scheduler["volumeMounts"], pod["spec"]["volumes"]

@@ -1,4 +1,4 @@
-"""Whether two answers of `eval --batch` are the same, and which differences are explained."""
+"""Compares answers of `eval --batch`, and finds explained differences."""
 
 import json
 import math
@@ -9,7 +9,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def same_double(a, b):
-    a, b = float(a), float(b)  # takes NaN and Infinity
+    a, b = float(a), float(b)  # accepts NaN and Infinity
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)
     return a == b and math.copysign(1, a) == math.copysign(1, b)
@@ -20,12 +20,12 @@ def same_items(a, b):
 
 
 def by_key(pairs):
-    """In no order but that of the keys."""
+    """Sorted by key."""
     return sorted(pairs, key=lambda pair: json.dumps(pair[0], sort_keys=True))
 
 
 def same_value(a, b):
-    """Values typed as in the conformance vectors. NaN equals NaN; maps have no order."""
+    """Compares values typed as in the conformance vectors. NaN equals NaN; maps have no order."""
     if a["type"] != b["type"]:
         return False
     if a["type"] == "double":
@@ -41,7 +41,7 @@ def same_value(a, b):
 
 
 def same_answer(a, b):
-    """Any error is as good as any other."""
+    """Compares answers; all errors are equal."""
     if "error" in a or "error" in b:
         return "error" in a and "error" in b
     return same_value(a["value"], b["value"])
@@ -59,10 +59,10 @@ def show_variables(record):
 
 
 class Explained:
-    """explained.json: differences that are known and not ours.
+    """explained.json: known differences that are not bugs of berth.
 
-    An entry matches by the patterns it has: for the expression ("expr"), for it together with its
-    variables ("any"), for our answer ("ours"), for theirs ("theirs").
+    An entry has patterns for the expression ("expr"), the expression with its variables ("any"),
+    berth's answer ("ours") or cel-go's ("theirs"). All of them must match.
     """
 
     def __init__(self, path=HERE / "explained.json"):

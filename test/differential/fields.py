@@ -4,7 +4,7 @@ import gen
 import random_cluster
 
 KEYS = [*random_cluster.LABELS, "absent"]
-# Forms over a list of records, which only exist with fields.
+# Forms over a list of records; gen.py alone has no records.
 LOOPS = {
     "bool": [f"<records>.{name}(<var>, <bool>)" for name in ("all", "exists", "exists_one")] + [
         "node.spec.taints.all(t, pod.tolerates(t))", "node.spec.taints.all(t, pod.tolerates(t.text))",
@@ -22,7 +22,7 @@ LOOPS = {
 
 
 class Fields:
-    """The paths from a record: {type: [what is written behind it]}."""
+    """The paths from a record: {type: [suffix of the record's expression]}."""
 
     def __init__(self, variables, types):
         self.types, self.known = types, {}
@@ -49,7 +49,7 @@ class Fields:
         if type_ == random_cluster.AMOUNTS:
             for key in (".cpu", ".memory", ".milliCPU", "['nvidia.com/gpu']", "['example.com/absent']"):
                 leaf("double", path + key)
-            if path in (".allocatable", ".capacity"):  # whether the node offers it
+            if path in (".allocatable", ".capacity"):  # whether the node has the resource
                 leaf("bool", f"('nvidia.com/gpu' in @{path})")
         elif type_.startswith("map("):
             of = {"kubernetes.Quantity": "quantity"}.get(type_[12:-1], type_[12:-1])
@@ -68,7 +68,7 @@ class Fields:
 
 
 class FieldExpression(gen.Expression):
-    """Of type bool, int or double: what rules are."""
+    """An expression of type bool, int or double, as in rules."""
 
     def __init__(self, name, fields):
         self.fields = fields

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Random expressions and data, to compare two implementations of CEL.
+"""Generates random expressions and data to compare two implementations of CEL.
 
     gen.py SEED COUNT
 
-prints one record a line, in the shape of the conformance vectors. The same seed gives the same
-records. Most expressions are well typed, and their variables are declared; some have a part of
-another type somewhere, and are to be run unchecked ("disable_check").
+prints one record per line, in the format of the conformance vectors. The same seed gives the same
+records. Most expressions are well typed, and their variables are declared; some contain a part of
+a wrong type and must run without the type checker ("disable_check").
 
-Values are chosen where implementations go wrong: the ends of the ranges, NaN and -0.0, text
-outside ASCII and outside 16 bits, empty lists, keys that are not there.
+Values are typical causes of bugs: the ends of the ranges, NaN and -0.0, text outside ASCII and
+outside 16 bits, empty lists, absent keys.
 """
 
 import base64
@@ -47,12 +47,12 @@ NUMBERS = ["int", "uint", "double"]
 LISTS = ["list(int)", "list(string)", "list(double)", "list(list(int))"]
 MAPS = ["map(string, int)", "map(string, string)", "map(int, string)", "map(string, list(int))"]
 TYPES = SCALARS + ["null_type"] + LISTS + MAPS
-# Only inside of expressions: implementations print their values in different ways.
+# Only inside expressions: implementations print these values differently.
 INNER = ["quantity", "ip", "cidr", "semver", "url", "opt(int)", "opt(string)"]
 
 # --- the grammar ------------------------------------------------------------------------------
 #
-# What makes a value of a type: one group is chosen, then one rule of it. In a rule stand
+# Rules that produce a value of a type: first a group is chosen, then one of its rules. Placeholders in a rule:
 #     <int>              an expression of that type
 #     <string .>         one without parts: a variable or a literal
 #     <dyn T|U>          one of a type that is chosen, as a dyn
@@ -239,13 +239,13 @@ for type_ in ("int", "string"):
 
 
 def inside(type_):
-    """The parts of list(T) and map(K, V)."""
+    """The type parameters of list(T) and map(K, V)."""
     parts = type_[type_.index("(") + 1:-1]
     return parts.split(", ", 1) if type_.startswith("map") else [parts]
 
 
 def groups(type_):
-    """The rules for a type; those for all lists and maps filled in."""
+    """The rules for a type, including those for all lists and maps."""
     if "(" not in type_:
         return RULES[type_]
     general = [[rule.format(*inside(type_)) for rule in group]
@@ -257,7 +257,7 @@ def groups(type_):
 
 
 def quote(text):
-    """A string literal; some of what is not ASCII stays as it is."""
+    """A string literal; some non-ASCII characters are not escaped."""
     out = []
     for c in text:
         if c in '\\"':
@@ -316,10 +316,10 @@ class Expression:
     def __init__(self, name):
         self.random = random.Random(name)
         self.name = name
-        self.parts = []  # (text, type) of every part that stands on its own; the whole is the last
-        self.locals = []  # (name, type) of the macros around
+        self.parts = []  # (text, type) of every part that is an expression itself; the whole is the last
+        self.locals = []  # (name, type) of the variables of enclosing macros
         self.may_be_wrong = self.chance(0.3)
-        self.is_wrong = False  # there is a part of the wrong type
+        self.is_wrong = False  # contains a part of the wrong type
         self.choose()
 
     def choose(self):
@@ -397,7 +397,7 @@ class Expression:
         return quote(self.pick(KEYS)) if type_ == "string" else str(self.pick(INTS))
 
     def fill(self, rule, depth):
-        """The places of a rule, from left to right."""
+        """Fills the placeholders of a rule, from left to right."""
         of, n_locals = None, len(self.locals)
 
         def place(match):
@@ -429,8 +429,8 @@ class Expression:
         return text
 
     def range(self, types, depth):
-        """A list or map of one of these types, and its type. What is empty has elements of no type
-        yet, and a checker takes the first use for it: make it a dyn."""
+        """A list or map of one of these types, and its type. An empty literal has no element type, and a
+        checker would infer it from the first use, so it becomes a dyn."""
         type_ = self.pick(types)
         text = self.make(type_, depth)
         return f"dyn({text})" if "[]" in text or "{}" in text else text, type_

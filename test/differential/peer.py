@@ -1,4 +1,4 @@
-"""cel-go as a process that answers records, like `berth eval --batch`."""
+"""Runs cel-go as a process that answers records, like `berth eval --batch`."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""A random cluster: as Kubernetes has it, for berth, and as expressions see it, for cel-go.
+"""A random cluster: as Kubernetes objects for berth, and as values of expressions for cel-go.
 
 The types of the fields are those of the reference in docs/policy.md. A field has the value that it has
-in the API, or what set_computed() works out, in the words of the reference; this is written
+in the API, or the value that set_computed() computes from its description there; this is written
 independently of src/schema. A field that is new in the reference needs a value here, in node() or pod().
 """
 
@@ -35,7 +35,7 @@ def read_reference():
 
 
 def rename(text):
-    """An expression for cel-go, where "namespace" is a reserved word."""
+    """Renames "namespace" in an expression, because it is a reserved word in cel-go."""
     return re.sub(r"(?<![.\w'])namespace(?![\w'])", "namespaceObject", text)
 
 
@@ -50,7 +50,7 @@ def number(text):
 
 
 def read_amounts(amounts):
-    """In thousandths for cpu, so that sums are exact."""
+    """Amounts, cpu in thousandths, so that sums are exact."""
     return {key: math.ceil(number(text) * 1000 - 1e-9) if key == "cpu" else number(text) for key, text in amounts.items()}
 
 
@@ -193,7 +193,7 @@ class Cluster:
                 "matchExpressions": [{"key": key, "operator": "In", "values": ["a", "x"]} for key in self.some(LABELS, 1)]}
 
     def affinity(self):
-        """Without a required node affinity, which selects() would have to know (cel-go/world.go)."""
+        """An affinity without required node affinity, which selects() in cel-go/world.go does not support."""
         term = {**self.maybe("labelSelector", self.selector()), **self.maybe("namespaceSelector", self.selector()),
                 "namespaces": self.some(["default", "x"]), "topologyKey": self.pick(LABELS)}
         return {

@@ -1,7 +1,7 @@
-"""Rules over all nodes at once, against cel-go node by node: random expressions over every field.
+"""Compares rules over all nodes at once with cel-go node by node: random expressions over every field.
 
 `berth explain` evaluates each rule for all nodes of a random cluster together, as a request does. cel-go
-evaluates it once for each node, with values of the fields that random_cluster.py works out of the same objects.
+evaluates it once per node, with field values that random_cluster.py computes from the same objects.
 """
 
 import json
@@ -31,7 +31,7 @@ class Rule:
 
 
 def policy_text(rules):
-    """Two policies, a rule a line: filters that reject nothing, so that every node has scores."""
+    """Two policies, one rule per line: filters that reject nothing, so that every node has scores."""
     def lines(is_filter):
         more = {} if is_filter else {"onError": ON_ERROR}
         return [f"    - {json.dumps({'name': r.name, 'expression': r.text, **more}, ensure_ascii=False)}"
@@ -74,9 +74,9 @@ class Columns:
         return found
 
     def ours(self, rules):
-        """{rule: [answer of each node]}; and those that were refused."""
+        """{rule: [answer of each node]}, and the rules that do not compile."""
         refused = {}
-        while rules and (found := self.refused(rules)):  # a report has a limit
+        while rules and (found := self.refused(rules)):  # reports are truncated
             refused |= found
             rules = [r for r in rules if r.name not in refused]
         if not rules:
@@ -102,7 +102,7 @@ class Columns:
         return {r.name: found[r.name].get("rows") or [{"error": found[r.name]["error"]}] * n for r in rules}
 
     def differences(self, rules):
-        """(rule, node's number, ours, theirs): one of a rule."""
+        """(rule, node's number, ours, theirs): the first difference of each rule."""
         ours, refused = self.ours(rules)
         theirs = self.theirs(rules)
         for rule in rules:
@@ -117,7 +117,7 @@ class Columns:
                 yield rule, i, *rows[i]
 
     def name_error(self, rule, i, ours, theirs):
-        """The same with the error's text, which explain has for one node only."""
+        """The same with the error's text, which explain prints only for a single node."""
         if ours == {"error": ""}:
             done = subprocess.run([self.berth, "eval", *self.given, "--node", self.names[i], rule.text],
                                   capture_output=True, text=True, timeout=60)
@@ -138,7 +138,7 @@ def filter_answer(failed):
 
 
 def score_answer(part):
-    """NaN and an error count the same."""
+    """A score; NaN and errors are equal."""
     if part["raw"] is not None:
         return part["raw"]
     if part["value"] == ON_ERROR:

@@ -1,6 +1,6 @@
-"""The tables of docs/cel.md about differences from Kubernetes, against cel-go as Kubernetes 1.37 sets it up.
+"""Checks the tables of differences in docs/cel.md with cel-go, configured like Kubernetes 1.37.
 
-A cell is a value, written as an expression, or "an error"; a remark may follow.
+A cell is a value, written as an expression, or "an error", and may end with a remark.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""CEL against cel-go with the libraries of Kubernetes: random expressions over random data.
+"""Compares CEL with cel-go and the libraries of Kubernetes: random expressions over random data.
 
-`make differential` builds cel-go and runs this; `make differential COUNT=50000 SEED=7` runs more
-of them, others. A difference is reduced to the smallest part of its expression that still differs.
-Known differences are those of explained.json, each with its reason; anything else fails.
+`make differential` builds cel-go and runs this; COUNT=50000 SEED=7 runs more and other expressions.
+A difference is reduced to the smallest part of its expression that still differs. explained.json
+lists known differences with reasons; any other difference fails.
 """
 
 import os
@@ -36,7 +36,7 @@ class Difference:
 
 
 def differences(ours, theirs, records):
-    """Each in the smallest part of its expression that still differs."""
+    """Differences, each reduced to the smallest part of its expression that still differs."""
     a, b = answers(ours, records), answers(theirs, records)
     bad = [r["id"] for r in records if not compare.same_answer(a[r["id"]], b[r["id"]])]
     parts = {name: gen.parts(name.removeprefix("generated/")) for name in bad}
@@ -53,7 +53,7 @@ def report(found):
     return "\n".join(str(d) for d in sorted(found, key=lambda d: len(d.record["expr"]))[:SHOWN])
 
 
-# Of libraries that Kubernetes leaves out, and of versions of them that are newer than its own.
+# Functions of libraries that Kubernetes omits, and of newer versions than its own.
 NEWER = re.compile(r"\b(math|base64|regex|cel)\.|format\(|\.reverse\(\)")
 
 
@@ -72,12 +72,12 @@ def test_matches_cel_go(berth_path, cel_go, dialect):  # noqa: F811
 
 
 def test_unchecked_is_the_same(berth_path):
-    """The checker's knowledge makes an expression fast, never different."""
+    """Type checking makes an expression faster, but never changes its result."""
     # Only the checker knows whether the sum of no elements is 0 or 0.0.
     checked = [r for r in gen.records(SEED, COUNT) if not r["disable_check"] and ".sum()" not in r["expr"]]
     command = [berth_path, "eval", "--batch"]
     a = answers(command, checked)
-    checked = [r for r in checked if "deduced_type" in a[r["id"]]]  # without those that it refused
+    checked = [r for r in checked if "deduced_type" in a[r["id"]]]  # without expressions that it rejected
     b = answers(command, [dict(record, disable_check=True) for record in checked])
     different = [Difference(r, a[r["id"]], b[r["id"]]) for r in checked
                  if not compare.same_answer(a[r["id"]], b[r["id"]])]

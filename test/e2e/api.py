@@ -1,4 +1,4 @@
-"""A client of the API server: JSON over one connection, which it opens again when the server has closed it."""
+"""A client of the API server: JSON over one connection, which it reopens after the server has closed it."""
 
 import http.client
 import json
@@ -11,7 +11,7 @@ PATCH_TYPE = "application/strategic-merge-patch+json"
 
 
 class ApiError(Exception):
-    """An answer of the API server that is not a success."""
+    """An error reply of the API server."""
 
     def __init__(self, status, message):
         super().__init__(f"{status}: {message}")
@@ -25,7 +25,7 @@ def make_context(authority, pair):
 
 
 class Api:
-    """For one thread."""
+    """A client for one thread."""
 
     def __init__(self, port, context):
         self.port, self.context = port, context
@@ -48,7 +48,7 @@ class Api:
         return self._ask("PATCH", path, change, content_type)
 
     def delete(self, path, **query):
-        """An object, or a whole collection. Gone already is fine."""
+        """Deletes an object or a whole collection. Not found is no error."""
         try:
             return self._ask("DELETE", with_query(path, query))
         except ApiError as error:
@@ -56,7 +56,7 @@ class Api:
                 raise
 
     def watch(self, path, **query):
-        """Yields (type, object), on a connection of its own, until the API server ends it."""
+        """Yields (type, object) from a separate connection, until the API server ends the watch."""
         connection = self._connect()
         try:
             connection.request("GET", with_query(path, {"watch": "true", **query}))
@@ -80,7 +80,7 @@ class Api:
     def _ask(self, method, path, obj=None, content_type="application/json"):
         body = None if obj is None else json.dumps(obj)
         if is_closed_by_server(self.connection.sock):
-            self.connection.close()  # request() connects again
+            self.connection.close()  # request() reconnects
         try:
             self.connection.request(method, path, body, {"Content-Type": content_type})
             response = self.connection.getresponse()
@@ -95,8 +95,8 @@ class Api:
 
 
 def is_closed_by_server(sock):
-    """An API server closes connections that idle for 90 s, and all when it ends. Between two
-    requests nothing but the end of the connection makes the socket readable."""
+    """An API server closes connections after 90 s without a request, and all when it ends. Between two requests
+    only the end of the connection makes the socket readable."""
     return sock is not None and bool(select.select([sock], [], [], 0)[0])
 
 

@@ -1,7 +1,7 @@
-"""Requests that the API server refused to berth, from its audit log.
+"""Finds requests of berth that the API server denied, in its audit log.
 
-A right that berth tries to use and does not have is a fault of the roles that are shipped, or of
-berth, even where it goes on without: it fails the scenario, unless that expects it.
+A denied request is a bug of the shipped roles or of berth, even if berth continues: it fails the
+scenario, unless the scenario expects it.
 """
 
 import contextlib
@@ -9,7 +9,7 @@ import json
 
 from objects import BERTH_NAMESPACE
 
-STATIC_POD_USER = "berth"  # in kubeadm's static pod berth is no service account
+STATIC_POD_USER = "berth"  # in kubeadm's static pod berth is a user, not a service account
 
 START = b'{"kind":"Event",'
 
@@ -31,7 +31,7 @@ POLICY = {
 
 
 class Audit:
-    """The log is written before the answer is sent, so nothing is missed by reading it at once."""
+    """The API server writes the log before it replies, so reading it at once misses nothing."""
 
     def __init__(self, folder):
         self.log, policy = folder / "audit.log", folder / "audit-policy.json"
@@ -41,7 +41,7 @@ class Audit:
 
     @contextlib.contextmanager
     def looking_away(self):
-        """An API server that has just been started refuses everything until it knows all roles."""
+        """Ignores denials meanwhile: a starting API server denies all requests until it has loaded the roles."""
         start = self.size()
         yield
         self.unready.append(range(start, self.size()))
@@ -50,7 +50,7 @@ class Audit:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def read(self, start):
-        """Requests to a ready API server, from position @start of the log."""
+        """Reads requests to a ready API server, from position @start of the log."""
         events, at = [], start
         with self.log.open("rb") as log:
             log.seek(start)
@@ -61,7 +61,7 @@ class Audit:
         return events
 
     def denials(self, start):
-        """{"NAME: VERB RESOURCE"} that berth's accounts were refused since then."""
+        """{"NAME: VERB RESOURCE"} that berth's accounts were denied since then."""
         events = self.read(start)
         return {describe(each) for each in events if each["responseStatus"]["code"] == 403}
 
@@ -79,7 +79,7 @@ class Audit:
 
 
 def decode(line):
-    """An API server that was killed may have left half an event before this one."""
+    """Decodes an event. A killed API server may have left half an event before it."""
     return json.loads(line[line.rindex(START) :])
 
 

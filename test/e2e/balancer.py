@@ -1,8 +1,8 @@
-"""A Service on loopback: TCP connections are passed on to endpoints that are ready.
+"""A Service on loopback: forwards TCP connections to ready endpoints.
 
-Who is ready is looked at once a second, as kubelets and kube-proxies need their time, too: for so
-long connections lead to an endpoint that has left. The worst is assumed of the choice: it is always
-the favourite, as long as that is believed to be ready.
+It checks readiness once per second, because kubelets and kube-proxies are not immediate either; until
+then connections may lead to an endpoint that has ended. As the worst case it always chooses the
+preferred endpoint while it considers that ready.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ PIECE = 64 * 1024
 
 class Balancer:
     def __init__(self, ports, is_ready):
-        """@ports: of the endpoints. @is_ready(port): how that is found out."""
+        """@ports: of the endpoints. @is_ready(port): checks an endpoint."""
         self.ports, self.is_ready, self.favourite = ports, is_ready, ports[0]
         self.ready, self.n_refused = set(), 0
         self.is_stopping = self.is_cut = False
@@ -31,7 +31,7 @@ class Balancer:
         self.listener.close()
 
     def cut(self):
-        """Ends all connections. New ones are closed until mend()."""
+        """Ends all connections, and closes new ones until mend()."""
         self.is_cut = True
         for connection in list(self.open):
             end(connection)
@@ -67,14 +67,14 @@ class Balancer:
         back.start()
         pump(far, near)
         back.join()
-        # Not before: a thread would go on with the next connection that gets the same descriptor.
+        # Not earlier: the other thread could use the next connection with the same descriptor.
         self.open -= {near, far}
         near.close()
         far.close()
 
 
 def pump(source, target):
-    """Until one of them ends it."""
+    """Copies bytes until one side closes."""
     try:
         while piece := source.recv(PIECE):
             target.sendall(piece)

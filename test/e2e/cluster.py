@@ -1,5 +1,5 @@
-"""One scenario's cluster: a namespace, nodes and pods, and the berth and kube-scheduler that
-decide about them."""
+"""One scenario's cluster: a namespace, nodes, pods, and the berth and kube-scheduler that place
+them."""
 
 import re
 import signal
@@ -14,7 +14,7 @@ from process import make_environment, pick_port
 from waiting import wait_for
 
 LISTENING = re.compile(r"^listening on (https?)://(.*):(\d+)$", re.MULTILINE)
-CLEAN_ENDS = [0, -signal.SIGKILL]  # the latter when the scenario itself killed it
+CLEAN_ENDS = [0, -signal.SIGKILL]  # the latter if the scenario itself killed it
 
 
 class Cluster:
@@ -28,24 +28,24 @@ class Cluster:
         plane.make_namespace(namespace)
 
     def clear(self):
-        """The next scenario starts with an empty cluster. The namespace stays: without its
-        controller it would hang half deleted."""
+        """Empties the cluster for the next scenario. The namespace stays: without its controller it
+        would stay in Terminating."""
         statuses = [(process.name, process.stop()) for process in reversed(self.running)]
-        if not self.plane.apiserver.is_alive():  # the scenario failed half-way
+        if not self.plane.apiserver.is_alive():  # the scenario failed before its end
             self.plane.start_apiserver()
         self.api.delete(self.pods_path, gracePeriodSeconds=0)
         self.api.delete("/api/v1/nodes")
-        # Another status of berth may be a sanitizer's finding. The status of kube-scheduler does not matter.
+        # Any other exit status of berth may be a sanitizer's finding. That of kube-scheduler does not matter.
         ends = [status for name, status in statuses if name == "berth"]
         assert all(status in CLEAN_ENDS for status in ends), f"berth ended with {ends}"
         assert self.plane.audit.denials(self.audit_start) == self.expected_denials
 
     def expect_denials(self, *denials):
-        """"ACCOUNT: VERB RESOURCE", which berth tries and is not allowed; all others are faults."""
+        """Expects denials of "ACCOUNT: VERB RESOURCE"; all others fail the scenario."""
         self.expected_denials.update(denials)
 
     def find_logged(self):
-        """The processes whose logs may tell why the scenario failed."""
+        """The processes whose logs may show why the scenario failed."""
         started = self.plane.processes[self.n_before :]
         return started if self.plane.apiserver in started else [*started, self.plane.apiserver]
 
@@ -58,7 +58,7 @@ class Cluster:
         return self.api.create(self.pods_path, make_pod(name, *args, **fields))
 
     def add_priority(self, name, value):
-        """Stays: other scenarios give it the same value."""
+        """Creates a PriorityClass. It stays: other scenarios use the same value."""
         path = "/apis/scheduling.k8s.io/v1/priorityclasses"
         self.api.create_once(path, {"metadata": {"name": name}, "value": value})
 
@@ -74,14 +74,14 @@ class Cluster:
         return {name: node for name, node in nodes.items() if node}
 
     def changes_since(self, version):
-        """Everything that happened to pods since the list of this resourceVersion: (type, pod)."""
+        """All events of pods since the list of this resourceVersion: (type, pod)."""
         found = list(self.api.watch(self.pods_path, resourceVersion=version, timeoutSeconds=1))
         errors = [obj for kind, obj in found if kind == "ERROR"]
         assert not errors, errors
         return found
 
     def set_phase(self, name, phase):
-        """The phase that a kubelet reports: Running, Succeeded, Failed."""
+        """Sets the phase, like a kubelet: Running, Succeeded, Failed."""
         self.api.patch(f"{self.pods_path}/{name}/status", {"status": {"phase": phase}})
 
     def delete_pod(self, name):
@@ -101,13 +101,13 @@ class Cluster:
         return self.plane.kubectl("describe", "pod", name, "-n", self.namespace)
 
     def dump(self):
-        """A file for --cluster, made the way the README says."""
+        """A file for --cluster, made as in the README."""
         path = self.folder / "cluster.json"
         path.write_text(self.plane.kubectl("get", "nodes,pods", "-A", "-o", "json"))
         return path
 
     def run_berth(self, *args):
-        """A command of berth other than serve."""
+        """Runs a command of berth other than serve."""
         return subprocess.run(
             list(map(str, [self.berth_path, *args])),
             env=make_environment(self.folder, NO_COLOR="1"),
@@ -119,7 +119,7 @@ class Cluster:
     # --- outcomes ---
 
     def wait_bound(self, name):
-        """Returns the node."""
+        """Waits until the pod is bound. Returns the node."""
 
         def look():
             pod = self.pod(name)
@@ -128,7 +128,7 @@ class Cluster:
         return wait_for(f"pod {name} to get a node", look, lambda seen: seen["node"])["node"]
 
     def wait_pending(self, name, text):
-        """Until kube-scheduler reports @text for a pod without a node. Returns the
+        """Waits until kube-scheduler reports @text for a pending pod. Returns the
         condition."""
 
         def look():
@@ -157,18 +157,18 @@ class Cluster:
         )
 
     def wait_places(self, n):
-        """Until @n pods have a node. Returns places()."""
+        """Waits until @n pods have a node. Returns places()."""
         return wait_for(f"{n} pods to have a node", self.places, lambda seen: len(seen) >= n)
 
     def wait_figure(self, berth, name, value):
-        """Until berth's metric @name is @value."""
+        """Waits until berth's metric @name is @value."""
         wait_for(
             f"{name} to be {value}", lambda: client.metrics(berth)[name], lambda seen: seen == value
         )
 
     def assert_cluster_copy_is_true(self, berth):
-        """berth's view of the cluster equals the API server's. A watch
-        lags a little: a difference that stays is shown."""
+        """berth's view of the cluster equals the API server's. Watches lag
+        a little, so only a lasting difference fails."""
 
         def look():
             take_dump(berth)
@@ -181,7 +181,7 @@ class Cluster:
     # --- berth and kube-scheduler ---
 
     def write_policy(self, spec):
-        """@spec: lines of YAML under `spec:`. A policy that is there is replaced at once."""
+        """@spec: lines of YAML under `spec:`. Atomically replaces an existing policy."""
         lines = "".join(f"  {line}\n" for line in spec.strip().splitlines())
         path, new = self.folder / "policy.yaml", self.folder / "policy.yaml.new"
         new.write_text(
@@ -191,7 +191,7 @@ class Cluster:
         return new.rename(path)
 
     def edit_policy(self, berth, spec, result="good"):
-        """Replaces the policy; until berth has read it, and taken it or rejected it."""
+        """Replaces the policy and waits until berth has loaded or rejected it."""
         figure = f'berth_config_reloads_total{{config="policy",result="{result}"}}'
         before = client.metrics(berth).get(figure, 0)
         self.write_policy(spec)
@@ -211,7 +211,7 @@ class Cluster:
         return berth
 
     def run_serve(self, *arguments, until_ready=True):
-        """A berth with just these arguments. Returns when it is ready."""
+        """Starts berth with exactly these arguments. Returns when it is ready."""
         berth = self.plane.run("berth", self.berth_path, *arguments)
         self.running.append(berth)
 
@@ -232,19 +232,19 @@ class Cluster:
         return scheduler
 
     def run_scheduler(self, config):
-        """With the text of a configuration file."""
+        """Starts kube-scheduler with the text of a configuration file."""
         scheduler = self.plane.run_scheduler(config)
         self.running.append(scheduler)
         return scheduler
 
     def start(self, mode, *flags, **extender_fields):
-        """berth in a node mode (see nodemode.py) and a kube-scheduler that asks it."""
+        """Starts berth in a node mode (see nodemode.py) and a kube-scheduler that calls it."""
         berth = self.start_berth(*mode.flags(self), *flags)
         self.start_scheduler(make_extender(berth.url, mode.sends_names, **extender_fields))
         return berth
 
     def start_binder(self, *flags, **fields):
-        """A berth that watches and a kube-scheduler that lets it bind."""
+        """Starts a berth that watches the cluster, and a kube-scheduler that lets it bind."""
         return self.start(nodemode.Live(), *flags, bindVerb="bind", **fields)
 
 

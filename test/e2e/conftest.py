@@ -1,8 +1,8 @@
-"""One control plane for all scenarios (for each worker's, with pytest-xdist), an empty cluster for
-each.
+"""One control plane for all scenarios (with pytest-xdist one per worker), with an empty cluster for each
+scenario.
 
-tools/e2e runs this: it sets BERTH_E2E to the folder of the binaries, and removes what is left in
-pytest's temporary folder.
+tools/e2e runs this: it sets BERTH_E2E to the folder of the binaries, and removes pytest's temporary
+folder.
 """
 
 import itertools
@@ -30,7 +30,7 @@ TAIL_LINES = 25
 BETA_ADMISSION = ["--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"]
 numbers = itertools.count(1)
 
-# `make test` collects all of test/; these need a control plane, and minutes.
+# `make test` collects all of test/; these tests need a control plane, and minutes.
 if "BERTH_E2E" not in os.environ:
     collect_ignore_glob = ["test_*", "faults"]
 
@@ -40,12 +40,12 @@ def pytest_configure(config):
         "markers", "compat(*scenarios, since=MINOR): `make compat` runs it against every release"
     )
     if "BERTH_E2E" in os.environ:
-        # As Ctrl-C: fixtures end the processes.
+        # Like Ctrl-C, so that fixtures end the processes.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
-    """tools/compat reads from the report which scenarios a test is part of."""
+    """Records the scenario of each test in the report, for tools/compat."""
     for item in items:
         for mark in item.iter_markers("compat"):
             item.user_properties += [("scenario", name) for name in mark.args]
@@ -82,7 +82,7 @@ def cluster(plane, berth_path, tmp_path, request):
 
 @pytest.fixture(scope="session")
 def chart(tmp_path_factory):
-    """deploy/chart, to be rendered; skips where helm cannot be had."""
+    """deploy/chart, for rendering; skips if helm is not available."""
     tools = [ROOT / "tools" / "deploy-tools", "--paths"]
     done = subprocess.run(tools, capture_output=True, text=True)
     if done.returncode == 77:
@@ -103,7 +103,7 @@ def one_file(chart, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def scraped(tmp_path_factory):
-    """An exporter, and a Prometheus that scrapes it: the first scrape takes seconds."""
+    """An exporter, and a Prometheus that scrapes it. Shared, because the first scrape takes seconds."""
     missing = find_program()
     assert not missing, f"Prometheus cannot be had: {missing}"
     exporter = Exporter()
@@ -115,7 +115,7 @@ def scraped(tmp_path_factory):
 
 @pytest.fixture
 def measured(scraped):
-    """The same, with nothing of the scenario before."""
+    """The same, without series of earlier scenarios."""
     scraped[0].series = {}
     return scraped
 
@@ -132,7 +132,7 @@ def bare(plane):
 
 @pytest.fixture
 def admission_version(cluster):
-    """Of MutatingAdmissionPolicies: v1, or v1beta1 of an API server that has only that, behind a feature gate."""
+    """The version of MutatingAdmissionPolicies: v1, or v1beta1 if the API server only has that, behind a feature gate."""
     minor = int(re.match(r"\d+", cluster.api.get("/version")["minor"])[0])
     if minor < 34:
         pytest.skip("Kubernetes has this from 1.34 on")
@@ -145,13 +145,13 @@ def admission_version(cluster):
 
 @pytest.fixture(params=nodemode.ALL, ids=lambda mode: mode.name)
 def mode(request):
-    """How berth learns of nodes: the scenario runs once for each way."""
+    """Where berth gets nodes from; the scenario runs once for each mode."""
     return request.param
 
 
 @pytest.fixture(params=nodemode.BY_NAMES, ids=lambda mode: mode.name)
 def names_mode(request):
-    """The same, for what berth can only do when it knows the cluster."""
+    """The same for features that need a cluster in berth."""
     return request.param
 
 

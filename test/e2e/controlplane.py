@@ -1,7 +1,7 @@
 """A control plane on loopback: etcd, kube-apiserver with RBAC, kube-schedulers, kubectl.
 
-There are no kubelets and no controllers: nodes stay as they are made (kubelet.py plays the one
-part that cannot be left out), and what controllers would make, the harness makes.
+There are no kubelets and no controllers: nodes do not change (kubelet.py does the one required task
+of kubelets), and the harness creates the objects that controllers would create.
 """
 
 import base64
@@ -42,7 +42,7 @@ def is_established(definition):
 
 
 class ControlPlane:
-    """@bin holds the binaries (tools/e2e built them); everything else goes into @folder."""
+    """@bin: the binaries of tools/e2e. All other files go into @folder."""
 
     def __init__(self, bin, folder):
         self.bin, self.folder = bin, folder
@@ -66,7 +66,7 @@ class ControlPlane:
         self.kubelet.start()
 
     def stop(self):
-        """Kills all processes: none of their data is needed any more."""
+        """Kills all processes, because their data is no longer needed."""
         self.kubelet.stop()
         self.api.close()
         for process in reversed(self.processes):
@@ -84,7 +84,7 @@ class ControlPlane:
         return self.write_kubeconfig_file(user, proof, f"client-key-data: {encode(pair.key)}")
 
     def write_token_kubeconfig(self, account):
-        """Of a service account in berth's namespace."""
+        """Writes a kubeconfig for a service account in berth's namespace."""
         wanted = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
         token = self.api.create(f"{ACCOUNTS}/{account}/token", wanted)["status"]["token"]
         return self.write_kubeconfig_file(account, f"token: {token}")
@@ -113,32 +113,32 @@ current-context: e2e
         return path
 
     def install_berth(self):
-        """berth's account with the roles that deploy/ gives it, and nothing more."""
+        """Creates berth's account with exactly the roles of deploy/."""
         shipped = yaml.safe_load_all(self.kubectl("kustomize", INSTALLED))
         self.installed = [each for each in shipped if each["kind"] in IDENTITY]
         self.apply(self.installed)
         self.berth_kubeconfig = self.write_token_kubeconfig("berth")
 
     def install_definition(self):
-        """The CustomResourceDefinition of PlacementPolicies, as it is shipped."""
+        """Installs the shipped CustomResourceDefinition of PlacementPolicies."""
         self.kubectl("apply", "--server-side", "--force-conflicts", "-f", DEFINITION)
         self.wait_established("placementpolicies.berth.dev")
 
     def wait_established(self, *names):
-        """Until the API server serves these CustomResourceDefinitions. `kubectl wait` fails for one without conditions yet."""
+        """Waits until the API server serves these CustomResourceDefinitions. (`kubectl wait` fails before they have conditions.)"""
         for name in names:
             path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
             wait_for(name, lambda: is_established(self.api.get(path)))
 
     def make_berth_identity(self, name, *roles):
-        """A kubeconfig of a berth that may do less than the usual one. @roles: shipped ones."""
+        """A kubeconfig for a berth with fewer rights than usual. @roles: shipped ones."""
         self.api.create_once(ACCOUNTS, {"metadata": {"name": name}})
         for role in roles:
             self.api.create_once(f"{RBAC}/clusterrolebindings", make_role_binding(role, name))
         return self.write_token_kubeconfig(name)
 
     def apply(self, objects, *flags):
-        """As `kubectl apply` does it in the API server. Returns kubectl's warnings."""
+        """Applies like `kubectl apply --server-side`. Returns kubectl's warnings."""
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         done = self.run_kubectl("apply", "--server-side", "-f", "-", *flags, input=text)
         assert done.returncode == 0, done.stderr
@@ -146,14 +146,14 @@ current-context: e2e
 
     def make_namespace(self, name):
         self.api.create_once("/api/v1/namespaces", {"metadata": {"name": name}})
-        # A controller would create it. Without it pods are rejected.
+        # A controller would create this account. Without it the API server rejects pods.
         account = {"metadata": {"name": "default"}}
         self.api.create_once(f"/api/v1/namespaces/{name}/serviceaccounts", account)
 
     # --- processes ---
 
     def run(self, name, *argv):
-        """Starts a program whose log is shown when a scenario fails."""
+        """Starts a program. Its log is printed if a scenario fails."""
         log = self.folder / f"{len(self.processes)}-{name}.log"
         process = Process(name, argv, log)
         self.processes.append(process)
@@ -170,7 +170,7 @@ current-context: e2e
         )  # fmt: skip
 
     def start_apiserver(self, *flags):
-        """@flags: added to the usual ones. Returns when it is ready."""
+        """@flags: in addition to the usual ones. Returns when it is ready."""
         with self.audit.looking_away():
             self.apiserver = self._run_apiserver(flags)
             self.wait_ready(self.apiserver, self.api)
@@ -181,7 +181,7 @@ current-context: e2e
             "kube-apiserver", self.bin / "kube-apiserver",
             "--etcd-servers", f"http://127.0.0.1:{self.etcd_port}",
             "--bind-address=127.0.0.1", "--secure-port", self.port,
-            # Endpoints of the API server itself: loopback would be rejected, and they are not needed.
+            # The API server's own endpoints are not needed, and loopback addresses would be rejected.
             "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
             "--service-cluster-ip-range=10.96.0.0/16",
             "--tls-cert-file", server.certificate, "--tls-private-key-file", server.key,
@@ -193,7 +193,7 @@ current-context: e2e
             *self.audit.flags,
             # It taints every new node, and no controller here removes the taint.
             "--disable-admission-plugins=TaintNodesByCondition",
-            # On SIGTERM it would wait for watches of its clients to end by themselves.
+            # Otherwise it would wait for the end of its clients' watches on SIGTERM.
             "--shutdown-watch-termination-grace-period=1s",
             *flags,
         )  # fmt: skip
@@ -270,8 +270,8 @@ current-context: e2e
 
 
 def count_waiting(scheduler_api, queue):
-    """How many pods are in a queue of kube-scheduler's: active, backoff, unschedulable (these are
-    not tried again until something happens)."""
+    """The number of pods in a queue of kube-scheduler: active, backoff, unschedulable (not retried
+    until an event in the cluster)."""
     figure = re.search(
         rf'^scheduler_pending_pods{{queue="{queue}"}} (\d+)', scheduler_api.get("/metrics"), re.M
     )

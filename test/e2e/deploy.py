@@ -1,5 +1,5 @@
-"""Manifests of deploy/ applied to a real API server, and run as far as possible without kubelets:
-a container becomes a process, and the paths and ports of its pod become ones of this machine.
+"""Applies the manifests of deploy/ to a real API server, and runs them as far as possible without kubelets:
+a container becomes a process, with paths and ports of this machine.
 """
 
 import base64
@@ -18,8 +18,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
 DOWNLOAD_SECONDS = 600  # the first time, on a slow connection
 
-# Where a module has the definitions of kinds that Kubernetes does not know by itself: its hash, its
-# folder of them, and those that are used.
+# Modules with CustomResourceDefinitions: the module's hash, its folder of definitions, and the files
+# that are used.
 DEFINITIONS = {
     "github.com/cert-manager/cert-manager@v1.21.2": (
         "h1:UWgoYM+KLNtRlqmoWOKjKBOBUPVHeepQ6/ac3ERJW68=",
@@ -34,7 +34,7 @@ DEFINITIONS = {
 }
 ADDED_GROUPS = ("cert-manager.io/", "monitoring.coreos.com/")
 
-# The namespace, as `helm install --create-namespace` does not label it.
+# The namespace with the label that `helm install --create-namespace` does not set.
 RESTRICTED = {
     "apiVersion": "v1",
     "kind": "Namespace",
@@ -48,7 +48,7 @@ RESTRICTED = {
 
 
 def fetch_definitions():
-    """The files, or None where they cannot be had. They come from where Go's modules do."""
+    """The files, or None if they are not available. They come from the Go module proxy."""
     command = ["go", "mod", "download", "-json", *DEFINITIONS]
     try:
         done = subprocess.run(command, capture_output=True, text=True, cwd="/", timeout=DOWNLOAD_SECONDS)
@@ -71,7 +71,7 @@ def kustomize(plane, folder):
 
 
 def get_path(obj):
-    """Where the API server has it."""
+    """The path of an object in the API."""
     version, metadata = obj["apiVersion"], obj["metadata"]
     group = f"/apis/{version}" if "/" in version else f"/api/{version}"
     where = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
@@ -81,14 +81,14 @@ def get_path(obj):
 
 
 def remove(api, objects):
-    """Namespaces stay: without controllers they would hang half deleted."""
+    """Deletes objects, except namespaces: without controllers they would stay in Terminating."""
     for each in objects:
         if each["kind"] != "Namespace":
             api.delete(get_path(each))
 
 
 def make_pods(objects):
-    """Those that a controller would make of the Deployments: one each."""
+    """The pods of the Deployments, one each, as a controller would create them."""
     for deployment in objects:
         if deployment["kind"] == "Deployment":
             template = copy.deepcopy(deployment["spec"]["template"])
@@ -98,14 +98,14 @@ def make_pods(objects):
 
 
 def make_static_pods(objects):
-    """The manifests for nodes, as a kubelet shows them to the API server."""
+    """The static pods as a kubelet creates them in the API server (mirror pods)."""
     for each in objects:
         if each["kind"] == "ConfigMap" and "kube-scheduler.yaml" in each["data"]:
             yield yaml.safe_load(each["data"]["kube-scheduler.yaml"])
 
 
 class Machine:
-    """Runs a pod's containers here: its files are in @folder, its ports are free ones, and its account is that of
+    """Runs a pod's containers on this machine, with files in @folder, free ports, and the account of
     @kubeconfig."""
 
     def __init__(self, folder, kubeconfig, ports=()):
@@ -123,7 +123,7 @@ class Machine:
         return path
 
     def mount(self, objects, container, volumes):
-        """Files of the ConfigMaps and Secrets in @objects."""
+        """Writes the files of the ConfigMaps and Secrets in @objects."""
         by_name = {volume["name"]: volume for volume in volumes}
         for mount in container["volumeMounts"]:
             volume = by_name[mount["name"]]
@@ -145,7 +145,7 @@ class Machine:
         return re.sub(r"=(/(?:etc|var/lib)/.*)$", lambda match: f"={self.path(match[1])}", word)
 
     def translate_config(self, text, url=None):
-        """kube-scheduler's configuration likewise; @url: where berth is here."""
+        """Translates kube-scheduler's configuration likewise; @url: of berth on this machine."""
         config = yaml.safe_load(text)
         config["clientConnection"] = {"kubeconfig": str(self.kubeconfig)}
         for extender in config.get("extenders", []):
@@ -163,11 +163,11 @@ def read_volume(objects, volume):
         secret = find(objects, "Secret", volume["secret"]["secretName"])
         data = {name: base64.b64decode(text) for name, text in secret.get("data", {}).items()}
         return {**data, **secret.get("stringData", {})}
-    return {}  # the token: the kubeconfig has one
+    return {}  # the token, which the kubeconfig already has
 
 
 def find_container(objects, name):
-    """(container, volumes) of the only pod that has one of this name."""
+    """(container, volumes) of the only pod with a container of this name."""
     ((container, spec),) = [
         (each, spec)
         for _, _, spec in pods(objects)

@@ -1,7 +1,7 @@
-"""Stands in for the kubelets in one respect: it removes pods that were deleted.
+"""Replaces the kubelets in one task: it removes deleted pods.
 
-A pod on a node is deleted in two steps: it is marked, and when its containers have ended the
-kubelet deletes it for good. Without the second step a preempted pod would keep its place for ever.
+A pod on a node is deleted in two steps: the API server marks it, and after its containers have ended
+the kubelet deletes it. Without the second step a preempted pod would occupy its node forever.
 """
 
 import http.client
@@ -14,14 +14,14 @@ PODS_ON_NODES = {"fieldSelector": "spec.nodeName!="}
 
 
 class Kubelet:
-    """A thread, which follows all pods with @api of its own."""
+    """A thread that watches all pods, with its own @api."""
 
     def __init__(self, api):
         self.api = api
         self.is_stopping = False
 
     def start(self):
-        # It may sit in a watch: as a daemon it ends with the program.
+        # A daemon thread ends with the program, even while it reads a watch.
         threading.Thread(target=self._run, daemon=True).start()
 
     def stop(self):

@@ -1,4 +1,4 @@
-"""metrics.k8s.io without metrics-server: a server of the tests, registered as an APIService."""
+"""A test server for metrics.k8s.io, registered as an APIService instead of metrics-server."""
 
 import datetime
 import json
@@ -34,7 +34,7 @@ class MetricsApi(ScriptedServer):
         )
 
     def register(self, *users):
-        """Until the API server passes requests on. @users may read."""
+        """Registers the APIService and waits until the API server forwards requests. @users may read."""
         api = self.plane.api
         api.create(SERVICES, make_service())
         api.create(API_SERVICES, make_api_service(self.port))
@@ -155,7 +155,7 @@ def make_list(kind, items):
 
 
 def make_item(metadata, **fields):
-    """As metrics-server writes it: measured just now, over some seconds."""
+    """An item like those of metrics-server: measured just now, over some seconds."""
     now = datetime.datetime.now(datetime.timezone.utc)
     at = now.strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"metadata": metadata, "timestamp": at, "window": "10s", **fields}
@@ -166,7 +166,7 @@ def amounts(cpu, memory):
 
 
 def make_service(name=NAME):
-    """A name that leads to this machine: nothing here routes a cluster's addresses."""
+    """A Service that resolves to this machine, because cluster IPs are not routed here."""
     return {
         "metadata": {"name": name},
         "spec": {"type": "ExternalName", "externalName": "localhost"},

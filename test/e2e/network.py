@@ -1,8 +1,8 @@
 """Network namespaces, and a link between two of them that a test can cut.
 
-Nothing changes in the network of the machine itself. Ours have no names and belong only to
-those who are in them: the kernel removes them, cable and all, when the last thread, process and
-socket in them is gone, however the tests ended. Needs root, and iproute2.
+The machine's own network does not change. The namespaces have no names: the kernel removes them and
+their link with the last thread, process and socket in them, however the tests end. Needs root and
+iproute2.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ import pathlib
 import socket
 import subprocess
 
-NEAR, FAR = "192.0.2.1", "192.0.2.2"  # of a range that is for examples only
+NEAR, FAR = "192.0.2.1", "192.0.2.2"  # from a range for documentation
 FAR_DEVICE = "02:00:00:00:00:02"
 CLONE_NEWNET = 0x40000000
 ESTABLISHED = "01"  # in /proc/net/tcp
@@ -20,7 +20,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Network:
-    """A network namespace. @fd: keeps it until it is closed."""
+    """A network namespace. It exists at least until @fd is closed."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -28,8 +28,8 @@ class Network:
 
     @contextlib.contextmanager
     def entered(self):
-        """This thread is in it, and so is what it makes meanwhile: sockets, threads and processes
-        stay where they began."""
+        """Moves this thread into the namespace for the block. Sockets, threads and processes that it creates
+        there stay in it."""
         with moved(libc.setns, self.fd, CLONE_NEWNET):
             yield
 
@@ -40,7 +40,7 @@ class Network:
 
 
 class Cable:
-    """From the address NEAR in one network to FAR in the other."""
+    """A link from the address NEAR in one network to FAR in the other."""
 
     def __init__(self, near, far):
         self.near, self.far = near, far
@@ -49,18 +49,18 @@ class Cable:
         for network, address in ((near, NEAR), (far, FAR)):
             network.ip("address", "add", f"{address}/30", "dev", "cable")
             network.ip("link", "set", "cable", "up")
-        # As behind a router: the device does not show that the other end is gone.
+        # Like behind a router, the device does not show that the other end is gone.
         near.ip("neighbour", "replace", FAR, "lladdr", FAR_DEVICE, "dev", "cable")
 
     def cut(self):
-        """Whatever NEAR sends gets no answer: no end, no reset, no "unreachable"."""
+        """Cuts the link: packets from NEAR get no reply, neither FIN, RST nor "unreachable"."""
         self.far.ip("route", "add", "blackhole", NEAR)
 
     def mend(self):
         self.far.ip("route", "delete", "blackhole", NEAR)
 
     def open_ports(self):
-        """Of NEAR, those of connections to FAR that the kernel holds to be alive."""
+        """The local ports of NEAR of established connections to FAR."""
         with self.near.entered():
             lines = pathlib.Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]
         far = f"{int.from_bytes(socket.inet_aton(FAR), 'little'):08X}"
@@ -82,14 +82,14 @@ def make_network():
 
 @contextlib.contextmanager
 def make_cable():
-    """PermissionError: only root may."""
+    """Raises PermissionError without root."""
     with make_network() as near, make_network() as far:
         yield Cable(near, far)
 
 
 @contextlib.contextmanager
 def moved(function, *arguments):
-    """This thread is where the system call brings it, and then back where it was."""
+    """Moves this thread into another namespace for the block, and back."""
     before = open_current()
     try:
         call(function, *arguments)

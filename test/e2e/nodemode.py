@@ -1,4 +1,4 @@
-"""How berth knows the nodes of a request: from the request, a file or the API server."""
+"""Sources of the nodes of a request: the request, a file or the API server."""
 
 
 class WholeNodes:
@@ -11,7 +11,7 @@ class WholeNodes:
 
 
 class File:
-    """Requests carry names; berth has read a file that kubectl wrote."""
+    """Requests carry names; berth has read a file from kubectl."""
 
     name, sends_names = "file", True
 

@@ -1,6 +1,6 @@
-"""Kubernetes objects, as small as kube-scheduler and berth need them."""
+"""Minimal Kubernetes objects for kube-scheduler and berth."""
 
-# kube-scheduler takes another node if it can: a pod on a node with this shows that berth decided.
+# A PreferNoSchedule taint: a pod on such a node shows that berth decided, not kube-scheduler.
 AVOID = {"key": "example.com/avoid", "effect": "PreferNoSchedule"}
 
 BERTH_NAMESPACE = "berth-system"  # as in deploy/
@@ -23,7 +23,7 @@ def make_pod(name, labels=None, cpu="100m", memory="64Mi", **spec):
     cpu and memory go into `asks`, for example asks={"example.com/gpu": "1"}; the UID of a
     ReplicaSet that owns it, into `owner`."""
     asks = {"cpu": cpu, "memory": memory, **spec.pop("asks", {})}
-    # Extended resources must be limited, cpu and memory may be.
+    # Extended resources need limits, cpu and memory do not.
     container = {
         "name": "main",
         "image": "example.com/none",
@@ -44,13 +44,13 @@ def make_owner(uid):
 
 
 def make_extender(url, names=True, **fields):
-    """berth's entry in kube-scheduler's configuration. @fields override."""
+    """berth's entry in kube-scheduler's configuration. @fields override the defaults."""
     return {
         "urlPrefix": url,
         "filterVerb": "filter",
         "prioritizeVerb": "prioritize",
         "preemptVerb": "preempt",
-        "weight": 20,  # more than all of kube-scheduler's own scores together
+        "weight": 20,  # more than the sum of kube-scheduler's own scores
         "nodeCacheCapable": names,
         "httpTimeout": "5s",
         **fields,
@@ -64,7 +64,7 @@ def make_scheduler_config(kubeconfig, extenders, qps=1000, **fields):
         "clientConnection": {"kubeconfig": str(kubeconfig), "qps": qps, "burst": qps},
         "leaderElection": {"leaderElect": False},
         "percentageOfNodesToScore": 100,
-        "podMaxBackoffSeconds": 2,  # a pod that was rejected is tried again soon
+        "podMaxBackoffSeconds": 2,  # a rejected pod is retried soon
         "extenders": extenders,
         **fields,
     }

@@ -1,4 +1,4 @@
-"""A program that runs beside the tests and ends with them at the latest."""
+"""A process that ends with the tests at the latest."""
 
 import contextlib
 import os
@@ -11,8 +11,8 @@ STOP_SECONDS = 20
 
 
 def own_ports():
-    """Below those the system gives to outgoing connections: one of these could take a port before
-    the program listens. Tests that run at the same time have different ones."""
+    """Ports below those of outgoing connections, which could otherwise take a port before the program
+    listens. Tests that run at the same time get different ports."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     n_each = 12000 // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     return range(20000 + worker * n_each, 20000 + (worker + 1) * n_each)
@@ -22,7 +22,7 @@ picked = set()
 
 
 def pick_port():
-    """A free port of 127.0.0.1, another one each time: the program of an earlier one may not listen yet."""
+    """A free port of 127.0.0.1, different each time, because an earlier program may not listen yet."""
     while True:
         port = random.choice([port for port in own_ports() if port not in picked])
         picked.add(port)
@@ -36,14 +36,14 @@ def pick_port():
 
 
 def make_environment(home, **variables):
-    """Ours, but with nothing of the user's own clusters."""
+    """The environment without settings for the user's own clusters."""
     inherited = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
     return {**inherited, "HOME": str(home), **variables}
 
 
 class Process:
-    """In a session of its own, so that Ctrl-C reaches the tests first, who then end it in order.
-    The kernel kills it when the tests die without that. Output goes to a log."""
+    """Runs in its own session, so that Ctrl-C only reaches the tests, which then end it in order.
+    If the tests die first the kernel kills it. Output goes to a log."""
 
     def __init__(self, name, argv, log):
         self.name, self.argv, self.log = name, list(map(str, argv)), log
@@ -61,7 +61,7 @@ class Process:
             )
 
     def crash(self):
-        """Kills it and starts it again, with the same arguments and log."""
+        """Kills and restarts it, with the same arguments and log."""
         self.stop(signal.SIGKILL)
         self.start()
 
@@ -73,8 +73,8 @@ class Process:
 
     @contextlib.contextmanager
     def halted(self):
-        """It does nothing meanwhile; what is sent to it waits. On a busy machine its threads run on for a while
-        after the signal."""
+        """Stops it with SIGSTOP for the block; requests to it are queued. On a busy machine its threads run for a
+        while after the signal."""
         self.popen.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.popen.pid, os.WSTOPPED)
         try:
@@ -83,8 +83,8 @@ class Process:
             self.popen.send_signal(signal.SIGCONT)
 
     def stop(self, how=signal.SIGTERM):
-        """Ends it, and returns its exit status, or a text if it had to be killed. Once more is
-        harmless."""
+        """Ends it, and returns its exit status, or a text if it had to be killed. May be called
+        again."""
         if self.is_alive():
             self.popen.send_signal(how)
         try:

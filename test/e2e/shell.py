@@ -18,7 +18,7 @@ def main(folder):
     plane = ControlPlane(pathlib.Path(os.environ["BERTH_E2E"]), folder)
     try:
         plane.start()
-        # Ignorable: pods are placed while no berth runs, too.
+        # Ignorable: pods are placed even if no berth runs.
         plane.start_scheduler([make_extender(BERTH_URL, ignorable=True)])
         for name in ("node-a", "node-b", "node-c"):
             plane.api.create("/api/v1/nodes", make_node(name))

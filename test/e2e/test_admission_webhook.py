@@ -1,4 +1,4 @@
-"""The validating webhook on a real API server: bad policies are not stored, and berth down blocks nothing but new specs."""
+"""The validating webhook on a real API server rejects invalid policies; while berth is down only new specs are rejected."""
 
 import concurrent.futures
 import json
@@ -37,7 +37,7 @@ class Webhook:
         )  # fmt: skip
 
     def install(self, failure_policy="Fail", is_seen=None):
-        """Until the API server calls it."""
+        """Installs it and waits until the API server calls it."""
         (webhook,) = self.configuration["webhooks"]
         url = f"https://127.0.0.1:{self.port}/admission/validate"
         webhook["clientConfig"] = {"url": url, "caBundle": encode(self.servers.certificate)}
@@ -48,13 +48,13 @@ class Webhook:
         wait_for("the webhook", lambda: try_create(self.cluster, "probe", BROKEN), is_seen)
 
     def remove(self):
-        """Until the API server calls it no more."""
+        """Removes it and waits until the API server no longer calls it."""
         self.cluster.api.delete(f"{CONFIGURATIONS}/{NAME}")
         wait_for("no webhook", lambda: try_create(self.cluster, "probe", BROKEN), lambda error: not error)
 
 
 def try_create(cluster, name, spec):
-    """The error of a dry run; empty: it would be stored."""
+    """The error of a dry run; empty if the object would be stored."""
     try:
         cluster.api.create(f"{POLICIES}?dryRun=All", make_policy(name) | {"spec": spec})
         return ""
@@ -103,7 +103,7 @@ def test_kubectl_apply_fails_with_the_message_of_check(webhook):
 
 
 def test_stored_mistake_can_be_labelled_fixed_and_deleted(webhook):
-    """It was stored before the webhook came."""
+    """The mistake was stored before the webhook was installed."""
     cluster = webhook.cluster
     webhook.start()
     for name in ("fixed", "finalized"):
@@ -153,7 +153,7 @@ def test_limit_of_all_policies_together(webhook):
 
 @pytest.mark.skipif(MINOR < 28, reason="matchConditions")
 def test_berth_down_with_fail(webhook):
-    """New specs are refused; labels, finalizers and deletion are not."""
+    """New specs are rejected; changes of labels and finalizers, and deletion, are not."""
     cluster = webhook.cluster
     berth = webhook.start()
     webhook.install("Fail")
@@ -181,7 +181,7 @@ def test_berth_down_with_ignore(webhook):
 
 
 def check(webhook, berth):
-    """(state, cause) of B508, as `berth check --live` prints it."""
+    """(state, cause) of check B508 of `berth check --live`."""
     done = webhook.cluster.run_berth(
         "check", "--live", "--only", "B508", "-o", "json", "--server", berth.url, "--ca", webhook.servers.certificate,
         "--kubeconfig", webhook.cluster.plane.admin_kubeconfig,
@@ -192,7 +192,7 @@ def check(webhook, berth):
 
 
 def test_check_of_the_webhook(webhook, tmp_path):
-    """Before it is installed, while it works, and if the API server cannot call it."""
+    """Before installation, while it works, and if the API server cannot call it."""
     cluster, plane = webhook.cluster, webhook.cluster.plane
     berth = webhook.start()
     state, cause = check(webhook, berth)
@@ -209,7 +209,7 @@ def test_check_of_the_webhook(webhook, tmp_path):
 
 
 def test_client_identity_of_the_api_server(webhook, tmp_path):
-    """--admission-client-name: an API server without the certificate is refused, one with it is not."""
+    """--admission-client-name: berth rejects an API server without the certificate, and accepts one with it."""
     cluster = webhook.cluster
     clients = Authority(tmp_path / "clients", "clients")
     pair = clients.issue_client("kube-apiserver")

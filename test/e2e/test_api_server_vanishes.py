@@ -1,7 +1,7 @@
 """The API server vanishes without closing its connections. F6.
 
-With the scripted API server of test/faults; here because it takes a minute: the time in which berth
-notices is the promise.
+With the scripted API server of test/faults. It is here because it takes a minute: it measures the documented
+time after which berth notices.
 """
 
 import contextlib
@@ -64,14 +64,14 @@ def server(cable):
 
 @pytest.fixture
 def near(cable):
-    """The test itself is at the near end, and what it starts."""
+    """Runs the test and its processes at the near end of the link."""
     with cable.near.entered():
         yield
 
 
 @pytest.fixture
 def berth(near, server, berth_path, tmp_path, monkeypatch):
-    # As Ctrl-C: what was started is ended.
+    # Like Ctrl-C, so that fixtures end the processes.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     monkeypatch.setenv("NO_PROXY", FAR)
     policy = tmp_path / "policy.yaml"
@@ -94,7 +94,7 @@ def change(server, step):
 
 
 def ask_until(is_over, berth, names, answer):
-    """Decisions are made all the while, and are @answer to the byte."""
+    """Sends filter requests meanwhile; every reply must be exactly @answer."""
     while not is_over():
         reply = berth.filter(names)
         assert (reply.status, reply.body) == (200, answer.body)
@@ -126,14 +126,14 @@ def wait_for_tries(berth, names, answer):
 
 
 def health_summary(berth):
-    """The health in the header of the dashboard: "healthy", "degraded because …"."""
+    """The health in the header of the dashboard: "healthy" or "degraded because …"."""
     page = get(berth, "/", headers={"Accept": "text/html"})
     return re.search(r'class="health-summary [^>]*>(.*?)</p>', page.text, re.S)[1]
 
 
 def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     names = [*server.state.objects["nodes"], "new-0", "new-1", "new-2"]
-    # Both connections have just received data: from here it takes longest.
+    # Both connections have just received data, so detection takes longest from here.
     change(server, 0)
     berth.wait_true(server)
     answer = berth.filter(names)
@@ -146,7 +146,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     noticed = measure_notice(berth, names, answer, since)
     with capsys.disabled():
         print("\nnoticed after", *(f"{noticed[name]:.1f} s ({name})" for name in RESOURCES))
-    # By silence alone: the end or reset of a connection is not called so.
+    # Because of silence: the log has other texts for the end or reset of a connection.
     assert berth.tail(100).count("Connection timed out") == len(RESOURCES), berth.tail()
     assert not ports & cable.open_ports()
     assert "disconnected" in berth.health()
@@ -160,7 +160,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
     wait_until(berth.is_connected, "berth to say that all is well")
     assert "healthy" in health_summary(berth)
     assert berth.filter(names).body != answer.body
-    # It went on where it was, without a new list.
+    # The watches continued without a new list.
     for resource in RESOURCES:
         assert len(server.relists(resource)) == 1, server.relists(resource)
         assert server.resumes(resource), server.requests

@@ -1,4 +1,4 @@
-"""berth as the binder: it writes Bindings, and only those it has judged."""
+"""berth binds pods, and only to nodes that it has filtered."""
 
 import pytest
 from client import metrics
@@ -82,7 +82,7 @@ def add_annotated(cluster, name, **annotations):
 
 
 def test_annotations_are_expressions_of_pod_node_and_decision(cluster):
-    """The filter reads the pod's annotations: the bind judges the whole pod again."""
+    """The filter reads the pod's annotations, so the bind evaluates the whole pod again."""
     add_nodes(cluster)
     path = cluster.write_policy(EXPRESSIONS)
     berth = cluster.start_binder("--policy", path, "--bind")
@@ -131,17 +131,17 @@ def test_the_right_that_is_missing_is_named(cluster):
     add_nodes(cluster)
     kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-decide")
     policy = cluster.write_policy(POLICY)
-    # The flag given last counts.
+    # The last flag counts.
     berth = cluster.start_binder("--policy", policy, "--bind", "--kubeconfig", kubeconfig)
     assert_waits_with(cluster, "needs the right create on pods/binding")
     cluster.expect_denials("berth-reads: create pods/binding")
-    # A pod that was not bound takes no slot.
+    # A pod that was not bound uses no slot.
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
 
 
 @pytest.fixture
 def asked(cluster):
-    """A berth that has been asked about `first`, but not about `second`."""
+    """A berth that has filtered `first`, but not `second`."""
     add_nodes(cluster)
     flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]
     berth = cluster.start_berth(*flags)
@@ -158,7 +158,7 @@ FORGED = {
     "rejected-node": ("first", "red", {}, "did not pass the filter"),
     "other-node": ("first", "azure", {}, "did not pass the filter"),
     "no-such-node": ("first", "green", {}, "did not pass the filter"),
-    # A UID that passed, under another name.
+    # A known UID with another name.
     "name-of-another": ("first", "blue", {"PodName": "second"}, "for another pod than the filter"),
     "gone": ("first", "blue", {"PodName": "third"}, "for another pod than the filter"),
     "other-namespace": ("first", "blue", {"PodNamespace": "default"}, "for another pod than the filter"),
@@ -170,7 +170,7 @@ def test_a_bind_that_was_not_judged_is_refused(cluster, asked, pod, node, fields
     assert error in ask_bind(asked, getattr(asked, pod), node, **fields)
     assert cluster.places() == {}
     cluster.wait_figure(asked, "berth_ledger_pods", 0)
-    # The right one is still bound.
+    # The correct pod can still be bound.
     assert ask_bind(asked, asked.first, "blue") == ""
     assert cluster.places() == {"first": "blue"}
 
@@ -178,9 +178,9 @@ def test_a_bind_that_was_not_judged_is_refused(cluster, asked, pod, node, fields
 def test_binding_again_is_fine_to_the_same_node_only(cluster, asked):
     assert ask_filter(asked, asked.first, ["blue", "azure"]) == ["blue", "azure"]
     assert ask_bind(asked, asked.first, "blue") == ""
-    assert ask_bind(asked, asked.first, "blue") == ""  # perhaps before the watch shows it
+    assert ask_bind(asked, asked.first, "blue") == ""  # perhaps before the watch event
     cluster.wait_figure(asked, "berth_ledger_pods", 0)
-    assert ask_bind(asked, asked.first, "blue") == ""  # after it
+    assert ask_bind(asked, asked.first, "blue") == ""  # after the watch event
     assert "on node blue already" in ask_bind(asked, asked.first, "azure")
     assert cluster.places() == {"first": "blue"}
     cluster.assert_cluster_copy_is_true(asked)

@@ -1,4 +1,4 @@
-"""A limit in bursts of pods, by who counts them. `bench/burst` prints the table of docs/bind-and-replicas.md."""
+"""A limit during bursts of pods, with each way to enforce it. `bench/burst` prints the table of docs/bind-and-replicas.md."""
 
 import collections
 import os
@@ -14,7 +14,7 @@ NODES = [f"node-{i}" for i in range(5)]
 FILTER = f"filters: [{{name: limit, maxPods: {LIMIT}, reason: full}}]"
 SLOTS = "berth.dev/slots.e2e"
 
-# Pods over the limit in one burst, at most: all nodes together.
+# Maximum of pods over the limit in one burst, for all nodes together.
 OVER_MAX = {"filter only": 2, "narrow: {to: 1}": 0, "bind": 0, "publish: slots, no extender": 0}
 
 
@@ -41,7 +41,7 @@ def start(cluster, wiring):
 
 
 def count_pods(cluster):
-    """{node: pods}, and whether kube-scheduler has tried each pod that has none."""
+    """{node: pods}, and whether kube-scheduler has tried every pending pod."""
     pods = cluster.pods()
     is_tried = all(pod["status"].get("conditions") for pod in pods)
     return collections.Counter(pod["spec"].get("nodeName") for pod in pods), is_tried

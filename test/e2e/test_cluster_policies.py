@@ -1,4 +1,4 @@
-"""PlacementPolicies as objects of the cluster: which are in force, and what becomes of broken ones."""
+"""PlacementPolicies as objects of the cluster: which versions are in force, also if the newest is invalid."""
 
 import contextlib
 import json
@@ -21,7 +21,7 @@ POLICIES = "/apis/berth.dev/v1alpha1/placementpolicies"
 
 
 def make_policy(name, label=None, **spec):
-    """Rejects nodes without the label."""
+    """A policy that rejects nodes without the label."""
     filters = [{"name": "label", "nodeLabels": {label: "yes"}}] if label else []
     return {
         "apiVersion": "berth.dev/v1alpha1",
@@ -46,7 +46,7 @@ def edit(cluster, name, spec):
 
 @pytest.fixture
 def policies(cluster, berth_path):
-    """The CustomResourceDefinition is installed; afterwards no policy is left."""
+    """Installs the CustomResourceDefinition, and deletes all policies afterwards."""
     cluster.plane.apply([find_crd(berth_path)])
     cluster.plane.wait_established("placementpolicies.berth.dev")
     wait_for("the API server to serve it", lambda: serves(cluster))
@@ -69,7 +69,7 @@ def start(cluster, *flags, **options):
 
 
 def passing(cluster, berth):
-    """The nodes that a filter lets pass."""
+    """The nodes that pass a filter."""
     nodes = [node["metadata"]["name"] for node in cluster.api.get("/api/v1/nodes")["items"]]
     return set(ask_filter(berth, make_pod("asked"), sorted(nodes)) or [])
 
@@ -80,7 +80,7 @@ def wait_passing(cluster, berth, *nodes):
 
 @contextlib.contextmanager
 def load(cluster, *berths):
-    """Filter requests all the while. Yields the set of results (sets of nodes that passed), complete afterwards."""
+    """Sends filter requests meanwhile. Yields the set of results (sets of nodes that passed), complete after the block."""
     nodes = sorted(node["metadata"]["name"] for node in cluster.api.get("/api/v1/nodes")["items"])
     seen, failed, over = set(), [], threading.Event()
 
@@ -88,7 +88,7 @@ def load(cluster, *berths):
         try:
             while not over.is_set():
                 seen.add(frozenset(ask_filter(berth, make_pod("asked"), nodes) or []))
-        except Exception as error:  # shown by the scenario
+        except Exception as error:  # the scenario reports it
             failed.append(error)
 
     threads = [threading.Thread(target=ask, args=[berth]) for berth in berths]
@@ -125,7 +125,7 @@ def test_policies_come_and_go(policies):
 
 
 def wait_explained(cluster, field, is_there):
-    """The text of kubectl explain; the API server publishes a definition a little after it serves it."""
+    """Waits for the text of kubectl explain: the API server publishes the schema a little after it serves the kind."""
     wait_for(f"the description of {field}", lambda: cluster.plane.run_kubectl("explain", field).stdout, is_there)
 
 
@@ -188,7 +188,7 @@ TWO_SHAPES = [
 
 
 def test_values_of_two_shapes(policies):
-    """The API server keeps all of them, and berth accepts them; also when one becomes the other."""
+    """The API server stores both shapes, and berth accepts them, also when one replaces the other."""
     given = [make_policy(f"two-{i}", **spec) for i, spec in enumerate(TWO_SHAPES)]
     for before, after in ((4, {"limit": 4}), ({"limit": 4}, 4)):
         for each in (before, after):
@@ -208,7 +208,7 @@ def test_every_rule_is_accepted_by_the_api_server(policies, berth_path):
 
 
 def test_broken_object_keeps_its_last_good_version(policies):
-    """Others are not affected, and files neither."""
+    """Other objects and files are not affected."""
     add_nodes(policies)
     berth = start(policies, "--policy", policies.write_policy(POLICY_OF_FILE))
     policies.api.create(POLICIES, make_policy("first", "a"))
@@ -234,7 +234,7 @@ def look(cluster, name):
 
 
 def conditions(policy):
-    """{type: (status, observedGeneration)} of those about its newest version."""
+    """{type: (status, observedGeneration)} of the conditions of its newest version."""
     found = policy.get("status", {}).get("conditions", [])
     return {each["type"]: each["status"] for each in found if each["observedGeneration"] == policy["metadata"]["generation"]}
 
@@ -244,7 +244,7 @@ def wait_conditions(cluster, name, **expected):
 
 
 def test_status_and_events(policies):
-    """By one of two replicas, also after it was killed."""
+    """One of two replicas writes them; the other takes over after it was killed."""
     add_nodes(policies)
     lease = ["--policies-lease", "berth-system/berth-policies", "--events"]
     berths = [start(policies, *lease), start(policies, *lease)]
@@ -273,7 +273,7 @@ def versions(cluster, name):
 
 
 def test_last_good_version_survives_a_restart(policies):
-    """Another broken object, which was never good, has no effect. Times stay as they are."""
+    """An invalid object without a good version has no effect. Times do not change."""
     add_nodes(policies)
     berth = start(policies)
     policies.api.create(POLICIES, make_policy("first", "a"))
@@ -313,7 +313,7 @@ def make_filters(n):
 
 
 def test_status_with_large_versions_is_written(policies):
-    """Versions over the limit are listed without their spec."""
+    """Versions above the size limit are listed without their spec."""
     add_nodes(policies)
     start(policies)
     policies.api.create(POLICIES, make_policy("large", filters=make_filters(98)))
@@ -349,7 +349,7 @@ def test_many_at_once(policies):
 
 
 def test_delete_under_load(policies):
-    """Every answer is of one of the states that were there, and the last is right."""
+    """Every reply matches one of the states, and the last one the final state."""
     add_nodes(policies)
     for name in ("stays", "goes"):
         policies.api.create(POLICIES, make_policy(name, "a"))
@@ -368,7 +368,7 @@ def test_delete_under_load(policies):
 
 
 def test_half_bad_policy_has_no_effect(policies):
-    """One good rule and two bad ones: every mistake is reported, and no rule of it is in force."""
+    """A policy with one valid and two invalid rules: every mistake is reported, and none of its rules is in force."""
     add_nodes(policies)
     berth = start(policies)
     bad = [{"name": "one", "expression": "node.metdata.name == 'a'"}, {"name": "two", "expression": "1 + 1"}]
@@ -403,7 +403,7 @@ def count_lists(berth):
 
 
 def test_policies_stay_without_the_api_server_and_after_restarts(policies):
-    """Also when the API server has forgotten the version that berth has seen last, so that berth lists again."""
+    """Also if the API server no longer has berth's last version, so that berth lists again."""
     add_nodes(policies)
     policies.api.create(POLICIES, make_policy("first", "a"))
     berths = [start(policies), start(policies)]
@@ -419,14 +419,14 @@ def test_policies_stay_without_the_api_server_and_after_restarts(policies):
         wait_passing(policies, berth, "both")
     berths[0].stop()
     assert passing(policies, start(policies)) == {"both"}
-    with berths[1].halted():  # it misses these
+    with berths[1].halted():  # berth misses these changes
         policies.api.delete(f"{POLICIES}/first")
         policies.plane.restart_apiserver()
     wait_passing(policies, berths[1], "b", "both")
 
 
 def loosen(schema):
-    """As an earlier release had it: values of two shapes open, nothing about names, no expressions."""
+    """The definition of an earlier release: no schema for values of two shapes, no rules for names, no expressions."""
     if isinstance(schema, list):
         return [loosen(each) for each in schema]
     if not isinstance(schema, dict):
@@ -438,7 +438,7 @@ def loosen(schema):
 
 
 def test_upgrade_of_the_definition_keeps_policies(policies, berth_path):
-    """As `kubectl apply` of a newer release does it, with objects that it would not accept any more."""
+    """`kubectl apply` of a newer definition, with stored objects that it would not accept."""
     newer = find_crd(berth_path)
     older = json.loads(json.dumps(newer))
     of_version = older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
@@ -471,7 +471,7 @@ def test_upgrade_of_the_definition_keeps_policies(policies, berth_path):
 
 
 def create_once(cluster, policy):
-    """Whether the API server has accepted it."""
+    """Whether the API server accepts the object."""
     try:
         return cluster.api.create(POLICIES, policy)
     except ApiError as error:
@@ -479,7 +479,7 @@ def create_once(cluster, policy):
 
 
 def test_is_not_ready_without_the_definition_or_the_right(policies):
-    """A policy that is not known might reject any node."""
+    """An unknown policy might reject any node."""
     add_nodes(policies)
     config = policies.plane.make_berth_identity("no-policies", "berth-decide")
     policies.expect_denials("no-policies: watch placementpolicies")
@@ -500,7 +500,7 @@ def check_installation(cluster, berth, account, *codes):
 
 
 def test_check_of_the_definition(policies, berth_path):
-    """Of this version, then of another one."""
+    """With the definition of this version, then of another one."""
     berth = start(policies)
     assert check_installation(policies, berth, "berth", "B507")["B507"]["state"] == "passed"
     crd = find_crd(berth_path)
@@ -511,7 +511,7 @@ def test_check_of_the_definition(policies, berth_path):
 
 
 def test_check_of_the_rights(policies):
-    """The account of the test has those to read; the shipped roles have all of them."""
+    """The account of the test may only read; the shipped roles have all rights."""
     berth = start(policies, "--policies-lease", "berth-system/berth-policies")
     policies.plane.make_berth_identity("reads-policies", "berth-decide", "berth-policies")
     seen = check_installation(policies, berth, "reads-policies", "B302")["B302"]

@@ -24,7 +24,7 @@ BINDS = ["--bind", "--lease", "berth-system/berth-bind"]
 
 
 class Files:
-    """A folder of `berth certs`."""
+    """The files of `berth certs`."""
 
     def __init__(self, cluster, folder):
         done = cluster.run_berth("certs", folder)
@@ -35,7 +35,7 @@ class Files:
 
 
 class Wiring:
-    """berth over mutual TLS, and the file that it writes for kube-scheduler."""
+    """berth over mutual TLS, and the configuration that `berth config` writes for kube-scheduler."""
 
     def __init__(self, cluster, *flags):
         self.cluster = cluster
@@ -52,8 +52,8 @@ class Wiring:
         self.path.write_text(self.configure("v1", *SECOND, *access))
 
     def account(self):
-        """The shipped one for a second kube-scheduler."""
-        self.cluster.api.delete(LEASE_PATH)  # its last holder is gone
+        """The shipped account of a second kube-scheduler."""
+        self.cluster.api.delete(LEASE_PATH)  # its last holder has ended
         return self.cluster.plane.write_token_kubeconfig("berth-scheduler")
 
     def configure(self, format, *options):
@@ -131,7 +131,7 @@ def test_without_a_ca_the_check_fails(cluster):
         assert "tlsConfig" in found["B105"]["fix"]
 
 
-# The fields of an extender up to 1.22. Other ones would be ignored, silently.
+# The fields of an extender up to 1.22. Others would be ignored silently.
 LEGACY = {
     "urlPrefix": str, "filterVerb": str, "prioritizeVerb": str, "preemptVerb": str, "bindVerb": str,
     "weight": int, "enableHttps": bool, "tlsConfig": dict, "httpTimeout": int,
@@ -140,11 +140,11 @@ LEGACY = {
 
 
 def test_legacy_policy(cluster):
-    """No kube-scheduler that reads it can be had here: checked by the rules of that version."""
+    """Checks a policy file by the rules of that version, because no such kube-scheduler is available here."""
     wiring = Wiring(cluster, *BINDS, "--managed-resource", "example.com/gpu")
     wiring.path.write_text(wiring.configure("policy"))
     policy = json.loads(wiring.path.read_text())
-    # Without "predicates" and "priorities" they are the defaults; empty lists would be none.
+    # Without "predicates" and "priorities" the defaults apply; empty lists would disable all.
     assert policy.keys() == {"kind", "apiVersion", "extenders"}
     assert (policy["kind"], policy["apiVersion"]) == ("Policy", "v1")
     (extender,) = policy["extenders"]
@@ -156,23 +156,23 @@ def test_legacy_policy(cluster):
     assert extender["managedResources"] == [managed]
 
     code, found = wiring.check("--offline", wiring.path)
-    # A warning: this file cannot set the share of nodes to score.
+    # A warning, because this file cannot set the share of nodes to score.
     assert (code, failures(found)) == (0, {"B125"})
 
 
 # --- an installation that works, and what breaks it ---
 
 NOT_TOLD = {
-    "B205", "B207",  # all of it is on loopback
+    "B205", "B207",  # all servers are on loopback
     "B212", "B213", "B214",  # no policy publishes
-    "B502",  # it has just been started
+    "B502",  # berth has just started
     "B505", "B506",  # no metrics
     "B508",  # no webhook
 }  # fmt: skip
 
 
 class Installation(Wiring):
-    """Two berths that do everything, their pods, and a kube-scheduler that asks the first."""
+    """Two berths with all features, their pods, and a kube-scheduler that calls the first."""
 
     def __init__(self, cluster):
         super().__init__(
@@ -193,7 +193,7 @@ class Installation(Wiring):
         return self.check_live("--server", self.second.url)
 
     def change(self, **fields):
-        """The extender's fields in the file."""
+        """Changes fields of the extender in the file."""
         config = yaml.safe_load(self.path.read_text())
         config["extenders"][0].update(fields)
         self.path.write_text(json.dumps(config))

@@ -96,7 +96,7 @@ N_NODES, N_PODS = 9, 56
 
 
 class Unrest:
-    """Nodes that change all the time, and the load on them."""
+    """Changes nodes and their load all the time."""
 
     def __init__(self, cluster, exporter, dice):
         self.cluster, self.exporter, self.dice, self.n_new = cluster, exporter, dice, 0
@@ -146,12 +146,12 @@ def run_well(cluster, *arguments):
 
 
 def make_again(cluster, *source):
-    """The report, of a what-if with the policies as they were: a check."""
+    """The report of a what-if with unchanged policies, as a check."""
     report = json.loads(run_well(cluster, "what-if", *source, "--last", "10000", "-o", "json"))
     changes = report["changes"]
     print(f"\n{report['decisions']} decisions: {changes} {report.get('skippedWhy', '')}")
     assert report["whole"] and report["cases"] == [], json.dumps(report["cases"][:5], indent=1)
-    # None came too late, and none was dropped: all can be replayed.
+    # No decision was late or dropped, so all can be replayed.
     assert changes["equal"] == report["decisions"] and changes["skipped"] == 0, report
     return report
 
@@ -165,7 +165,7 @@ def test_every_decision_can_be_replayed(cluster, measured, binds):
     unrest = Unrest(cluster, exporter, dice)
     policy = cluster.folder / "policies.yaml"
     policy.write_text(POLICIES)
-    # Time is not what this is about: a busy machine shall not make decisions late.
+    # A long deadline, so that decisions are not late on a busy machine.
     flags = ["--policy", policy, "--prometheus", prometheus.url, "--deadline", "5s"]
     start = cluster.start_binder if binds else lambda *flags: cluster.start(Live(), *flags)
     berth = start(*flags, *(["--bind"] if binds else []))
@@ -181,7 +181,7 @@ def test_every_decision_can_be_replayed(cluster, measured, binds):
         if i % 9 == 8:
             cluster.delete_pod(dice.choice(names))
     unrest.calm()
-    # On a busy machine loads expire, and no pod before this one may have had more than two nodes.
+    # On a busy machine loads expire, and earlier pods may have had at most two eligible nodes.
     wait_for(
         "loads of all nodes", lambda: find_metric(berth, "load")["nodes"]["covered"] >= N_NODES
     )
@@ -222,7 +222,7 @@ def test_every_decision_can_be_replayed(cluster, measured, binds):
 
 
 def spoken(berth):
-    """POLICY/RULE of all filters that are remembered."""
+    """POLICY/RULE of all filters in recorded decisions."""
     page = get(berth, "/api/v1/decisions?verb=filter&limit=1000").json()
     rules = [rule for decision in page["decisions"] for rule in decision["rules"]]
     return {f"{rule['policy']}/{rule['rule']}" for rule in rules}
@@ -250,7 +250,7 @@ def show(berth, path):
 
 
 def our_part(message):
-    """Of "0/6 nodes are available: 1 this, 2 that. preemption: …", what is ours, as it stands."""
+    """berth's reasons in "0/6 nodes are available: 1 this, 2 that. preemption: …", unchanged."""
     parts = message.partition(": ")[2].partition(". ")[0].rstrip(".").split(", ")
     return [part for part in parts if part.partition(" ")[2] in REASONS]
 
@@ -278,7 +278,7 @@ def test_dashboard_matches_event(cluster):
     assert ", ".join(ours) + "." in page
     for part in ours:
         assert re.search(rf"^{part} \(policy e2e, rule (pool|room)\)", page, re.M), page
-    # In-tree filters took the tainted one and the tiny one.
+    # kube-scheduler's own filters rejected the tainted node and the small one.
     assert "kube-scheduler did not send 2 of 6 nodes" in page
 
     top = run_well(cluster, "top", "--once", "--server", berth.url)
@@ -293,7 +293,7 @@ def test_dashboard_matches_event(cluster):
         for name in ("red-1", "red-2"):
             labels = {POOL: "blue", "topology.kubernetes.io/zone": "b" if name == "red-2" else "a"}
             cluster.api.patch(f"/api/v1/nodes/{name}", {"metadata": {"labels": labels}})
-        cluster.assert_cluster_copy_is_true(berth)  # it knows of both before it is asked
+        cluster.assert_cluster_copy_is_true(berth)  # berth has both before the request
     assert cluster.wait_bound("waits") == "red-2"
     page = wait_for(
         "the page to say where it is", lambda: show(berth, path), lambda seen: "✓ on node" in seen

@@ -1,4 +1,4 @@
-"""filter and prioritize decide where pods go, and users see why."""
+"""filter and prioritize decide on which node a pod runs, and users see the reasons."""
 
 import pytest
 from client import metrics
@@ -100,7 +100,7 @@ def test_only_pods_that_ask_for_the_resource(cluster, mode):
     policy = cluster.write_policy(PREFER_ZONE_B)
     berth = cluster.start(mode, "--policy", policy, managedResources=[{"name": gpu}])
 
-    # Wanted on a node that berth would refuse, if it were asked.
+    # On a node that berth would reject if kube-scheduler called it.
     cluster.add_pod("plain", nodeSelector={POOL: "red"})
     assert cluster.wait_bound("plain") == "red"
     assert count_requests(berth, "filter") == 0
@@ -126,7 +126,7 @@ def test_pods_are_pending_while_berth_is_down(cluster, mode):
 
     flags = [*mode.flags(cluster), "--policy", policy]
     cluster.start_berth(*flags, port=berth.port)
-    if MINOR < 29:  # it is not tried again after a while, but when something changes
+    if MINOR < 29:  # kube-scheduler retries it only after a change
         labels = {"example.com/changed": "yes"}
         cluster.api.patch("/api/v1/nodes/blue", {"metadata": {"labels": labels}})
     assert cluster.wait_bound("waits") == "blue"

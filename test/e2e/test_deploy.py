@@ -1,9 +1,9 @@
-"""The chart and the overlays, as a real API server sees them: all of it is accepted, without
-warnings, and gives the rights that all scenarios here run with.
+"""A real API server accepts the chart and the overlays without warnings, and they grant the rights with which
+all scenarios here run.
 
-There are no controllers, so Deployments stay without pods: the harness makes those of their
-templates, and Pod Security judges them. NetworkPolicies are accepted but not enforced here:
-their ports are compared with those in use.
+There are no controllers, so the harness creates the pods of Deployments, and Pod Security checks
+them. NetworkPolicies are accepted but not enforced here: the tests compare their ports with those
+in use.
 """
 
 import json
@@ -25,7 +25,7 @@ VALUES = sorted((rendering.HERE / "values").glob("*.yaml"))
 
 @pytest.fixture(scope="module")
 def is_known(bare):
-    """Whether the API server knows the kind of an object."""
+    """Whether the API server serves the kind of an object."""
     files = fetch_definitions()
     if files:
         flags = [word for file in files for word in ("-f", file)]
@@ -37,7 +37,7 @@ def is_known(bare):
 
 @pytest.fixture
 def accept(bare, is_known):
-    """accept(objects): takes them to the API server, with pods of theirs; no warnings."""
+    """accept(objects): applies them and their pods to the API server, without warnings."""
     taken = []
 
     def accept(objects):
@@ -75,14 +75,14 @@ def test_cert_manager_files_are_accepted(bare, accept):
 
 
 def test_crds_were_installed(is_known):
-    """Else they are only looked at by test/deploy."""
+    """Otherwise only test/deploy checks them."""
     if not is_known({"apiVersion": "cert-manager.io/v1"}):
         pytest.skip("the Go modules with the kinds of cert-manager and the Prometheus operator "
                     "cannot be had here: objects of these kinds were left out")  # fmt: skip
 
 
 def test_pods_that_are_not_confined_are_refused(bare, accept):
-    """Otherwise the tests above would prove nothing."""
+    """Without this the tests above would prove nothing."""
     objects = kustomize(bare, DEPLOY / "kustomize" / "overlays" / "standalone")
     (pod,) = make_pods(of_kind(objects, "Deployment"))
     del pod["spec"]["containers"][0]["securityContext"]["capabilities"]
@@ -124,7 +124,7 @@ BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
 
 
 class Rights:
-    """`berth check` of the rights of a berth that does everything."""
+    """`berth check` of the rights of a berth with all features."""
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -135,7 +135,7 @@ class Rights:
         self.berth = cluster.start_berth(*access, *EVERYTHING)
 
     def wait_states(self, *expected):
-        """Until B301, B302 and B303 are so; roles take effect after a while. Returns the checks."""
+        """Waits until B301, B302 and B303 have these states, because roles take effect with a delay. Returns the checks."""
         wanted = dict(zip(("B301", "B302", "B303"), expected))
         code, found = wait_for("the rights", self.check, lambda seen: states(seen[1]) == wanted)
         assert code == ("failed" in expected)
@@ -175,7 +175,7 @@ def test_rights_are_just_enough(cluster, rights):
 BY_NETWORK = [path for path in VALUES if "networkPolicy: {enabled" in path.read_text()]
 API_SERVER = {("TCP", 443), ("TCP", 6443)}
 NAMES = {("TCP", 53), ("UDP", 53)}
-# The chart's defaults: other distributions, and other sources of metrics.
+# The chart's defaults for other distributions and other sources of metrics.
 OTHERS = {("TCP", port) for port in (80, 5353, 8080, 8428, 8443, 8481, 9009, 9090, 9091, 10902, 16443)} | {("UDP", 5353)}
 
 
@@ -184,13 +184,13 @@ def get_ports(rules):
 
 
 def get_open_ports(spec):
-    """Ports of containers that are reachable from outside their pod."""
+    """Container ports that are reachable from outside the pod."""
     return {(port["protocol"], port["containerPort"])
             for each in spec["containers"] for port in each.get("ports", [])}  # fmt: skip
 
 
 def get_listeners(spec):
-    """Ports that their arguments listen on, except on loopback."""
+    """Ports on which the containers' arguments listen, except on loopback."""
     words = [word for each in spec["containers"] for key in ("command", "args")
              for word in each.get(key, [])]  # fmt: skip
     found = [word.partition("=")[2] for word in words
@@ -199,7 +199,7 @@ def get_listeners(spec):
 
 
 def get_called_ports(objects, spec):
-    """Of berth and of Prometheus, if the pod calls them."""
+    """The ports of berth and Prometheus, if the pod calls them."""
     called = set()
     for each in spec["containers"]:
         for word in each.get("args", []):
@@ -213,7 +213,7 @@ def get_called_ports(objects, spec):
 
 
 def assert_ports_agree(objects, spare=frozenset()):
-    """@spare: what may be open without being used."""
+    """@spare: ports that may be open without being used."""
     policies = of_kind(objects, "NetworkPolicy")
     assert policies
     for who, metadata, spec in rendering.pods(objects):

@@ -1,4 +1,4 @@
-"""Commands of pages that are marked `e2e`: typed as they stand there, against a real API server."""
+"""Runs the commands of pages that are marked `e2e` with a real API server."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ CLUSTER_KINDS = "clusterroles,clusterrolebindings,mutatingadmissionpolicies,muta
 
 @pytest.fixture
 def typed(bare, chart, berth_path, tmp_path):
-    """Where commands are typed: kubectl and helm are there, and kubectl has a cluster."""
+    """The environment of commands: with kubectl, helm and a cluster."""
     folder = Folder(tmp_path / "page", berth_path)
     (tmp_path / "page/.bin/helm").symlink_to(pathlib.Path(chart.helm).resolve())
     folder.env["PATH"] = f"{tmp_path}/page/.bin:{bare.bin}:{folder.env['PATH']}"
@@ -27,7 +27,7 @@ def typed(bare, chart, berth_path, tmp_path):
 @pytest.mark.parametrize("page", MARKED)
 def test_commands_can_be_typed(typed, page):
     for block in find_blocks(page):
-        if block.marks in ([], ["e2e"]):  # what is not marked makes files that later ones need
+        if block.marks in ([], ["e2e"]):  # unmarked blocks make files for later blocks
             done = typed.run(block.script())
             assert done.returncode == 0 or not block.marks, f"{block.where}\n{done.stdout}"
 

@@ -46,7 +46,7 @@ def test_edit_switches_policy_between_requests(cluster, names_mode):
 
     assert wait_bound_all(cluster, add(5)) == {"blue"}
 
-    # Pods come in all the time; what is decided meanwhile goes by one of the two.
+    # Pods are created meanwhile; each decision follows one of the two versions.
     between = add(5)
     cluster.write_policy(pool("red"))
     while metrics(berth)[GOOD] < 2:
@@ -55,7 +55,7 @@ def test_edit_switches_policy_between_requests(cluster, names_mode):
     assert wait_bound_all(cluster, between) <= {"blue", "red"}
     assert wait_bound_all(cluster, add(5)) == {"red"}
 
-    # A mistake changes nothing, and is to be seen.
+    # A mistake has no effect, and is reported.
     cluster.edit_policy(berth, "filters: [{name: pool, nodeLabel: {a: b}}]", "rejected")
     assert wait_bound_all(cluster, add(5)) == {"red"}
     status, text = get_health(berth)
@@ -71,14 +71,14 @@ def test_edit_switches_policy_between_requests(cluster, names_mode):
 
 
 def start_live(cluster, *flags):
-    """A berth that watches, and a kube-scheduler, which is returned too."""
+    """Starts a berth that watches and a kube-scheduler. Returns both."""
     policy = cluster.write_policy(pool("nowhere"))
     berth = cluster.start_berth(*Live().flags(cluster), "--policy", policy, *flags)
     return berth, cluster.start_scheduler(make_extender(berth.url))
 
 
 def add_parked_pod(cluster, scheduler, name):
-    """A pod that kube-scheduler does not try again until something happens."""
+    """Adds an unschedulable pod, which kube-scheduler retries only after a change."""
 
     def look():
         return scheduler.count_waiting("unschedulable")
@@ -89,7 +89,7 @@ def add_parked_pod(cluster, scheduler, name):
 
 
 def retries_asked(cluster):
-    """{node: when} of the nodes that berth has marked."""
+    """{node: time} of the nodes that berth has annotated."""
     every = [node["metadata"] for node in cluster.api.get("/api/v1/nodes")["items"]]
     found = {each["name"]: each.get("annotations", {}).get(RETRY_AT) for each in every}
     return {name: when for name, when in found.items() if when}
@@ -127,7 +127,7 @@ def test_a_node_that_has_room_again_is_marked(cluster):
 def test_without_the_right_to_wake_pods(cluster):
     add_nodes(cluster)
     kubeconfig = cluster.plane.make_berth_identity("berth-reads", "berth-decide")
-    # The flag given last counts.
+    # The last flag counts.
     berth, scheduler = start_live(cluster, "--wake-up", "--kubeconfig", kubeconfig)
     cluster.expect_denials("berth-reads: patch nodes")
     add_parked_pod(cluster, scheduler, "waits")
@@ -140,7 +140,7 @@ def test_without_the_right_to_wake_pods(cluster):
     assert retries_asked(cluster) == {}
     assert metrics(berth)["berth_wake_ups_total"] == 0
 
-    # Everything else works: new pods go, and parked ones when something wakes them.
+    # All else works: new pods are placed, and parked pods after a change in the cluster.
     cluster.add_pod("goes")
     assert cluster.wait_bound("goes") == "blue"
     cluster.api.patch("/api/v1/nodes/red", {"metadata": {"annotations": {"example.com/a": "b"}}})

@@ -1,5 +1,5 @@
-"""Events of a pod when berth is down, rejects, or another server answers: a real kube-scheduler
-writes the texts that docs/troubleshooting.md quotes."""
+"""Events of a pod if berth is down, rejects, or another server answers. A real kube-scheduler writes the
+texts that docs/troubleshooting.md quotes."""
 
 import http.server
 import json
@@ -22,7 +22,7 @@ filters:
 
 
 class Impostor(http.server.BaseHTTPRequestHandler):
-    """Something that is not berth, at the address where berth should be."""
+    """Another server at berth's address."""
 
     status, body, delay = 200, b"{}", 0
 
@@ -62,7 +62,7 @@ def start_berth(cluster, *flags, known=None):
 
 
 def ask_https(cluster, names="IP:127.0.0.1", client="system:kube-scheduler", trusts_us=True):
-    """kube-scheduler's entry for a berth with HTTPS; arguments replace one side's certificate."""
+    """The extender entry for a berth with HTTPS; arguments replace one side's certificate."""
     own, other = (Authority(cluster.folder / name, name) for name in ("own", "other"))
     server, client = own.issue_server(names), own.issue_client(client)
     berth = start_berth(
@@ -103,7 +103,7 @@ def find_one_full(cluster):
     return make_extender(start_berth(cluster).url)
 
 
-# Text in the page -> how to make kube-scheduler write it.
+# {text in the page: how to make kube-scheduler write it}
 ANSWERS = {
     "1 Insufficient cpu, 2 node is not in the pool. …": find_one_full,
     "node is not known to berth": know_another_cluster,
@@ -128,9 +128,9 @@ ANSWERS = {
 IMPOSTORS = {
     "context deadline exceeded (Client.Timeout exceeded while awaiting headers)": {"delay": 3},
     "code 503": {"status": 503},
-    # berth answers so to a body that is not JSON; kube-scheduler does not show the reply's Error ...
+    # berth's reply to a body that is not JSON; kube-scheduler does not show the reply's Error ...
     "code 400": {"status": 400, "body": b'{"Error":"byte 7: expected a string"}'},
-    # ... but it does so with status 200, which berth has for JSON that is not the protocol.
+    # ... except with status 200, which berth uses for JSON that does not follow the protocol.
     "byte …: expected …": {"body": b'{"Error":"byte 7: expected a string"}'},
     "EOF": {"body": b""},
     "invalid character '<' looking for beginning of value": {"body": b"<html></html>"},
@@ -163,4 +163,4 @@ def test_something_else_answers(cluster, impostor, quoted):
 def test_page_quotes_only_tested_texts_of_kube_scheduler():
     section = re.search(r"^### Texts of kube-scheduler.*?(?=^### )", PAGE, re.M | re.S)[0]
     quoted = set(re.findall(r"^\| `([^`]+)`", section, re.M))
-    assert quoted - set(ANSWERS) - set(IMPOSTORS) == {"no such host"}  # which asks a name server
+    assert quoted - set(ANSWERS) - set(IMPOSTORS) == {"no such host"}  # which does a DNS lookup

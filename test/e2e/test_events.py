@@ -1,4 +1,4 @@
-"""--events: the Events that kubectl shows."""
+"""--events: Events as kubectl shows them."""
 
 from client import metrics
 from nodemode import Live
@@ -25,12 +25,12 @@ def test_no_node_passed(cluster):
     cluster.wait_event("waits", "NoNodePassed", text + f"{cluster.namespace}/waits")
     assert text in cluster.describe_pod("waits")
 
-    # The scheduler tries again and again; there is one Event.
+    # The scheduler retries repeatedly, but there is one Event.
     cluster.add_node("green", {"example.com/pool": "green"})
     cluster.wait_pending("waits", "0/3 nodes are available")
     assert metrics(berth)[POSTED] == 1
 
-    # A pod that gets a node has no Event of berth.
+    # A pod that gets a node has no Event from berth.
     cluster.add_node("blue", {"example.com/pool": "blue"})
     cluster.wait_figure(berth, "berth_cluster_nodes", 4)
     cluster.add_pod("goes")
@@ -40,7 +40,7 @@ def test_no_node_passed(cluster):
 
 
 def test_a_rejected_policy(cluster, monkeypatch):
-    """Events about berth's own pod, whose name comes from the downward API."""
+    """Events for berth's own pod, whose name comes from the downward API."""
     pod = cluster.add_pod("berth-0", schedulerName=NOBODY)
     for name, value in (
         ("POD_NAME", "berth-0"),

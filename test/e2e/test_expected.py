@@ -1,4 +1,4 @@
-"""Without bind: a pod counts on the one eligible node, or a guessed one, before kube-scheduler binds it."""
+"""Without bind, a filtered pod counts on its only eligible node, or on a guessed one, before kube-scheduler binds it."""
 
 import collections
 import json
@@ -19,7 +19,7 @@ LIMIT_ONE = LIMIT_FOUR.replace("limit: 4", "limit: 1").replace("narrow: {to: 1}"
 
 
 def test_burst_keeps_the_limit(cluster):
-    """kube-scheduler finds 50 pods at its start. Without this, berth learns of each placement by its watch."""
+    """kube-scheduler finds 50 pods at its start. Without expected pods, berth would see each placement only in its watch."""
     for i in range(5):
         cluster.add_node(f"node-{i}")
     names = [f"pod-{i}" for i in range(50)]
@@ -34,7 +34,7 @@ def test_burst_keeps_the_limit(cluster):
     cluster.wait_figure(berth, "berth_ledger_pods", 0)
     cluster.assert_cluster_copy_is_true(berth)
 
-    # Two leave, two others come.
+    # Two pods are deleted, and two others take their places.
     gone = sorted(places)[:2]
     for name in gone:
         cluster.delete_pod(name)
@@ -59,7 +59,7 @@ def test_place_is_taken_by_the_reply(cluster, berth):
     a, b = add_pods(cluster, "a", "b")
     assert ask_filter(berth, a, ["one"]) == ["one"]
     assert ask_filter(berth, b, ["one"]) == []
-    assert ask_filter(berth, a, ["one"]) == ["one"]  # not against itself
+    assert ask_filter(berth, a, ["one"]) == ["one"]  # a pod does not count against itself
     assert ask_filter(berth, b, ["one", "two"]) == ["two"]
     assert ask_filter(berth, a, ["one", "two"]) == ["one"]
 
@@ -70,7 +70,7 @@ def test_pod_that_goes_elsewhere_frees_its_place(cluster, berth):
     assert ask_filter(berth, a, ["two"]) == ["two"]
     assert ask_filter(berth, b, ["one"]) == ["one"]
     assert ask_filter(berth, c, ["one", "two"]) == []
-    # With both nodes free for it, it counts on the first of them: a guess.
+    # With two free nodes it counts on the first one, which is a guess.
     cluster.delete_pod("b")
     cluster.wait_gone("b")
     wait_for("the place of b", lambda: ask_filter(berth, a, ["one", "two"]) == ["one", "two"])
@@ -92,7 +92,7 @@ def test_guessed_pod_takes_a_place(cluster, berth):
 
 
 def test_guess_that_never_comes_true_frees_its_place(cluster, berth):
-    """After 15 s, without a word in the log."""
+    """After 15 s, without a log line."""
     a, b = add_pods(cluster, "a", "b")
     assert ask_filter(berth, a, ["one", "two"]) == ["one", "two"]
     assert ask_filter(berth, b, ["one"]) == []
@@ -110,7 +110,7 @@ def test_pod_that_is_deleted_frees_its_place(cluster, berth):
 
 
 def ask_at_once(berth, pods, nodes):
-    """The replies to filters that are all sent while berth is halted."""
+    """The replies to filters that are all sent while berth is stopped."""
     connections = [client.open_connection(berth) for _ in pods]
     with berth.halted():
         for pod, connection in zip(pods, connections):
@@ -126,14 +126,14 @@ def ask_at_once(berth, pods, nodes):
 
 
 def test_filters_that_arrive_together(cluster, berth):
-    """Those that were judged before the first counted are answered again."""
+    """Requests that were evaluated before the first pod counted are evaluated again."""
     replies = ask_at_once(berth, add_pods(cluster, *(f"pod-{i}" for i in range(8))), ["one"])
     assert [reply["Error"] for reply in replies] == [""] * 8
     assert [reply["FailedNodes"] for reply in replies if not reply["NodeNames"]] == [{"one": REASON}] * 7
 
 
 def test_narrowed_filters_that_arrive_together(cluster):
-    """Each of the four places is given once, whatever was judged at the same time."""
+    """Each of the four places is used once, although requests are evaluated in parallel."""
     for name in ("one", "two"):
         cluster.add_node(name)
     policy = cluster.write_policy(LIMIT_FOUR.replace("limit: 4", "limit: 2"))
@@ -144,7 +144,7 @@ def test_narrowed_filters_that_arrive_together(cluster):
 
 
 def test_pod_that_never_comes_frees_its_place(cluster, berth):
-    """After 15 s, also if the watch is silent."""
+    """After 15 s, also without watch events."""
     a, b = add_pods(cluster, "a", "b")
     assert ask_filter(berth, a, ["one"]) == ["one"]
     assert ask_filter(berth, b, ["one"]) == []

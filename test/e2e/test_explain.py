@@ -1,4 +1,4 @@
-"""Commands of berth with a running cluster."""
+"""Runs commands of berth with a real cluster."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def test_explain_matches_kubectl_describe(cluster, names_mode):
         assert re.search(rf"^ +{n}  \S+/\S+: {text}$", explained.stdout, re.M), explained.stdout
     assert all(reason in shown for reason in reasons)
 
-    # The same from a dump, for users without access to the cluster.
+    # The same with a dump, for users without access to the cluster.
     dumped = cluster.run_berth("dump", *access)
     assert dumped.returncode == 0, dumped.stderr
     dump, pod = cluster.folder / "dumped.json", cluster.folder / "pod.json"

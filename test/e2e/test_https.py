@@ -12,7 +12,7 @@ filters:
 
 
 class Meeting:
-    """Both sides' certificates; a scenario replaces one of them."""
+    """The certificates of both sides; a scenario replaces one of them."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -1,6 +1,6 @@
-"""The shipped manifests at work: the chart's Deployments and kubeadm's static pod as processes, with the
-arguments, files, certificates and accounts that they have there; and berth's own pods, which
-berth can never keep from being placed."""
+"""Runs the shipped manifests: the chart's Deployments and kubeadm's static pod as processes, with their
+arguments, files, certificates and accounts. Also checks that berth never rejects nodes for its own
+pods."""
 
 import copy
 import json
@@ -32,14 +32,14 @@ STATIC = DEPLOY / "static-pod"
 
 
 def add_nodes(cluster):
-    """Left to itself kube-scheduler takes red."""
+    """Adds nodes; without berth kube-scheduler prefers red."""
     disk = {"ephemeral-storage": "10Gi"}
     cluster.add_node("red", {"example.com/pool": "red"}, **disk)
     cluster.add_node("blue", {"example.com/pool": "blue"}, taints=[AVOID], **disk)
 
 
 def run_scheduler(cluster, machine, command, *flags):
-    """kube-scheduler with a container's command. Returns when it is ready."""
+    """Runs kube-scheduler with a container's command. Returns when it is ready."""
     words = machine.translate(command[1:])
     if not any(word.startswith("--secure-port") for word in words):
         words.append(f"--secure-port={pick_port()}")
@@ -63,7 +63,7 @@ def serve_container(cluster, machine, container):
 
 
 def add_running_pods(api, objects):
-    """The pods that controllers would create for the Deployments, one on each node."""
+    """Adds the pods that controllers would create for the Deployments, one on each node."""
     pods = []
     for pod in make_pods(objects):
         for node in ("red", "blue"):
@@ -80,11 +80,11 @@ def add_running_pods(api, objects):
 
 @pytest.fixture
 def install(bare, cluster):
-    """install(objects): they are there until the end of the scenario."""
+    """install(objects): applies them until the end of the scenario."""
     taken = []
 
     def install(objects, file=None):
-        """@file has the same, and is typed as users do."""
+        """@file: the same objects as a file, applied with the command for users."""
         taken.extend(objects)
         if file:
             bare.kubectl("apply", "-f", file)
@@ -107,11 +107,11 @@ VALUES = {
 }
 
 
-# Checks of `helm test` that one berth without metrics, just started, does not pass.
+# Checks of `helm test` that a new, single berth without metrics does not pass.
 NOT_TOLD = {
     "B110", "B111",  # the client certificate is in a file of another pod
     "B204", "B209", "B601", "B602",  # one berth
-    "B203",  # with another URL than that of the configuration
+    "B203",  # with a URL that differs from the configuration
     "B212", "B213", "B214",  # no policy publishes
     "B502", "B505", "B506",
     "B507", "B508",  # no policies of the cluster
@@ -119,14 +119,14 @@ NOT_TOLD = {
 
 
 class Installation:
-    """The chart's Deployments: one process each."""
+    """The chart's Deployments, with one process each."""
 
     def __init__(self, cluster, objects, folder):
         self.cluster, self.plane, self.objects = cluster, cluster.plane, objects
         self.folder = folder
 
     def machine(self, name, account, *ports):
-        """Where the container @name runs, with its files."""
+        """The Machine on which the container @name runs, with its files."""
         container, volumes = find_container(self.objects, name)
         kubeconfig = self.plane.write_token_kubeconfig(account)
         machine = Machine(self.folder / name, kubeconfig, ports)
@@ -145,7 +145,7 @@ class Installation:
         run_scheduler(self.cluster, machine, container["command"], *access)
 
     def test(self):
-        """As `helm test`. There is no DNS: names become addresses."""
+        """Runs `helm test`. There is no DNS here, so names become addresses."""
         machine, container = self.machine("check", "berth-check")
         words = machine.translate(container["args"])
         (url,) = [word.partition("=")[2] for word in words if word.startswith("--server=")]
@@ -155,7 +155,7 @@ class Installation:
 
 @pytest.fixture
 def install_chart(chart, cluster, install, tmp_path, monkeypatch):
-    """install_chart(account, values): applied, and running."""
+    """install_chart(account, values): applies the chart and starts its processes."""
     monkeypatch.setenv("POD_NAMESPACE", "berth-system")
 
     def install_chart(account, **values):
@@ -203,7 +203,7 @@ def test_service(cluster, install_chart):
 
 
 def test_one_file(cluster, bare, install, one_file, tmp_path, monkeypatch):
-    """berth.yaml of a release, with policies added as docs/install.md says; a newer berth.yaml leaves them alone."""
+    """berth.yaml of a release, with policies as in docs/install.md; a newer berth.yaml does not change them."""
     monkeypatch.setenv("POD_NAMESPACE", "berth-system")
     add_nodes(cluster)
     objects = read(one_file.read_text())
@@ -232,7 +232,7 @@ def test_one_file(cluster, bare, install, one_file, tmp_path, monkeypatch):
 
 
 class StaticPod:
-    """A control-plane node's kube-scheduler, as @manifest has it."""
+    """The kube-scheduler of a control-plane node with @manifest."""
 
     def __init__(self, cluster, folder):
         self.cluster, plane = cluster, cluster.plane
@@ -248,7 +248,7 @@ class StaticPod:
         write("/etc/kubernetes/berth/scheduler-config.yaml", config)
 
     def start(self, manifest):
-        """As the kubelet, when the file appears."""
+        """Starts the pod like a kubelet when the file appears."""
         spec = yaml.safe_load(manifest.read_text())["spec"]
         scheduler, *others = spec["containers"]
         for each in others:
@@ -263,7 +263,7 @@ class StaticPod:
 
 
 def test_static_pod(cluster, bare, install, tmp_path):
-    """Before, after, and back."""
+    """Without berth, with berth, and reverted."""
     install(kustomize(bare, DEPLOY / "kustomize" / "overlays" / "default-scheduler")[1:])
     add_nodes(cluster)
     before, after = STATIC / "kube-scheduler.before.yaml", STATIC / "kube-scheduler.after.yaml"
@@ -300,7 +300,7 @@ def wait_placed(api, pods):
 
 
 def test_own_pods_pass_every_policy(chart, cluster, install, monkeypatch):
-    """kube-scheduler asks berth about them, and no policy counts."""
+    """kube-scheduler calls berth for them, but no policy applies."""
     monkeypatch.setenv("POD_NAMESPACE", "berth-system")
     add_nodes(cluster)
     berth = cluster.start_berth("--policy", cluster.write_policy(NOBODY_PASSES))
@@ -316,8 +316,8 @@ def test_own_pods_pass_every_policy(chart, cluster, install, monkeypatch):
 
 
 def test_own_pods_need_no_berth(chart, cluster, install):
-    """No berth runs, and the second scheduler waits for one. The default scheduler, which has
-    no extender, is the one for berth's pods, and for those of the second scheduler."""
+    """No berth runs, so the second scheduler cannot place pods. The default scheduler, which has no
+    extender, places the pods of berth and of the second scheduler."""
     add_nodes(cluster)
     nowhere = make_extender(f"http://127.0.0.1:{pick_port()}")
     cluster.start_scheduler(nowhere, profiles=[{"schedulerName": "berth"}])

@@ -17,12 +17,12 @@ scores:
   - {{name: pack, binPack: {{{SLOT}: 1}}}}
 """
 MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
-N_ROUNDS, N_BATCH = 6, 30  # few are bound before one looks
+N_ROUNDS, N_BATCH = 6, 30  # few are bound before the first check
 N_NODES, N_SLOTS = 13, 15
 
 
 def add_pods(cluster, berth, first, n):
-    """berth is halted meanwhile: all of them wait for it together."""
+    """Adds pods while berth is stopped, so that all are pending at once."""
     with berth.halted():
         for i in range(first, first + n):
             cluster.add_pod(f"pod-{i}", asks={SLOT: "1"})
@@ -41,7 +41,7 @@ def test_every_pod_is_bound_once(cluster):
     for i in range(N_ROUNDS):
         n_before = i * N_BATCH
         add_pods(cluster, berth, n_before, N_BATCH)
-        # In the midst of the batch, now earlier and now later.
+        # At varying points within the batch.
         cluster.wait_places(n_before + dice.randrange(N_BATCH // 2))
         berth.stop(signal.SIGKILL)
         n_interrupted += len(cluster.places()) < n_before + N_BATCH
@@ -76,7 +76,7 @@ def test_the_api_server_crashes_while_berth_binds(cluster):
 
 
 def test_lost_bind_answers_are_resolved(cluster):
-    """They fail with the API server, which has no rights loaded at first."""
+    """They get no reply when the API server crashes, which has no roles loaded after its restart."""
     n_pods = 6
     cluster.add_node("node", **{SLOT: str(n_pods)})
     flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]
@@ -101,7 +101,7 @@ def test_lost_bind_answers_are_resolved(cluster):
 
 
 def find_moves(changes):
-    """{pod: nodes} of those that were ever seen on more than one node, or made more than once."""
+    """{pod: nodes} of pods that were ever on more than one node, or created more than once."""
     seen = collections.defaultdict(set)
     for _, pod in changes:
         metadata = pod["metadata"]

@@ -1,8 +1,8 @@
-"""`kubectl berth` with nothing but a kubeconfig: two replicas are found by their label, asked through the API server's
-pod proxy with the token of a Secret, and merged.
+"""`kubectl berth` with only a kubeconfig: finds two replicas by their label, calls them through the API server's pod
+proxy with the token of a Secret, and merges their replies.
 
-The API server passes nothing on to loopback addresses, so this control plane has a network namespace of its own, in
-which pods have addresses. Needs root.
+The API server does not proxy to loopback addresses, so this control plane has its own network namespace, in which
+pods have addresses. Needs root.
 """
 
 import base64
@@ -24,7 +24,7 @@ from objects import AVOID, BERTH_NAMESPACE, READY, make_extender
 from process import Process, make_environment
 from waiting import wait_for
 
-ADDRESSES = {"berth-a": "192.0.2.10", "berth-b": "192.0.2.11"}  # of a range that is for examples only
+ADDRESSES = {"berth-a": "192.0.2.10", "berth-b": "192.0.2.11"}  # from a range for documentation
 REASON = "node is not in the pool"
 POLICY = f"""
 apiVersion: berth.dev/v1alpha1
@@ -39,7 +39,7 @@ ROLES = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{BERTH_NAMESPACE}/rolebi
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory):
-    """Everything of this module is in the network."""
+    """A control plane inside the network namespace."""
     with make_network() as network:
         for address in ADDRESSES.values():
             network.ip("address", "add", f"{address}/32", "dev", "lo")
@@ -61,7 +61,7 @@ def bin(berth_path, tmp_path_factory):
 
 
 class Installation:
-    """The chart's defaults, with a process for each of two pods."""
+    """The chart's defaults, with one process for each of two pods."""
 
     def __init__(self, cluster, objects, bin, folder):
         self.cluster, self.plane, self.api = cluster, cluster.plane, cluster.api
@@ -90,7 +90,7 @@ class Installation:
         self.api.patch(f"{path}/status", {"status": status})
 
     def start_scheduler(self, name):
-        """A kube-scheduler for pods with schedulerName @name, which asks the replica of that name."""
+        """Starts a kube-scheduler for pods with schedulerName @name, which calls the replica of that name."""
         client = {key: self.machine.write(f"/client/{key}", text) for key, text in self.secret("berth-client").items()}
         tls = {
             "serverName": "berth.berth-system.svc",
@@ -110,7 +110,7 @@ class Installation:
         return make_environment(self.folder, KUBECONFIG=str(kubeconfig), PATH=path, NO_COLOR="1")
 
     def kubectl(self, *arguments, kubeconfig=None):
-        """As users type it."""
+        """Runs kubectl as users do."""
         return subprocess.run(
             [self.plane.bin / "kubectl", *map(str, arguments)],
             env=self.environment(kubeconfig or self.plane.admin_kubeconfig),
@@ -155,7 +155,7 @@ def installation(chart, cluster, bin, tmp_path):
 
 @pytest.fixture
 def decided(installation):
-    """berth-a decided about pod goes, berth-b about waits, which is pending."""
+    """berth-a decided about the pod "goes", berth-b about "waits", which is pending."""
     cluster = installation.cluster
     for name in ADDRESSES:
         installation.start_scheduler(name)
@@ -199,7 +199,7 @@ def test_administrator_needs_no_setup(decided):
 
 
 def test_user_without_role_is_told_which(decided):
-    """The command in the message is what helps."""
+    """The message has the command that grants it."""
     kubeconfig = decided.plane.write_kubeconfig("jane")
     done = decided.berth("explain", decided.pod("goes"), kubeconfig=kubeconfig)
     assert done.returncode == 3
@@ -208,7 +208,7 @@ def test_user_without_role_is_told_which(decided):
     assert f"an administrator can give you the Role berth-viewer: {command}\n" in done.stderr
     granted = decided.kubectl(*command.replace("NAME", "jane").split()[1:])
     assert granted.returncode == 0, granted.stderr
-    # RBAC is a cache, too.
+    # The API server caches RBAC, too.
     wait_for(
         "jane to see berth",
         lambda: decided.berth("explain", decided.pod("goes"), kubeconfig=kubeconfig),
@@ -232,7 +232,7 @@ def test_viewer_may_not_replay(decided):
         assert refused.stderr.count("answered 403") == 1, "the same of all replicas is said once"
         assert "the Role berth-what-if: kubectl " in refused.stderr
         assert decided.berth(command, kubeconfig=walt).returncode == 0
-    # The API server itself refuses to pass a POST on, whatever the token.
+    # The API server itself denies proxying of a POST, with any token.
     path = f"/api/v1/namespaces/{BERTH_NAMESPACE}/pods/https:berth-a:8444/proxy/api/v1/what-if"
     posted = decided.kubectl("create", "--raw", path, "-f", write_body(decided.folder), kubeconfig=vera)
     assert posted.returncode != 0 and "pods/proxy" in posted.stderr
@@ -263,7 +263,7 @@ def test_replica_that_does_not_answer(decided):
 
 
 def test_credential_plugin(decided):
-    """As those of cloud providers."""
+    """A plugin like those of cloud providers."""
     decided.api.create_once(f"/api/v1/namespaces/{BERTH_NAMESPACE}/serviceaccounts", {"metadata": {"name": "robot"}})
     kubeconfig = decided.plane.write_token_kubeconfig("robot")
     text = kubeconfig.read_text()

@@ -1,5 +1,5 @@
-"""Several replicas that bind: the Lease selects one, it follows the requests, and nothing is given
-away twice when it changes hands."""
+"""With several replicas that bind, the Lease selects one, it moves to the replica with requests, and no
+slot is used twice when the holder changes."""
 
 import collections
 import pathlib
@@ -26,18 +26,18 @@ filters:
 MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
 LEASE = "berth-system/berth-bind"
 LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases/berth-bind"
-DURATION, IDLE = 15, 10  # seconds, as src/kube/lease.h has them
+DURATION, IDLE = 15, 10  # seconds, as in src/kube/lease.h
 
 
 class Berths:
-    """Two of them, a and b, that share the Lease that the shipped role is for; and pods that no
-    scheduler looks at."""
+    """Two berths, a and b, that share the Lease of the shipped role, and pods that no scheduler
+    handles."""
 
     def __init__(self, cluster, kubeconfig=None):
         self.cluster = cluster
         self.access = ["--kubeconfig", kubeconfig or cluster.plane.berth_kubeconfig]
         self.policy = cluster.write_policy(POLICY)
-        cluster.api.delete(LEASE_PATH)  # of the scenario before
+        cluster.api.delete(LEASE_PATH)  # of an earlier scenario
         self.a, self.b = self.start(), self.start()
 
     def start(self, port=None):
@@ -54,12 +54,12 @@ class Berths:
         return self.spec().get("holderIdentity", "")
 
     def bind(self, berth, pod, node):
-        """As a scheduler does it: asks first. The error."""
+        """Filters and binds like a scheduler. Returns the error."""
         assert ask_filter(berth, pod, [node]) == [node]
         return ask_bind(berth, pod, node)
 
     def bind_at_last(self, berth, pod, node, tries):
-        """Tries once a second, as a scheduler does, @tries times at most. Returns the errors."""
+        """Tries once per second like a scheduler, at most @tries times. Returns the errors."""
         errors = []
         while error := self.bind(berth, pod, node):
             errors.append(error)
@@ -96,7 +96,7 @@ def test_replica_with_requests_holds_the_lease(cluster, berths):
     spec = berths.spec()
     assert spec["leaseDurationSeconds"] == DURATION and spec["leaseTransitions"] == 0
 
-    # Without requests it is given up, and nothing is written any more.
+    # Without requests the holder releases it, and writes no more renewals.
     wait_for("the lease to be given up", berths.holder, lambda holder: holder == "")
     version = cluster.api.get(LEASE_PATH)["metadata"]["resourceVersion"]
     time.sleep(3)
@@ -114,8 +114,8 @@ def test_an_orderly_end(cluster, berths):
     begin = time.monotonic()
     berths.a.stop()
     ended = time.monotonic()
-    assert berths.holder() == ""  # given up: no replica has to wait until it expires
-    # It knows of it, although it has just taken over.
+    assert berths.holder() == ""  # released, so the other replica need not wait until it expires
+    # It counts that pod, although it has just taken over.
     wait_for(
         "the other to know", lambda: ask_filter(berths.b, third, ["one"]), lambda names: names == []
     )
@@ -159,7 +159,7 @@ def test_it_follows_the_scheduler(cluster, berths):
     cluster.wait_bound("second")
     say("from the first pod of the other scheduler to its Binding", time.monotonic() - begin)
     assert berths.holder() not in ("", holder)
-    assert metrics(berths.a)["berth_lease_lost_total"] == 0  # it gave it up
+    assert metrics(berths.a)["berth_lease_lost_total"] == 0  # it has released the Lease
 
 
 def test_the_right_that_is_missing_is_named(cluster):
@@ -180,13 +180,13 @@ def test_the_right_that_is_missing_is_named(cluster):
 
 
 def is_halted(process):
-    """Each of its threads is."""
+    """Whether all of its threads are stopped."""
     tasks = pathlib.Path(f"/proc/{process.popen.pid}/task").glob("*/stat")
     return all(task.read_text().rpartition(")")[2].split()[0] == "T" for task in tasks)
 
 
 def test_halted_berth_does_not_bind_with_a_lost_lease(cluster, berths):
-    """It held the lease, was halted, and wakes up with a bind for a slot that is taken since."""
+    """The holder is stopped (SIGSTOP), loses the lease, and continues with a bind for a slot that is used since."""
     assert berths.bind(berths.a, berths.add_pod("first"), "one") == ""
     late, quick = berths.add_pod("late"), berths.add_pod("quick")
     assert ask_filter(berths.a, late, ["one"]) == ["one"]
@@ -200,8 +200,8 @@ def test_halted_berth_does_not_bind_with_a_lost_lease(cluster, berths):
 
 
 def test_two_schedulers_never_over_book(cluster):
-    """Each with a berth of its own, for the same slots, while holders are killed and halted, and
-    the API server crashes."""
+    """Each scheduler has its own berth, for the same slots, while holders are killed and stopped, and the
+    API server crashes."""
     dice = random.Random(7)
     n_nodes, n_slots = 4, 5
     for i in range(n_nodes):
@@ -238,7 +238,7 @@ def test_two_schedulers_never_over_book(cluster):
         cluster.wait_places(n_pods - n + 1)
         fault()
 
-    # A pod that has a node keeps it, and none is deleted: what was given away once too often shows.
+    # Bound pods are never moved or deleted, so a slot that was used twice is detected.
     places = wait_for(
         "all slots to be taken",
         cluster.places,

@@ -27,7 +27,7 @@ def is_parked(scheduler):
 
 
 def wait_scores(berth, **scores):
-    """Until nodes are scored so."""
+    """Waits until nodes have these scores."""
 
     def look():
         body = {"Pod": {"metadata": {"name": "probe"}}, "NodeNames": list(scores)}
@@ -38,7 +38,7 @@ def wait_scores(berth, **scores):
 
 
 def marked(cluster):
-    """The nodes that berth has marked, so that kube-scheduler tries parked pods again."""
+    """The nodes that berth has annotated, so that kube-scheduler retries unschedulable pods."""
     every = [node["metadata"] for node in cluster.api.get("/api/v1/nodes")["items"]]
     return [each["name"] for each in every if RETRY_AT in each.get("annotations", {})]
 
@@ -62,7 +62,7 @@ def test_a_hot_node_is_avoided_until_it_cools(cluster, measured):
     exporter.set("node_load", 0.90, node="one")
     exporter.set("node_load", 0.20, node="two")
     cluster.add_node("one")
-    cluster.add_node("two", taints=[AVOID])  # without berth nothing would go there
+    cluster.add_node("two", taints=[AVOID])  # without berth no pod would be placed there
     flags = ["--policy", cluster.write_policy(HOT), "--prometheus", prometheus.url, "--wake-up"]
     berth = cluster.start_berth(*Live().flags(cluster), *flags)
     scheduler = cluster.start_scheduler(make_extender(berth.url))
@@ -70,7 +70,7 @@ def test_a_hot_node_is_avoided_until_it_cools(cluster, measured):
     cluster.add_pod("first")
     assert cluster.wait_bound("first") == "two"
 
-    # Both are hot: a pod waits, and kube-scheduler does not try it again by itself.
+    # Both are hot, so the pod is pending, and kube-scheduler does not retry it without a change.
     exporter.set("node_load", 0.90, node="two")
     wait_scores(berth, one=1, two=1)
     cluster.add_pod("second")
@@ -78,7 +78,7 @@ def test_a_hot_node_is_avoided_until_it_cools(cluster, measured):
     wait_for("the pod to be parked", lambda: is_parked(scheduler), steady=1.5)
     assert "one" not in marked(cluster)
 
-    # It has cooled: the mark is all that happens in the cluster, and the pod goes there.
+    # The node has cooled. The annotation is the only change in the cluster, and the pod is placed there.
     exporter.set("node_load", 0.30, node="one")
     assert cluster.wait_bound("second") == "one"
     assert "one" in marked(cluster)
@@ -107,7 +107,7 @@ scores:
 
 
 def start_with_loads(cluster, scripted, placements):
-    """A berth that knows LOADS and binds. No measurement ever shows any of the pods."""
+    """Starts a berth that has LOADS and binds. No measurement ever includes any of the pods."""
     scripted.set("node_load", by_node(**LOADS))
     for name in LOADS:
         cluster.add_node(name, cpu="64", memory="256Gi")
@@ -129,9 +129,9 @@ def test_burst_goes_to_one_node_when_placements_do_not_count(cluster, scripted):
 
 
 def test_pods_spread_when_placements_count(cluster, scripted):
-    """Each pod adds a core of 64 to the load of its node, and the next goes to the node with the lowest
-    sum. One pod at a time: berth counts a pod before its Binding leaves, but kube-scheduler may ask
-    about the next pods before it asks to bind this one."""
+    """Each pod adds one of 64 cores to the load of its node, and the next pod goes to the node with the lowest
+    sum. Creates one pod at a time: berth counts a pod before it sends the Binding, but kube-scheduler may filter
+    the next pods before it calls bind for this one."""
     berth = start_with_loads(cluster, scripted, "{resource: cpu, unit: fraction, settle: 1h}")
     for i in range(N_PODS):
         cluster.add_pod(f"pod-{i}", cpu="1")
@@ -155,7 +155,7 @@ scores:
 
 
 def test_values_match_kubectl_top(cluster):
-    """Behind the API server, as metrics-server is."""
+    """The metrics come through the API server, as from metrics-server."""
     cluster.add_node("one")
     cluster.add_node("two", taints=[AVOID])
     with contextlib.closing(MetricsApi(cluster.plane)) as server:
@@ -186,7 +186,7 @@ scores:
 
 
 def test_custom_metrics_of_an_adapter(cluster):
-    """Behind the API server, as prometheus-adapter is."""
+    """The metrics come through the API server, as from prometheus-adapter."""
     cluster.add_node("one")
     cluster.add_node("two", taints=[AVOID])
     with contextlib.closing(CustomMetricsApi(cluster.plane)) as server:

@@ -1,4 +1,4 @@
-"""--nominate: with many pods pending, berth chooses nodes ahead, and kube-scheduler tries these first."""
+"""--nominate: with many pending pods berth nominates nodes, and kube-scheduler tries these first."""
 
 import collections
 import html
@@ -31,7 +31,7 @@ def nominated(cluster):
 
 
 def start(cluster, *flags, policy=POLICY, first="first"):
-    """berth, and a kube-scheduler that has asked it about one pod."""
+    """Starts berth, and a kube-scheduler that has called it for one pod."""
     berth = cluster.start_berth(
         *Live().flags(cluster), "--policy", cluster.write_policy(policy), "--nominate", "--nominate-weight=20", *flags
     )
@@ -64,7 +64,7 @@ def test_backlog_is_nominated_while_no_scheduler_runs(cluster, nodes):
     add_pods(cluster, 100)
     wait_for("nominations", lambda: len(nominated(cluster)), lambda n: n == 100)
     chosen = nominated(cluster)
-    assert max(collections.Counter(chosen.values()).values()) <= 21  # one score, evenly spread
+    assert max(collections.Counter(chosen.values()).values()) <= 21  # equal scores, evenly spread
     restart_scheduler(cluster, berth)
     places = cluster.wait_places(101)
     cluster.wait_figure(berth, OUTSTANDING, 0)
@@ -76,7 +76,7 @@ def test_backlog_is_nominated_while_no_scheduler_runs(cluster, nodes):
 
 
 def test_nominations_of_another_process_go_on(cluster, nodes):
-    """They are no preemption, for which the next berth would wait a minute: it knows them, and adds its own."""
+    """The next berth recognizes them and adds its own. It does not take them for preemption, after which it would pause for a minute."""
     berth, scheduler = start(cluster)
     scheduler.stop()
     add_pods(cluster, 60)
@@ -104,7 +104,7 @@ def read_pod_page(cluster, berth, name, status):
 
 
 def test_nomination_is_explained(cluster, nodes):
-    """Before kube-scheduler has tried the pod, and after."""
+    """Before and after kube-scheduler has tried the pod."""
     berth, scheduler = start(cluster)
     scheduler.stop()
     add_pods(cluster, 60)
@@ -133,7 +133,7 @@ def test_nomination_is_explained(cluster, nodes):
 
 
 class Slow(http.server.BaseHTTPRequestHandler):
-    """An extender that takes 15 ms for each node, as kube-scheduler does in a large cluster."""
+    """An extender that needs 15 ms per node, to make kube-scheduler as slow as in a large cluster."""
 
     protocol_version = "HTTP/1.1"
 
@@ -169,7 +169,7 @@ def test_burst_uses_nominations_while_the_scheduler_runs(cluster, nodes, slow_ex
     cluster.wait_figure(berth, OUTSTANDING, 0)
     seen = outcomes(berth)
     n_made = seen["used"] + seen["unused"]
-    assert n_made > 200  # the first ones of the burst are not, and the last few
+    assert n_made > 200  # the first and the last few pods of the burst are not nominated
     assert seen["used"] >= 0.9 * n_made
     assert seen["expired"] == seen["rejected"] == 0
 
@@ -206,7 +206,7 @@ def test_nodes_change_while_nominated(cluster, nodes):
     cluster.api.patch("/api/v1/nodes/node-0", {"spec": {"unschedulable": True}})
     cluster.api.delete("/api/v1/nodes/node-1")
     cluster.add_pod("filler", cpu="7", nodeName="node-2")
-    # 3 of 5 nodes are left: 8 and 8 cpus, and 1; of 100 pods 170 fit by cpu, 60 a node by policy.
+    # 3 of 5 nodes remain, with 8, 8 and 1 cpu: room for 170 pods by cpu, for 60 per node by policy.
     restart_scheduler(cluster, berth)
     places = cluster.wait_places(102)
     by_node = collections.Counter(places[f"pod-{i:04}"] for i in range(100))
@@ -216,7 +216,7 @@ def test_nodes_change_while_nominated(cluster, nodes):
 
 
 def test_unusable_nominations_are_withdrawn(cluster, nodes):
-    """All nodes are cordoned while pods are nominated: they are pending for that reason, and hold no room."""
+    """All nodes are cordoned while pods are nominated: the pods stay pending and reserve no room."""
     berth, scheduler = start(cluster)
     scheduler.stop()
     add_pods(cluster, 60)
@@ -248,7 +248,7 @@ def test_pods_with_features_that_are_not_modelled_are_left_alone(cluster, nodes)
 
 
 def test_gated_and_foreign_pods_are_left_alone(cluster, nodes):
-    """Gated pods would hold their room; another scheduler's pods are not berth's."""
+    """Nominated gated pods would reserve room; pods of other schedulers are not berth's."""
     berth, scheduler = start(cluster)
     scheduler.stop()
     for i in range(60):

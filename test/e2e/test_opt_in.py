@@ -1,4 +1,4 @@
-"""Namespaces opt in: a MutatingAdmissionPolicy gives their new pods to berth's scheduler.
+"""Namespaces opt in: a MutatingAdmissionPolicy sets berth's scheduler for their new pods.
 
 KUBERNETES=1.34 tools/e2e test/e2e/test_opt_in.py runs it with v1beta1.
 """
@@ -21,10 +21,10 @@ def set_label(cluster, namespace, value):
 
 
 def try_pod(cluster, namespace, labels=None, **spec):
-    """The schedulerName of a new pod, which is removed again."""
+    """Returns the schedulerName of a new pod, and deletes the pod."""
     path, name = f"/api/v1/namespaces/{namespace}/pods", f"try-{next(tries)}"
     pod = make_pod(name, labels, **spec)
-    pod["spec"]["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}  # as berth's namespace demands
+    pod["spec"]["securityContext"] = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}  # as berth's namespace requires
     pod["spec"]["containers"][0]["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
     pod = cluster.api.create(path, pod)
     cluster.api.delete(f"{path}/{name}", gracePeriodSeconds=0)
@@ -37,7 +37,7 @@ def wait_scheduler(cluster, namespace, name):
 
 @pytest.fixture
 def opt_in(cluster, admission_version):
-    """The objects of `berth config` are in force; the scenario's namespace has the label."""
+    """Applies the objects of `berth config`, and labels the scenario's namespace."""
     done = cluster.run_berth("config", "--admission", "--scheduler-name", BERTH, "--admission-version", admission_version)
     assert (done.returncode, done.stderr) == (0, "")
     objects = list(yaml.safe_load_all(done.stdout))
@@ -66,7 +66,7 @@ def test_new_pods_without_a_scheduler_of_their_own(cluster, opt_in):
 
 
 def test_only_with_the_label_of_the_namespace(cluster, opt_in):
-    """Not by a label of another scheduler, and never in the namespaces of the control plane and of berth."""
+    """Not with the label for another scheduler, and never in the namespaces of the control plane and of berth."""
     cluster.plane.make_namespace("kube-system")
     other = f"{cluster.namespace}-other"
     cluster.plane.make_namespace(other)
@@ -77,7 +77,7 @@ def test_only_with_the_label_of_the_namespace(cluster, opt_in):
     last = f"{cluster.namespace}-last"
     cluster.plane.make_namespace(last)
     set_label(cluster, last, BERTH)
-    wait_scheduler(cluster, last, BERTH)  # the API server has seen the labels before it, too
+    wait_scheduler(cluster, last, BERTH)  # the API server has processed the earlier labels, too
     for namespace in "kube-system", BERTH_NAMESPACE, other:
         assert try_pod(cluster, namespace) == DEFAULT, namespace
         set_label(cluster, namespace, None)
@@ -86,7 +86,7 @@ def test_only_with_the_label_of_the_namespace(cluster, opt_in):
 
 
 def test_berth_decides_about_them(cluster, opt_in):
-    """A second kube-scheduler, with berth; that of pods which stay with the default one does not run."""
+    """Runs a second kube-scheduler with berth, and no default scheduler."""
     cluster.add_node("other")
     cluster.add_node("pool", {"pool": "web"})
     policy = cluster.write_policy("filters: [{name: pool, nodeLabels: {pool: web}}]")

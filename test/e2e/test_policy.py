@@ -1,4 +1,4 @@
-"""Expressions and rules about the whole cluster, with a real kube-scheduler."""
+"""Expressions, and rules that read the whole cluster, with a real kube-scheduler."""
 
 import time
 
@@ -46,7 +46,7 @@ filters:
 
 
 def test_policy_by_namespace(cluster):
-    """Read only while a policy reads them: after a reload, too, and with the rights as shipped."""
+    """berth watches namespaces only while a policy reads them, also after a reload, with the shipped rights."""
     path = f"/api/v1/namespaces/{cluster.namespace}"
     label, pool = {"example.com/tier": "gold"}, {"example.com/pool": "red"}
     cluster.api.patch(path, {"metadata": {"labels": label, "annotations": pool}})
@@ -80,7 +80,7 @@ filters:
 
 
 def test_policy_by_claims(cluster):
-    """A claim that is bound to a volume of one zone, seen by the watch."""
+    """A claim that is bound to a volume of one zone, from the watch."""
     for name, zone in (("near", "z2"), ("far", "z1")):
         cluster.add_node(name, {ZONE: zone})
     berth = cluster.start_berth(*Live().flags(cluster), "--policy", cluster.write_policy(BY_VOLUME))
@@ -129,7 +129,7 @@ def test_expressions_choose_the_node(cluster, mode):
     cluster.add_pod("hurries", {"class": "fast"})
     assert cluster.wait_bound("hurries") == "fast"
 
-    # Users see the reasons, which are fixed texts.
+    # Users see the reasons, which are constant texts.
     cluster.add_pod("waits", {"class": "none"})
     message = cluster.wait_pending("waits", "0/4 nodes are available")["message"]
     cluster.wait_event("waits", "FailedScheduling", "0/4 nodes are available")
@@ -137,11 +137,11 @@ def test_expressions_choose_the_node(cluster, mode):
         assert reason in message
         assert reason in cluster.describe_pod("waits")
     assert "1 Preemption is not helpful for scheduling" in message
-    assert "cores" not in message  # that is for explain: it may differ each time
+    assert "cores" not in message  # only explain shows this, because it may differ each time
 
 
 def decided_nodes(cluster, berth, pod):
-    """{node: (outcome, rank)} of the last filter about a pod."""
+    """{node: (outcome, rank)} of the last filter request for a pod."""
     path = "/api/v1/decisions"
     query = f"?pod={cluster.namespace}/{pod}&verb=filter&limit=1"
     (decision,) = client.get(berth, path + query).json()["decisions"]
@@ -151,7 +151,7 @@ def decided_nodes(cluster, berth, pod):
 
 @pytest.mark.compat("narrowing")
 def test_narrowing(cluster, mode):
-    """The best by berth's score is all that kube-scheduler is left with."""
+    """kube-scheduler gets only the node with berth's best score."""
     for name, rank, taints in (
         ("third", 10, []),
         ("best", 90, [AVOID]),
@@ -174,10 +174,10 @@ scores: [{name: rank, expression: "int(node.metadata.labels['example.com/rank'])
         "third": ("narrowed", 3),
         "never": ("rejected", None),
     }
-    assert count_requests(berth, "prioritize") == 0  # with one node there is nothing to choose
+    assert count_requests(berth, "prioritize") == 0  # with one node kube-scheduler does not call prioritize
     assert metrics(berth)["berth_narrowed_nodes_total"] == 2
 
-    # kube-scheduler does not offer a node that is full, and what is left is narrowed.
+    # kube-scheduler does not send a full node; the others are narrowed.
     cluster.add_pod("next", cpu="1500m")
     assert cluster.wait_bound("next") == "second"
     seen = decided_nodes(cluster, berth, "next")
@@ -189,13 +189,13 @@ scores: [{name: rank, expression: "int(node.metadata.labels['example.com/rank'])
 
 
 def wake(cluster, node):
-    """A change of a node makes kube-scheduler try pods again; time alone does not."""
+    """Changes a node, which makes kube-scheduler retry pods; time alone does not."""
     annotations = {"example.com/changed": str(time.monotonic())}
     cluster.api.patch(f"/api/v1/nodes/{node}", {"metadata": {"annotations": annotations}})
 
 
 def test_fresh_pods_and_owners(cluster):
-    """Pods count as soon as they are bound, by age and by owner."""
+    """Bound pods count at once, by age and by owner."""
     for name in ("here", "there"):
         cluster.add_node(name)
     policy = cluster.write_policy("""
@@ -212,7 +212,7 @@ filters:
     (last,) = {"one", "two", "three"} - set(places)
     cluster.wait_pending(last, "2 a pod is starting here")
 
-    # The others are older now, and a pod of another owner fits where that one does not.
+    # The others are no longer fresh, and a pod of another owner fits where this one does not.
     cluster.add_pod("other", owner="set-b")
     cluster.wait_pending("other", "2 a pod is starting here")
 
@@ -232,7 +232,7 @@ def zones_of(cluster, names):
 
 
 def test_zones(cluster):
-    """Rules about the pods of all nodes of a zone."""
+    """Rules that read the pods of all nodes of a zone."""
     for name, zone in (("a-1", "a"), ("a-2", "a"), ("a-3", "a"), ("b-1", "b")):
         cluster.add_node(name, {ZONE: zone})
     policy = cluster.write_policy("""
@@ -272,7 +272,7 @@ filters:
 
 
 def test_expressions_are_edited(cluster):
-    cluster.add_node("plain")  # without the label the rule fails, and so does the node
+    cluster.add_node("plain")  # without the label the rule is an error, so the node is rejected
     for name in ("fast", "slow"):
         cluster.add_node(name, {CLASS: name})
     policy = cluster.write_policy(by_label("fast"))
@@ -287,7 +287,7 @@ def test_expressions_are_edited(cluster):
     cluster.add_pod("two")
     assert cluster.wait_bound("two") == "slow"
 
-    # A mistake is logged with its place and a suggestion; the last good policy stays.
+    # A mistake is logged with its position and a suggestion; the last good policy stays in force.
     cluster.edit_policy(berth, by_label("fast").replace("labels[", "label["), "rejected")
     status, text = get_health(berth)
     assert status == 200

@@ -14,7 +14,7 @@ filters:
 def test_no_eviction_on_rejected_nodes(cluster, names_mode):
     for name, value in (("lowest", 1), ("low", 2), ("high", 1000)):
         cluster.add_priority(name, value)
-    # Both nodes are full. kube-scheduler would rather evict the pod of least priority.
+    # Both nodes are full. Without berth kube-scheduler would evict the pod with the lowest priority.
     for node, priority in (("red", "lowest"), ("blue", "low")):
         cluster.add_node(node, {POOL: node}, cpu="4")
         cluster.add_pod(f"on-{node}", cpu="3", nodeName=node, priorityClassName=priority)

@@ -1,4 +1,4 @@
-"""publish: slots. A stock kube-scheduler counts a limit of berth by itself."""
+"""publish: slots. An unmodified kube-scheduler enforces a limit of berth."""
 
 import collections
 import itertools
@@ -23,7 +23,7 @@ MANAGED = pathlib.Path(__file__).resolve().parents[2] / "examples/managed.yaml"
 
 
 def offered(cluster):
-    """{node: (capacity, allocatable)}; None where it offers nothing."""
+    """{node: (capacity, allocatable)} of the published resource; None if absent."""
     nodes = cluster.api.get("/api/v1/nodes")["items"]
     statuses = {node["metadata"]["name"]: node["status"] for node in nodes}
     return {name: tuple(each[kind].get(SLOTS) for kind in ("capacity", "allocatable")) for name, each in statuses.items()}
@@ -39,7 +39,7 @@ def start_publisher(cluster, *flags, policy=POLICY):
 
 
 def test_bursts_keep_the_limit_without_an_extender(cluster):
-    """20 bursts of 50 pods, 5 nodes, room for 20: kube-scheduler has never heard of berth."""
+    """20 bursts of 50 pods on 5 nodes with room for 20; kube-scheduler has no extender."""
     names = [f"node-{i}" for i in range(5)]
     for name in names:
         cluster.add_node(name)
@@ -62,7 +62,7 @@ def test_bursts_keep_the_limit_without_an_extender(cluster):
 
 @pytest.fixture
 def apply_admission(cluster, admission_version):
-    """apply_admission(changed, labels of pods) creates what `berth config --admission` prints; it returns when new pods are changed."""
+    """apply_admission(changed, labels of pods) creates the objects of `berth config --admission`, and returns when they change new pods."""
     created = []
 
     def apply(is_changed, labels=WEB):
@@ -175,7 +175,7 @@ def test_other_writers_are_corrected(cluster):
 
 
 def test_one_of_two_replicas_writes(cluster):
-    """Killed, the other takes over; halted or stopped berths leave nodes as they are."""
+    """After one is killed the other takes over; paused or ended berths do not change nodes."""
     cluster.add_node("one")
     lease = ["--publish-lease", "berth-system/berth-publish"]
     first = start_publisher(cluster, *lease)
@@ -199,7 +199,7 @@ def test_without_the_right_to_publish(cluster):
 
 
 def test_kill_at_any_time(cluster):
-    """berth is killed and started again during bursts; pods that ask stay within the limit, and no node stays closed."""
+    """berth is killed and restarted during bursts; pods with the request stay within the limit, and no node stays closed."""
     names = [f"node-{i}" for i in range(3)]
     for name in names:
         cluster.add_node(name)
@@ -261,7 +261,7 @@ def test_full_nodes_have_a_label(cluster):
 
 
 def test_admission_avoids_closed_nodes(cluster, apply_admission):
-    """By a stock kube-scheduler."""
+    """With an unmodified kube-scheduler."""
     own = {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["x"]}]}
     by_name = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["two"]}]}
     for name, color in (("one", "red"), ("two", "blue")):
@@ -323,7 +323,7 @@ def test_check_compares_admission(cluster, apply_admission):
 
 
 def test_managed_recipe(cluster, apply_admission):
-    """docs/managed.md: its policy, pods as users make them, the default scheduler without an extender."""
+    """The setup of docs/managed.md: its policy, ordinary pods, the default scheduler without an extender."""
     policy = cluster.write_policy(yaml.safe_dump(yaml.safe_load(MANAGED.read_text())["spec"]))
     done = cluster.run_berth("check", "--managed", policy)
     assert done.returncode == 0 and done.stdout.count(" yes ") == 2
@@ -339,6 +339,6 @@ def test_managed_recipe(cluster, apply_admission):
     cluster.start_scheduler()
     for i in range(20):
         cluster.add_pod(f"pod-{i}", labels, cpu="10m", memory="1Mi")
-    places = cluster.wait_places(8)  # with the one before
+    places = cluster.wait_places(8)  # including the earlier pod
     cluster.wait_pending(max({f"pod-{i}" for i in range(20)} - set(places)), f"2 Insufficient {SLOTS}")
     assert collections.Counter(cluster.places().values()) == {"one": 4, "two": 4}

@@ -1,4 +1,4 @@
-"""Pods that compete for the last unit of a resource that only berth counts."""
+"""Pods compete for the last unit of a resource that only berth counts."""
 
 import collections
 
@@ -15,7 +15,7 @@ filters:
 scores:
   - {{name: pack, binPack: {{{SLOT}: 1}}}}
 """
-# kube-scheduler does not count it; berth does.
+# berth counts this resource, kube-scheduler does not.
 MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
 
 
@@ -39,11 +39,11 @@ def test_the_second_bind_for_the_last_slot_is_refused(cluster):
     assert "only would not take the pod any more" in error and REASON in error
     assert cluster.places() == {"a": "only"}
     assert metrics(berth)["berth_bind_refusals_total"] == 1
-    # It knows at once, whether or not the watch has shown it.
+    # berth counts the first pod at once, even before the watch event.
     assert ask_filter(berth, pods[1], ["only"]) == []
     cluster.assert_cluster_copy_is_true(berth)
 
-    # The winner leaves, the loser gets it.
+    # The first pod is deleted, and the second one gets the slot.
     cluster.delete_pod("a")
     cluster.wait_gone("a")
     cluster.assert_cluster_copy_is_true(berth)
@@ -61,7 +61,7 @@ def test_pod_does_not_count_against_itself(cluster):
     with cluster.plane.apiserver.halted():
         first = WaitingBind(berth, a, "only")
         cluster.wait_figure(berth, "berth_ledger_pods", 1)
-        # So does a kube-scheduler after its timeout.
+        # kube-scheduler does the same after its timeout.
         assert ask_filter(berth, b, ["only"]) == []
         assert ask_filter(berth, a, ["only"]) == ["only"]
         second = WaitingBind(berth, a, "only")
@@ -71,7 +71,7 @@ def test_pod_does_not_count_against_itself(cluster):
 
 
 def test_binds_that_arrive_together(cluster):
-    """berth is halted until every request has been sent."""
+    """berth is stopped (SIGSTOP) until every request has been sent."""
     n_rounds, n_pods, n_slots = 5, 16, 3
     for i in range(n_rounds):
         cluster.add_node(f"node-{i}", **{SLOT: str(n_slots)})
@@ -115,7 +115,7 @@ def test_as_many_pods_as_slots(cluster):
     assert cluster.places() == places
     assert set(collections.Counter(places.values()).values()) == {n_slots}
 
-    # Three leave, three others come.
+    # Three pods are deleted, and three others take their places.
     gone = sorted(places)[:3]
     for name in gone:
         cluster.delete_pod(name)

@@ -1,4 +1,4 @@
-"""The API server goes away and comes back."""
+"""The API server is stopped and restarted."""
 
 import signal
 
@@ -44,7 +44,7 @@ def test_berth_starts_before_the_api_server(cluster):
     flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY)]
     cluster.plane.stop_apiserver(signal.SIGKILL)
 
-    # It answers, but does not guess.
+    # It answers with an error instead of guessing.
     berth = cluster.start_berth(*flags, until_ready=False)
     status, text = get_health(berth)
     assert status == 500
@@ -58,12 +58,12 @@ def test_berth_starts_before_the_api_server(cluster):
     cluster.plane.start_apiserver()
     wait_for("berth to be ready", lambda: get_health(berth)[0] == 200)
     assert ask_filter(berth, pod, ["red", "blue"]) == ["blue"]
-    cluster.delete_pod("asks")  # until then it is expected on blue
+    cluster.delete_pod("asks")  # before the bind it is expected on blue
     cluster.assert_cluster_copy_is_true(berth)
 
 
 def wait_sync(berth, is_connected):
-    """Until /readyz says so of both kinds. It never says that berth is not ready."""
+    """Waits until /readyz reports this for both kinds. berth must be ready all the time."""
 
     def look():
         status, text = get_health(berth)
@@ -99,7 +99,7 @@ def test_answers_from_the_last_snapshot(cluster, how):
     error = ask_bind(berth, pod, "azure")
     assert error.startswith("berth: ") or "the pod was not bound" in error, error
 
-    # Much is different as soon as it is back.
+    # Many changes right after the restart.
     cluster.plane.start_apiserver()
     cluster.delete_pod("fills")
     cluster.api.patch("/api/v1/nodes/azure", {"metadata": {"labels": {POOL: "red"}}})

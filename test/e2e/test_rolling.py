@@ -1,4 +1,4 @@
-"""Two berths behind a Service are restarted in turns under load, and no request fails."""
+"""Two berths behind a Service are restarted alternately under load, and no request fails."""
 
 import re
 import signal
@@ -22,11 +22,11 @@ scores:
 """
 PODS_PER_SECOND = 20
 DELAY = 3  # seconds; the balancer needs one
-DOWN = 0.5  # seconds, until the next one is started
+DOWN = 0.5  # seconds before the next one starts
 
 
 class Arrivals:
-    """Pods that come steadily, from a thread with a connection of its own."""
+    """Creates pods steadily, from a thread with its own connection."""
 
     def __init__(self, cluster):
         self.api, self.path = cluster.plane.connect("admin", "system:masters"), cluster.pods_path
@@ -41,7 +41,7 @@ class Arrivals:
             time.sleep(1 / PODS_PER_SECOND)
 
     def end(self):
-        """Returns how many came."""
+        """Ends it and returns the number of created pods."""
         self.is_ending = True
         self.thread.join()
         self.api.close()
@@ -49,7 +49,7 @@ class Arrivals:
 
 
 class Replicas:
-    """Two berths over mutual TLS, and a kube-scheduler that knows the Service only."""
+    """Two berths over mutual TLS, and a kube-scheduler that only calls the Service."""
 
     def __init__(self, cluster, delay):
         self.cluster, self.processes, self.all = cluster, {}, []
@@ -78,7 +78,7 @@ class Replicas:
         self.all.append(self.processes[port])
 
     def is_ready(self, port):
-        """As a kubelet finds it out."""
+        """Checks readiness like a kubelet."""
         try:
             return get_health(self.processes[port])[0] == 200
         except OSError:
@@ -88,7 +88,7 @@ class Replicas:
         wait_for("endpoints", lambda: self.balancer.ready, lambda ready: ready >= set(ports))
 
     def restart(self, port):
-        """Existing connections stay until it closes them, and new ones come."""
+        """Restarts a berth. Existing connections stay until it closes them, and new ones arrive."""
         self.balancer.favourite = port
         time.sleep(0.2)
         assert self.processes[port].stop() == 0
@@ -97,7 +97,7 @@ class Replicas:
         self.wait_ready(port)
 
     def count(self, verb):
-        """Requests that were answered, by all that ever ran."""
+        """The number of answered requests, of all berths so far."""
         logs = "".join(each.log.read_text() for each in self.all)
         return len(re.findall(rf"verb={verb} ", logs))
 
@@ -133,7 +133,7 @@ def test_restarts_in_turns(cluster, start):
     print(f"\nmeasured: {n} pods, {len(replicas.all) - 2} restarts, no request failed")
     assert replicas.failures() == []
     assert replicas.balancer.n_refused == 0
-    # No pod had to be tried again, and no score was lost, which kube-scheduler would not report.
+    # No pod was retried, and no prioritize call was lost, which kube-scheduler would not report.
     wait_for(
         "all requests in the logs",
         lambda: (replicas.count("filter"), replicas.count("prioritize")),
@@ -147,7 +147,7 @@ def test_without_the_delay_requests_fail(cluster, start):
     arrivals = Arrivals(cluster)
 
     def look():
-        # The balancer may happen to look just when one is gone: then nothing is refused.
+        # The balancer may by chance check right after one has ended; then no connection is refused.
         replicas.restart(replicas.ports[0])
         return replicas.balancer.n_refused
 

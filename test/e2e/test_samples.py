@@ -1,7 +1,7 @@
 """kube-scheduler accepts the configuration files in the documentation.
 
-From 1.25 on a real one reads them. There is none here that reads policy files, which ended with
-1.22: what those allow is written down below, by the strictest of them.
+From 1.25 on a real one reads them. No kube-scheduler here reads policy files, which 1.22 was the last
+to support: the rules of the strictest version are implemented below.
 """
 
 import copy
@@ -100,7 +100,7 @@ def find_faults(policy):
 
 
 def in_extender(**fields):
-    """Changes the first extender; None takes a field away."""
+    """Changes the first extender; None removes a field."""
 
     def change(policy):
         extender = {**policy["extenders"][0], **fields}
@@ -183,8 +183,8 @@ def test_finds_faults_in_samples(legacy, change, fault):
 
 
 def modernise(extender):
-    """An extender of a policy file, as newer schedulers spell it. They refuse what they do not
-    know."""
+    """Converts an extender of a policy file to the spelling of newer schedulers, which reject unknown
+    fields."""
     renamed = {"enableHttps": "enableHTTPS"}
     new = {renamed.get(name, name): value for name, value in extender.items()}
     return {**new, "httpTimeout": f"{extender['httpTimeout']}ns"}
@@ -211,7 +211,7 @@ def test_policy_files_are_complete(cluster, berth, legacy):
 
 
 def run_scheduler(cluster, berth, text):
-    """With a file of ours, but for where things are here."""
+    """Runs kube-scheduler with a file of the documentation, with the paths and addresses of this machine."""
     kubeconfig = str(cluster.plane.scheduler_kubeconfig)
     assert text.count("http://127.0.0.1:8080") == 1
     text = text.replace("http://127.0.0.1:8080", berth.url)
@@ -219,7 +219,7 @@ def run_scheduler(cluster, berth, text):
         text = text.replace("/etc/kubernetes/scheduler.conf", kubeconfig)
     else:
         text += f"clientConnection: {{kubeconfig: {kubeconfig}}}\n"
-    # It would wait for the lease of the scenario before.
+    # Otherwise it would wait for the lease of an earlier scenario.
     cluster.run_scheduler(text + "leaderElection: {leaderElect: false}\n")
 
 

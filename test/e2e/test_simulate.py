@@ -1,7 +1,7 @@
-"""`berth simulate` against the real thing: random clusters and pods, placed one after another by
-kube-scheduler with berth as its extender; then the same pods are followed through the model. Each
-node that was really chosen must be among those the model calls best: kube-scheduler throws dice
-among them, so more cannot be asked.
+"""Compares `berth simulate` with kube-scheduler: kube-scheduler, with berth as its extender, places pods one
+after another in random clusters; then the model places the same pods. Each chosen node must be among the
+model's best nodes. kube-scheduler chooses at random among equal nodes, so the test cannot require the same
+node.
 
 bench/fidelity runs more rounds of each class, and prints a table."""
 
@@ -16,7 +16,7 @@ from waiting import wait_for
 
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
-N_NODES, N_PODS = 20, 60  # of a round
+N_NODES, N_PODS = 20, 60  # per round
 ROUNDS = int(os.environ.get("FIDELITY_ROUNDS", "1"))
 MIB = 1024 * 1024
 
@@ -32,7 +32,7 @@ scores:
 
 def random_node(rng, number):
     zone = "abc"[number % 3]
-    # The first three are plain: every pod finds one of them.
+    # The first three are plain, so that every pod fits on one of them.
     plain = number < 3
     labels = {ZONE: zone, "example.com/size": str(rng.choice((4, 8, 16)))}
     if plain or rng.random() < 0.5:
@@ -69,7 +69,7 @@ def random_term(rng):
 
 
 def random_pod(rng, number, *features):
-    """Requests, and of "affinity", "tolerations" and "images" those given; none: all."""
+    """A pod with requests and the given features of "affinity", "tolerations" and "images"; default: all."""
     features = features or ("affinity", "tolerations", "images")
     spec, affinity = {}, {}
     if "affinity" in features:
@@ -137,7 +137,7 @@ def ports(at, number):
 
 
 def pod_level(at, number):
-    """Of all containers together; also less than these, or of one resource only."""
+    """Pod-level requests: the sum of the containers, less, or only one resource."""
     pod = random_pod(at.rng, number)
     requests = {"cpu": f"{at.rng.randrange(1500, 4000)}m", "memory": f"{at.rng.randrange(2000, 5000)}Mi"}
     for name in at.rng.choice(((), ("cpu",), ("memory",))):
@@ -166,12 +166,12 @@ def pod_term(rng, key):
 
 
 def has_terms(number):
-    """The other half of the pods is matched by terms of running pods."""
+    """Whether the pod has terms of its own; terms of running pods match the other half of the pods."""
     return number % 2 == 1
 
 
 def pod_affinity(kind, is_required):
-    """Required anti-affinity by node only: three zones are full after three pods."""
+    """Required anti-affinity only by node: with three zones, three pods would fill all of them."""
 
     def make_terms(rng):
         if is_required:
@@ -212,7 +212,7 @@ def spread(is_required):
 
 
 def default_spread(at, number):
-    """A third of the pods each: of a Service, of a ReplicaSet, and others with the same labels."""
+    """One third of the pods belong to a Service, one third to a ReplicaSet, the others only have the same labels."""
     labels = {"app": "db", "hash": "one"}
     if number == 0:
         at.create("services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
@@ -231,7 +231,7 @@ def default_spread(at, number):
 
 
 def create_volume(at, name, zone, by_label):
-    """A volume in a zone, and a claim that is bound to it, as the controller leaves them."""
+    """Creates a volume in a zone and a claim that is bound to it, like the controller."""
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
     affinity = {} if by_label else {"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}}
     volume_name = f"{at.cluster.namespace}-{name}"
@@ -285,7 +285,7 @@ CLASSES = {
 
 
 class Round:
-    """A cluster, and the pods that were placed in it."""
+    """A cluster and the pods placed in it."""
 
     def __init__(self, cluster, name, number):
         self.cluster, self.name = cluster, name
@@ -296,7 +296,7 @@ class Round:
             if name == "spread, default" and i % 5 == 4:
                 del node["metadata"]["labels"][ZONE]
             cluster.api.create("/api/v1/nodes", node)
-        for i in range(10):  # these run already
+        for i in range(10):  # these are already running
             there = make_pod(f"there-{i}", nodeName=f"node-{self.rng.randrange(N_NODES)}")
             there["spec"]["containers"][0]["resources"] = {}
             cluster.api.create(cluster.pods_path, there)
@@ -308,7 +308,7 @@ class Round:
         return made
 
     def place(self, pod, has_own_terms):
-        """A pod for which kube-scheduler finds no node is deleted."""
+        """Places a pod, and deletes it if kube-scheduler finds no node."""
         name, api = pod["metadata"]["name"], self.cluster.api
         api.create(self.cluster.pods_path, pod)
 
@@ -327,7 +327,7 @@ class Round:
             self.cluster.wait_gone(name)
 
     def follow(self, policy):
-        """The pods that are not on one of the model's best nodes."""
+        """Returns the pods that are not on one of the model's best nodes."""
         pods = {pod["metadata"]["name"]: pod for pod in self.cluster.pods()}
         path, dump = self.cluster.folder / "pods.json", self.cluster.folder / "all.json"
         path.write_text(json.dumps({"kind": "List", "items": [
@@ -344,7 +344,7 @@ class Round:
 
 
 def report(at, misses):
-    """A line for bench/fidelity: of pods with terms of their own, and of pods beside those."""
+    """A line for bench/fidelity: results for pods with terms of their own, and for the others."""
     missed = {miss["name"] for miss in misses}
     for has_own, name in ((True, at.name), (False, "plain pods beside " + at.name)):
         names = [pod for pod, own in at.placed if own == has_own]
@@ -359,7 +359,7 @@ def report(at, misses):
 def test_the_model_agrees_with_kube_scheduler(cluster, name, number):
     at = Round(cluster, name, number)
     policy = cluster.write_policy(POLICY)
-    # berth binds: so it counts a pod on its node before the next one comes, as kube-scheduler does.
+    # berth binds, so that it counts a pod before the next one arrives, like kube-scheduler.
     cluster.start_binder("--bind", "--policy", policy, weight=1)
     for i in range(N_PODS):
         at.place(CLASSES[name](at, i), has_own_terms="affinity," not in name or has_terms(i))

@@ -1,22 +1,22 @@
-"""Sends verbs to berth directly, for orders of calls that kube-scheduler cannot be made to choose."""
+"""Calls verbs of berth directly, in orders that a test cannot get from kube-scheduler."""
 
 import json
 
 import client
 
-# Pods with this schedulerName are left alone by every kube-scheduler that runs.
+# No running kube-scheduler handles pods with this schedulerName.
 NOBODY = "nobody"
 
 
 def ask_filter(berth, pod, nodes):
-    """The names that pass."""
+    """Sends a filter request. Returns the names that pass."""
     reply = client.post(berth, "filter", {"Pod": pod, "Nodes": None, "NodeNames": nodes})
     assert (reply.status, reply.json()["Error"]) == (200, ""), reply.text
     return reply.json()["NodeNames"]
 
 
 def make_bind(pod, node, **fields):
-    """The body of a bind. @fields override."""
+    """The body of a bind. @fields override the defaults."""
     metadata = pod["metadata"]
     return {
         "PodName": metadata["name"],
@@ -28,14 +28,14 @@ def make_bind(pod, node, **fields):
 
 
 def ask_bind(berth, pod, node, **fields):
-    """The error, or "" when the pod was bound."""
+    """Sends a bind. Returns the error, or "" if the pod was bound."""
     reply = client.post(berth, "bind", make_bind(pod, node, **fields))
     assert reply.status == 200, reply.text
     return reply.error()
 
 
 class WaitingBind:
-    """A bind whose answer is read later: several of them are under way together."""
+    """A bind whose reply is read later, so that several are in flight together."""
 
     def __init__(self, berth, pod, node):
         self.connection = client.open_connection(berth)

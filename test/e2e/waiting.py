@@ -1,4 +1,4 @@
-"""Waits for a state, with a time limit."""
+"""Waits for a state, with a timeout."""
 
 import http.client
 import time
@@ -7,8 +7,8 @@ PATIENCE = 30  # seconds; the machine may be busy
 
 
 def wait_for(what, look, is_there=bool, seconds=PATIENCE, steady=0):
-    """Calls look() until is_there(result), and has been for @steady seconds, and returns that
-    result. @look may fail while the other side is not up. The failure shows the last result."""
+    """Calls look() until is_there(result) has been true for @steady seconds, and returns that result. @look may
+    fail while the other side is down. The failure message has the last result."""
     deadline = time.monotonic() + seconds
     since = None
     while True:

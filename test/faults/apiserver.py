@@ -1,18 +1,18 @@
-"""A scripted API server: nodes and pods over HTTP, as kube-apiserver serves them, and every way
-in which an API server or the network before it can fail.
+"""A scripted API server: serves nodes and pods over HTTP like kube-apiserver, and simulates failures
+of an API server and of the network.
 
-It runs in the test's process, a thread for each connection. A test changes objects through
-`state` (apistate.py), looks at what was asked in `requests` and `watches`, and breaks things:
+It runs in the test's process, with a thread for each connection. A test changes objects through
+`state` (apistate.py), reads received requests in `requests` and `watches`, and causes faults:
 
-    server.refuse(), server.listen()     closes the port; opens it again
-    server.freeze(), server.thaw()       connections are accepted, and not a byte is answered
-    server.kill()                        every connection ends, in the middle of whatever it was
-    server.script(action, "list nodes")  the next list of nodes is answered by a fault (faults.py)
-    server.push("pods", line)            something comes in every open watch of pods
-    server.allow_only("list nodes", …)   anything else is forbidden, and remembered in `denied`
+    server.refuse(), server.listen()     close the port; open it again
+    server.freeze(), server.thaw()       accept connections, but send nothing
+    server.kill()                        end all connections at once
+    server.script(action, "list nodes")  answer the next list of nodes with a fault (faults.py)
+    server.push("pods", line)            send a line in every open watch of pods
+    server.allow_only("list nodes", …)   deny all other requests, and record them in `denied`
 
-Its answers equal kube-apiserver's; test_scripted_matches_real.py proves it with kubectl, and against a
-real kube-apiserver.
+Its replies equal those of kube-apiserver; test_scripted_matches_real.py checks this with kubectl and
+with a real kube-apiserver.
 """
 
 import base64
@@ -48,18 +48,18 @@ class Nowhere(list):
 
 
 class Watch:
-    """An open watch: lines that wait to be sent, and what was sent so far."""
+    """An open watch: queued lines, and lines sent so far."""
 
     def __init__(self, request, selector):
         self.request, self.kind, self.selector = request, request.kind, selector
         self.is_bookmarked = request.query.get("allowWatchBookmarks") in ("1", "true")
         self.queue = []
         self.is_open = True
-        self.ending = None  # or a function that ends the exchange in its own way
-        self.version = None  # the last one its client received
+        self.ending = None  # or a function that ends the exchange
+        self.version = None  # the last one that its client received
         self.n_sent = 0
         self.began_at = self.sent_at = self.bookmarked_at = time.monotonic()
-        self.longest_silence = 0  # seconds in which it was sent nothing
+        self.longest_silence = 0  # seconds without a sent line
 
     def age(self):
         return time.monotonic() - self.began_at
@@ -70,7 +70,7 @@ class Watch:
         self.sent_at = now
 
     def lose(self):
-        """Further events are not sent, and the connection stays open."""
+        """Sends no further events, but keeps the connection open."""
         self.queue = Nowhere()
 
     def add(self, line, version=None):
@@ -87,8 +87,8 @@ class Watch:
 
 
 class ApiServer(ScriptedServer):
-    """@tls: an ssl.SSLContext. @tokens: {token: user}; without any, clients are not authenticated.
-    Listening when made."""
+    """@tls: an ssl.SSLContext. @tokens: {token: user}; without tokens clients are not authenticated.
+    Listens after construction."""
 
     def __init__(self, tls=None, tokens=None):
         self.tokens = tokens
@@ -96,25 +96,25 @@ class ApiServer(ScriptedServer):
         self.state.listeners.append(self._tell_watches)
         self.watches, self.denied = [], []
         self.allowed = self.bookmark_seconds = None
-        self.documents = {}  # {path: object} of other APIs than ours
+        self.documents = {}  # {path: object} of other APIs
         super().__init__(tls, self.state.changed)
 
     # --- what tests do to it ---
 
     def push(self, resource, data, version=None):
-        """Bytes into every open watch of @resource. @version: what they tell of it, if they do."""
+        """Sends bytes in every open watch of @resource. @version: the resourceVersion in them, if any."""
         with self.lock:
             for watch in self.open_watches(resource):
                 watch.add(data, version)
             self.lock.notify_all()
 
     def push_event(self, resource, event_type, obj):
-        """An event that the state knows nothing of."""
+        """Sends an event that does not change the state."""
         whole = {"kind": KINDS[resource].name, "apiVersion": "v1", **obj}
         self.push(resource, encode_event(event_type, encode(whole)))
 
     def push_error(self, resource, refused):
-        """An ERROR in every open watch of @resource, which ends them."""
+        """Sends an ERROR in every open watch of @resource, which ends them."""
         self.push(resource, encode_event("ERROR", encode(refused.status)))
         self.end_watches(resource)
 
@@ -125,14 +125,14 @@ class ApiServer(ScriptedServer):
             self.lock.notify_all()
 
     def end_watches(self, resource=None, ending=None):
-        """In order, as when their time is over; or as @ending(exchange) does it."""
+        """Ends watches in order, as after their timeout; or with @ending(exchange)."""
         with self.lock:
             for watch in self.open_watches(resource):
                 watch.ending = ending or (lambda exchange: exchange.end_chunks())
             self.lock.notify_all()
 
     def allow_only(self, *whats):
-        self.allowed = {"get /version", *whats}  # that everyone may read: system:discovery
+        self.allowed = {"get /version", *whats}  # readable by all: system:discovery
 
     # --- what tests look at ---
 
@@ -145,7 +145,7 @@ class ApiServer(ScriptedServer):
             ]
 
     def relists(self, resource):
-        """Everything was asked for, by list (first pages) or by a watch that begins with it."""
+        """Requests for all objects: lists (first pages) and watches with initial events."""
         lists = [r for r in self.asked(f"list {resource}") if "continue" not in r.query]
         streams = [r for r in self.asked(f"watch {resource}") if r.is_streamed]
         return sorted(lists + streams, key=lambda request: request.at)
@@ -154,7 +154,7 @@ class ApiServer(ScriptedServer):
         return [request for request in self.asked(f"watch {resource}") if request.is_resume]
 
     def is_idle(self):
-        """Everything that waits in watches has been sent."""
+        """Whether all queued lines of watches have been sent."""
         with self.lock:
             return not any(watch.queue for watch in self.open_watches())
 
@@ -329,7 +329,7 @@ class ApiServer(ScriptedServer):
             except Refused as refused:
                 if refused.code == 400:
                     raise
-                # Once the request is understood, refusals come in the stream.
+                # After the request was accepted, errors come in the stream.
                 watch.queue[:] = [(encode_event("ERROR", encode(refused.status)), None)]
                 watch.ending = lambda exchange: exchange.end_chunks()
         try:
@@ -341,7 +341,7 @@ class ApiServer(ScriptedServer):
                 watch.is_open = False
 
     def _begin_watch(self, watch):
-        """Fills the queue with what has happened already."""
+        """Fills the queue with past events."""
         request, state, kind = watch.request, self.state, watch.kind
         asked = request.version
         if not asked.isdecimal() and asked:
@@ -390,7 +390,7 @@ class ApiServer(ScriptedServer):
     # --- who may come ---
 
     def write_kubeconfig(self, path, authority=None, token=None, pair=None):
-        """@authority: the PEM file to trust; @pair: .certificate and .key of a client."""
+        """@authority: PEM file of the trusted CA; @pair: .certificate and .key of a client."""
         cluster = {"server": self.url}
         user = {}
         if authority:
@@ -413,7 +413,7 @@ class ApiServer(ScriptedServer):
 
 
 def make_tls(pair, client_authority=None):
-    """@client_authority: the PEM file clients' certificates must come from, if they have one."""
+    """@client_authority: PEM file of the CA for client certificates, if clients present one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     if client_authority:

@@ -1,7 +1,7 @@
-"""Nodes, pods and what pods refer to, as an API server keeps them: versions, history, lists, changes, bindings.
+"""The storage of an API server for nodes, pods and objects that pods refer to: versions, history, lists, changes, bindings.
 
-What is refused is refused as kube-apiserver 1.36 does it, with the same words; test_scripted_matches_real.py
-compares the two. Nothing here knows of HTTP, and every method may be called from any thread.
+Errors have the same texts as those of kube-apiserver 1.36; test_scripted_matches_real.py compares both. This
+module is independent of HTTP. All methods may be called from any thread.
 """
 
 import base64
@@ -17,9 +17,9 @@ INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 class Kind:
     def __init__(self, resource, name, is_namespaced, registry, fields, empty):
         self.resource, self.name, self.is_namespaced = resource, name, is_namespaced
-        self.registry = registry  # the folder in etcd, which messages show
-        self.fields = fields  # what a fieldSelector may name
-        self.empty = empty  # what a bookmark has beside its metadata
+        self.registry = registry  # the key prefix in etcd, which messages contain
+        self.fields = fields  # fields that a fieldSelector may name
+        self.empty = empty  # fields of a bookmark besides its metadata
 
 
 NO_NODE_INFO = dict.fromkeys(
@@ -62,7 +62,7 @@ KINDS = {kind.resource: kind for kind in (NODES, PODS, NAMESPACES, CLAIMS, VOLUM
 
 
 class Refused(Exception):
-    """An answer that is a Status."""
+    """An error reply with a Status."""
 
     def __init__(self, code, reason, message, details=None, metadata=None):
         super().__init__(message)
@@ -96,7 +96,7 @@ def bad_request(message):
 
 
 def invalid_options(*errors):
-    """@errors: (field, reason, message), of the ListOptions in the query."""
+    """@errors: (field, reason, message) for the ListOptions of the query."""
     texts = [f"{field}: {message}" for field, _, message in errors]
     causes = [{"reason": r, "message": m, "field": f} for f, r, m in errors]
     return Refused(
@@ -131,12 +131,12 @@ def encode(obj):
 
 
 def encode_event(event_type, text):
-    """One line of a watch. @text: the object, encoded."""
+    """One line of a watch. @text: the encoded object."""
     return b'{"type":"%s","object":%s}\n' % (event_type.encode(), text)
 
 
 class Version:
-    """An object at one moment, or its end (DELETED). Never changed."""
+    """One version of an object, or its deletion (DELETED). Immutable."""
 
     def __init__(self, kind, event_type, obj, number, before):
         self.kind, self.type, self.number, self.before = kind, event_type, number, before
@@ -146,7 +146,7 @@ class Version:
 
     @property
     def item(self):
-        """As in a list: without its kind."""
+        """The object as an item of a list, without its kind."""
         if self._item is None:
             bare = {k: v for k, v in self.object.items() if k not in ("kind", "apiVersion")}
             self._item = encode(bare)
@@ -186,7 +186,7 @@ class Selector:
         return name.split("."), is_equal, value
 
     def takes(self, version):
-        """False for None, too."""
+        """Whether it matches; False for None."""
         if version is None or version.type == "DELETED":
             return False
         obj = version.object
@@ -199,12 +199,12 @@ class Selector:
         return self.namespace in (None, version.object["metadata"].get("namespace"))
 
     def event(self, version):
-        """(type, version to be shown) for a watch with this filter; None when the filter
-        hides it."""
+        """(type, version to send) for a watch with this selector; None if the selector
+        excludes it."""
         had, has = self.takes(version.before), self.takes(version)
         if has:
             return ("MODIFIED" if had else "ADDED"), version
-        if had:  # it is shown as it was when it could still be seen
+        if had:  # sends the last version that matched the selector
             return "DELETED", version.before.at(version.number)
         return None
 
@@ -212,8 +212,8 @@ class Selector:
 class State:
     def __init__(self):
         self.changed = threading.Condition(threading.RLock())
-        self.number = 100  # of the newest change: one count for all kinds, as in etcd
-        self.compacted = 0  # changes before this one are forgotten
+        self.number = 100  # of the newest change; one counter for all kinds, as in etcd
+        self.compacted = 0  # earlier changes were dropped
         self.objects = {resource: {} for resource in KINDS}  # key -> Version
         self.history = {resource: [] for resource in KINDS}
         self.listeners = []  # called with each new Version, under the lock
@@ -228,7 +228,7 @@ class State:
         return version
 
     def at(self, kind, number):
-        """{key: Version} when @number was the newest."""
+        """{key: Version} at resource version @number."""
         with self.changed:
             objects = dict(self.objects[kind.resource])
             for version in reversed(self.history[kind.resource]):
@@ -299,7 +299,7 @@ class State:
         return start, number
 
     def since(self, kind, number):
-        """The changes after @number; refused when some are forgotten."""
+        """The changes after @number; raises if some of them were dropped."""
         with self.changed:
             if number < self.compacted:
                 raise too_old(number, self.compacted)
@@ -312,8 +312,8 @@ class State:
     # --- changes ---
 
     def put(self, kind, obj):
-        """Creates it or replaces it, whatever its resourceVersion: for tests. A new UID makes it
-        another object of the same name, without a DELETED in between."""
+        """For tests: creates or replaces an object with any resourceVersion. A new UID makes it another
+        object with the same name, without a DELETED in between."""
         with self.changed:
             before = self.objects[kind.resource].get(key_of(obj))
             meta = dict(obj["metadata"])
@@ -348,7 +348,7 @@ class State:
             return self._store(kind, obj)
 
     def replace(self, kind, key, obj):
-        """PUT, and what PATCH ends in."""
+        """PUT, and the last step of PATCH."""
         check_kind(kind, obj)
         with self.changed:
             before = self.find(kind, key)
@@ -377,7 +377,7 @@ class State:
             return self.replace(kind, key, merge(self.find(kind, key).object, change))
 
     def bind(self, key, binding):
-        """pods/binding: once, for the pod of the UID that is named."""
+        """pods/binding: succeeds once, if the UID matches."""
         meta, target = binding.get("metadata") or {}, binding.get("target") or {}
         name = key.rpartition("/")[2]
         if meta.get("name") != name:
@@ -410,8 +410,8 @@ class State:
             return self._store(PODS, pod)
 
     def delete(self, kind, key, grace=None, uid=None):
-        """A pod that has a node is marked only, as long as its kubelet has not ended it: with a
-        grace of 0. Returns the last version."""
+        """Only marks a pod that has a node, until its kubelet deletes it with a grace period of 0. Returns
+        the last version."""
         with self.changed:
             before = self.find(kind, key)
             meta = before.object["metadata"]
@@ -444,14 +444,14 @@ class State:
                     self._cut(version)
 
     def _cut(self, version):
-        """Lets go of what came before the versions that are kept."""
+        """Drops changes before the kept versions."""
         while version and version.number > self.compacted:
             version = version.before
         if version:
             version.before = None
 
     def advance(self, by=1):
-        """Other objects use up resource versions."""
+        """Advances the resource version, like changes of other objects."""
         with self.changed:
             self.number += by
 
@@ -461,7 +461,7 @@ class State:
                 del obj["metadata"][words]
         before = self.objects[kind.resource].get(key_of(obj))
         if before and encode_bare(obj) == encode_bare(before.object):
-            return before  # nothing has changed: no new version, no event
+            return before  # no change: no new version, no event
         event_type = "MODIFIED" if before else "ADDED"
         return self._add(Version(kind, event_type, obj, self.number + 1, before))
 
@@ -566,7 +566,7 @@ def make_bookmark(kind, number, annotations=None):
 
 
 def encode_bare(obj):
-    """For comparing: without its version."""
+    """The object without its version, for comparisons."""
     meta = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
     rest = {k: v for k, v in obj.items() if k not in ("kind", "apiVersion")}
     return json.dumps({**rest, "metadata": meta}, sort_keys=True)

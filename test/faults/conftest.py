@@ -10,13 +10,13 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 E2E = HERE.parent / "e2e"
-# client.py of test/support; certificates and the real control plane of test/e2e.
+# client.py of test/support; certificates and the real control plane of test/e2e
 sys.path += [str(HERE.parent / "support"), str(E2E)]
 
 from apiserver import ApiServer  # noqa: E402
 from live import starting  # noqa: E402
 
-CASES_AT_A_TIME = 8  # they wait most of the time
+CASES_AT_A_TIME = 8  # these tests use little CPU
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def cases():
 
 @pytest.fixture
 def together(request, cases, berth_path, tmp_path_factory):
-    """together(case): for a parametrized test. The first time it begins case(server, start_live,
-    **params) with the parameters of every test of its name that is to be run; they run side by
-    side, each with a server of its own. Then it waits for its own."""
+    """together(case): for a parametrized test. The first call starts case(server, start_live,
+    **params) for all selected parameters of the test in parallel, each with its own server. Each call
+    then waits for its own case."""
     pool, futures = cases
 
     def run_case(case, params, folder):
@@ -60,7 +60,7 @@ def together(request, cases, berth_path, tmp_path_factory):
     def run(case):
         for item in request.session.items:
             if item not in futures and name_of(item) == name_of(request.node):
-                folder = tmp_path_factory.mktemp("case")  # which is nothing for threads
+                folder = tmp_path_factory.mktemp("case")  # which does not work in threads
                 futures[item] = pool.submit(run_case, case, item.callspec.params, folder)
         futures[request.node].result()
 
@@ -69,7 +69,7 @@ def together(request, cases, berth_path, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def e2e_bin():
-    """The folder of kubectl and the real kube-apiserver, if `tools/e2e --build-only` made it."""
+    """The folder of kubectl and the real kube-apiserver, if `tools/e2e --build-only` has built them."""
     if "BERTH_E2E" in os.environ:
         return pathlib.Path(os.environ["BERTH_E2E"])
     newest = re.search(r"^v\S+", (E2E / "releases").read_text(), re.M)[0]

@@ -1,6 +1,6 @@
-"""The same raw conversation with any API server, for test_scripted_matches_real.py to compare what came back.
+"""Sends the same raw requests to any API server, so that test_scripted_matches_real.py can compare the replies.
 
-Two sides are played by classes with the same few methods: Scripted and Real.
+The classes Scripted and Real have the same few methods.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ class Reply:
         self.type = response.headers.get_content_type()
         self.retry_after = response.headers["Retry-After"]
         text = read_text(response).decode()
-        # A watch is a line for each event, and everything else is one object.
+        # A watch has one line per event; any other reply is one object.
         self.lines = [json.loads(line) for line in text.splitlines()] if self.is_json() else []
         self.text = text
 
@@ -41,7 +41,7 @@ class Reply:
 
 
 def read_text(response):
-    """All of it, or what came of a watch before it got quiet."""
+    """Reads the whole reply, or the lines of a watch until no more arrive."""
     text = b""
     with contextlib.suppress(TimeoutError):
         while data := response.read1(65536):
@@ -50,7 +50,7 @@ def read_text(response):
 
 
 class Talk:
-    """One user's connections to one server, and everything that was answered, by label."""
+    """One user's connections to one server, and all replies by label."""
 
     def __init__(self, connect):
         self.connect = connect
@@ -64,7 +64,7 @@ class Talk:
         return self.ask(label, "GET", path, **query)
 
     def watch(self, label, path, **query):
-        """Reads a watch until it gets quiet."""
+        """Reads a watch until no more lines arrive."""
         query = {"watch": "true", **query}
         return self.note(label, "GET", path, None, {}, query, QUIET_SECONDS)
 
@@ -139,7 +139,7 @@ class Real:
         return self.plane.admin_kubeconfig
 
     def compact(self):
-        """The watch cache keeps what etcd forgets: it has to go, too."""
+        """Compacts etcd, and restarts the API server to empty its watch cache."""
         newest = self.plane.api.get("/api/v1/nodes")["metadata"]["resourceVersion"]
         url = f"http://127.0.0.1:{self.plane.etcd_port}/v3/kv/compaction"
         order = json.dumps({"revision": newest, "physical": True}).encode()
@@ -147,7 +147,7 @@ class Real:
         self.plane.restart_apiserver(how=signal.SIGKILL)
 
     def restrict(self):
-        pass  # its users have no rights unless they are granted
+        pass  # its users have no rights by default
 
 
 def connect_to(port, context):
@@ -389,7 +389,7 @@ UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def smooth(status):
-    """Its texts without what differs from run to run."""
+    """Removes parts of texts that differ between runs."""
     if isinstance(status, dict):
         return {key: smooth(value) for key, value in status.items()}
     if isinstance(status, list):
@@ -409,7 +409,7 @@ def shape(value):
 
 
 def summary(reply):
-    """Fields in which both must be equal."""
+    """The fields that must be equal."""
     if not reply.is_json():
         return [reply.status, reply.type, reply.text if reply.type == "text/plain" else ""]
     lines = []
@@ -439,8 +439,8 @@ def summarize_object(obj, is_bookmark):
 
 
 def strange_parts(ours, theirs, where=""):
-    """Paths of whatever @ours has that @theirs has not, or in another type. The real server fills
-    in much more than any client here reads; ours must not have more."""
+    """Paths that @ours has but @theirs lacks, or has with another type. The real server sets many more
+    fields; the scripted one must not have additional fields."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [
             path

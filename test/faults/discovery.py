@@ -43,7 +43,7 @@ def make_resources():
 
 
 def make_openapi():
-    """As much as kubectl wants before it trusts the server to check fields by itself."""
+    """The minimum with which kubectl lets the server validate fields."""
     paths = {}
     for kind in KINDS.values():
         within = "namespaces/{namespace}/" if kind.is_namespaced else ""

@@ -1,5 +1,5 @@
-"""One request to the scripted API server and the bytes that answer it, so that a fault can do to
-them whatever networks and servers do."""
+"""One request to the scripted API server and the bytes of its reply, which faults can change like
+broken networks and servers."""
 
 import contextlib
 import http.client
@@ -16,15 +16,15 @@ from apistate import KINDS, bad_request, encode
 JSON = "application/json"
 CHUNK = 64 * 1024
 BODY_MAX = 16 * 1024 * 1024
-LOOK_SECONDS = 0.05  # between two looks whether the client is still there
+LOOK_SECONDS = 0.05  # seconds between checks whether the client is still connected
 
 
 class Gone(Exception):
-    """The connection is over: ended by the client, the test or a fault."""
+    """The client, the test or a fault has ended the connection."""
 
 
 class Request:
-    """A request. @status is 0 until it is answered."""
+    """A request. @status is 0 until the reply."""
 
     def __init__(self, method, target, headers, body):
         parts = urlsplit(target)
@@ -58,14 +58,14 @@ class Request:
         return verbs.get(self.method, self.method.lower())
 
     def is_known(self):
-        """Whether there is such a resource, and all of its path."""
+        """Whether the resource and the rest of the path exist."""
         if not self.kind:
             return False
         return not (self.kind.is_namespaced and self.name and not self.namespace)
 
     @property
     def what(self):
-        """For example "list nodes", "create pods/binding", "get /version"."""
+        """Verb and resource, for example "list nodes", "create pods/binding", "get /version"."""
         return f"{self.verb} {self.resource or self.path}"
 
     @property
@@ -78,12 +78,12 @@ class Request:
 
     @property
     def is_resume(self):
-        """A watch that goes on where another one ended."""
+        """Whether it is a watch that continues from an earlier one."""
         return self.verb == "watch" and self.version not in ("", "0") and not self.is_streamed
 
     @property
     def is_streamed(self):
-        """A watch that begins with everything there is."""
+        """Whether it is a watch with initial events."""
         return self.verb == "watch" and self.query.get("sendInitialEvents") == "true"
 
     def json(self):
@@ -97,12 +97,12 @@ class Request:
 
 
 class Exchange:
-    """A request and how it is answered. Faults change the fields, or take the writing over."""
+    """A request and its reply. Faults change the fields or write the reply themselves."""
 
     def __init__(self, server, connection, request):
         self.server, self.connection, self.request = server, connection, request
         self.rate = None  # bytes a second
-        self.cut_after = None  # bytes of the answer, after which the connection ends
+        self.cut_after = None  # the connection ends after this many bytes of the reply
         self.is_chunked = False
         self.must_close = False
 
@@ -154,7 +154,7 @@ class Exchange:
     def send_chunk(self, data):
         size = self.server.chunk_bytes
         pieces = [data[start : start + size] for start in range(0, len(data), size)]
-        # Small chunks go out together: what counts is how the client sees them.
+        # Small chunks are sent together; only the order at the client matters.
         for i in range(0, len(pieces), 512):
             self.write(b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in pieces[i : i + 512]))
 
@@ -164,11 +164,11 @@ class Exchange:
 
 
 class Connection:
-    """One client's connection, in a thread of its own."""
+    """One client's connection, in its own thread."""
 
     def __init__(self, server, sock):
         self.server, self.sock = server, sock
-        self.control = sock.dup()  # to end it from other threads, whatever TLS does meanwhile
+        self.control = sock.dup()  # to end it from other threads, in any state of TLS
         self.is_killed = False
         self.poll = select.poll()
         self.poll.register(self.control, select.POLLRDHUP)

@@ -1,5 +1,5 @@
-"""Faults for ApiServer.script(): each is a function of the exchange and of proceed(), which answers
-as if nothing were wrong."""
+"""Faults for ApiServer.script(): functions of the exchange and of proceed(), which replies without
+a fault."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ EXPIRED = too_old(1, 1000)
 
 
 def never(exchange, proceed):
-    """Takes the request and sends nothing until the client gives up."""
+    """Reads the request and sends nothing until the client gives up."""
     exchange.pause(3600)
 
 
@@ -40,7 +40,7 @@ def at_rate(bytes_per_second):
 
 
 def cut_after(n_bytes):
-    """The connection ends after so many bytes of the answer, head included."""
+    """Ends the connection after this many bytes of the reply, headers included."""
 
     def act(exchange, proceed):
         exchange.cut_after = n_bytes
@@ -53,7 +53,7 @@ def cut_after(n_bytes):
 
 
 def answer(refused):
-    """A Status, with its code."""
+    """Replies with a Status and its code."""
 
     def act(exchange, proceed):
         exchange.send_refusal(refused)
@@ -67,7 +67,7 @@ def throttle(seconds):
 
 
 def fail(code, body=b"it failed\n", content_type="text/plain", **headers):
-    """The answer of a proxy, or of an API server that shuts down: without a Status."""
+    """Replies without a Status, like a proxy or an API server that shuts down."""
 
     def act(exchange, proceed):
         exchange.send(code, body, content_type, **headers)
@@ -99,7 +99,7 @@ def redirect(location):
 
 
 def say(body, content_type=JSON, **headers):
-    """200, and this."""
+    """Replies with status 200 and this body."""
 
     def act(exchange, proceed):
         exchange.send(200, body, content_type, **headers)
@@ -108,8 +108,8 @@ def say(body, content_type=JSON, **headers):
 
 
 def stream(*chunks, ending="end"):
-    """200 in chunks. @ending: end, or cut (the connection ends without the last chunk), or half
-    (in the middle of one), or open (nothing more comes)."""
+    """Replies with 200 in chunks. @ending: end, cut (the connection ends without the last chunk), half
+    (it ends inside a chunk) or open (nothing more is sent)."""
 
     def act(exchange, proceed):
         exchange.start_chunks()
@@ -129,7 +129,7 @@ def stream(*chunks, ending="end"):
 
 
 def raw(data):
-    """Bytes instead of HTTP."""
+    """Sends bytes that are not HTTP."""
 
     def act(exchange, proceed):
         exchange.write(data)
@@ -139,7 +139,7 @@ def raw(data):
 
 
 def zipped(exchange, proceed):
-    """As proceed(), in gzip that the client did not request."""
+    """Like proceed(), but compressed with gzip, which the client did not request."""
     packer = zlib.compressobj(wbits=31)
     send, send_head, send_chunk = exchange.send, exchange.send_head, exchange.send_chunk
 
@@ -157,7 +157,7 @@ def zipped(exchange, proceed):
 
 
 def endless(piece=b"x" * 65536, start=b'{"type":"ADDED","object":{"metadata":{"name":"'):
-    """200, and a line that never ends."""
+    """Replies with 200 and a line without end."""
 
     def act(exchange, proceed):
         exchange.start_chunks()

@@ -47,7 +47,7 @@ def pod(name, on=None, cpu="100m", phase=None, namespace="default", **metadata):
 
 
 def fill(server, n_nodes=20, pods_per_node=2):
-    """Half of the nodes are blue, and some have no room."""
+    """Adds nodes: half of them are blue, and some have no room."""
     for i in range(n_nodes):
         name = f"n-{i:04}"
         pool, cpu = "blue" if i % 2 == 0 else "red", "1" if i % 5 == 0 else "8"
@@ -57,7 +57,7 @@ def fill(server, n_nodes=20, pods_per_node=2):
 
 
 def has_new_watches(server, old):
-    """Those of @old are over, and others have begun."""
+    """Whether the watches of @old have ended and others have begun."""
     kinds = [watch.kind.resource for watch in server.open_watches() if watch not in old]
     return sorted(kinds) == ["nodes", "pods"] and not any(watch.is_open for watch in old)
 
@@ -72,7 +72,7 @@ UNITS = {"": 1, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 1024, "Mi": 1024
 
 
 def amounts(quantities):
-    """{resource: number}, in thousandths: as exact as anything here needs."""
+    """{resource: amount in thousandths}, which is exact enough for the objects here."""
     read = {}
     for name, text in (quantities or {}).items():
         number, unit = re.fullmatch(r"([0-9.]+)([A-Za-z]*)", text).groups()
@@ -107,7 +107,7 @@ def see_pod(obj):
 
 
 def make_view(objects):
-    """{key: what decisions depend on} of all nodes, and of all pods that count on one of them."""
+    """{key: the fields that decisions read} of all nodes, and of all pods that count on a node."""
     nodes = {o["metadata"]["name"]: see_node(o) for o in objects if is_node(o)}
     pods = {}
     for obj in objects:
@@ -140,7 +140,7 @@ def differences(believed, expected):
 
 
 class Live:
-    """A running `berth serve --kubeconfig`. Its log goes to a file."""
+    """A running `berth serve --kubeconfig` with its log in a file."""
 
     def __init__(self, path, folder, kubeconfig, flags):
         folder.mkdir()
@@ -170,7 +170,7 @@ class Live:
         self.popen.wait()
 
     def stop(self):
-        """Whether it ended as it should. Once more is harmless."""
+        """Ends it. Returns whether it ended as expected. May be called again."""
         if self.is_alive():
             self.popen.send_signal(signal.SIGTERM)
         try:
@@ -202,7 +202,7 @@ class Live:
     # --- what it believes ---
 
     def objects(self):
-        """The dump it writes on SIGUSR2, as a list of objects."""
+        """The objects of its dump on SIGUSR2."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.dump_path)
         self.popen.send_signal(signal.SIGUSR2)
@@ -213,7 +213,7 @@ class Live:
         return make_view(self.objects())
 
     def wait_view(self, expect):
-        """Until its view of the cluster is what @expect() returns."""
+        """Waits until its view of the cluster equals the result of @expect()."""
         deadline = time.monotonic() + client.PATIENCE
         while (believed := self.view()) != (expected := expect()):
             if time.monotonic() > deadline:
@@ -248,8 +248,8 @@ class Live:
 
 
 class Asking:
-    """kube-scheduler, as long as a `with` lasts: asks @berth about @names again and again. Every
-    answer must be 200, and check(reply) true."""
+    """Sends filter requests for @names to @berth repeatedly during a `with` block, like kube-scheduler.
+    Every reply must have status 200, and check(reply) must be true."""
 
     def __init__(self, berth, names, check=None):
         self.berth, self.names, self.check = berth, list(names), check
@@ -284,14 +284,14 @@ class Asking:
 
 
 def same_as(reply):
-    """A check: the answer is this one, to the byte."""
+    """A check that the reply has exactly these bytes."""
     return lambda other: other.body == reply.body
 
 
 @contextlib.contextmanager
 def starting(berth_path, server, folder):
-    """start(*flags) -> Live, which watches @server with a policy in force; ready by
-    default. All of them must end well."""
+    """start(*flags) -> Live, which watches @server with a policy in force, and is ready by
+    default. All of them must end with the expected status."""
     policy = folder / "policy.yaml"
     policy.write_text(POLICY)
     running = []

@@ -1,5 +1,5 @@
-"""A server on loopback whose replies a test scripts: its port, and faults for chosen requests. A
-subclass gives the reply without a fault: _answer_well(exchange).
+"""A server on loopback with scripted faults, for its port and for chosen requests. A subclass has the
+reply without a fault: _answer_well(exchange).
 
 It runs in the test's process, a thread for each connection.
 """
@@ -14,7 +14,7 @@ from exchange import CHUNK, LOOK_SECONDS, Connection
 
 
 class Script:
-    """A fault that waits for its requests."""
+    """A fault and the requests to which it applies."""
 
     def __init__(self, action, what, times, skip, when):
         self.action, self.what, self.times, self.skip, self.when = action, what, times, skip, when
@@ -38,7 +38,7 @@ class Script:
 
 
 class ScriptedServer:
-    """@tls: an ssl.SSLContext. Listening when made."""
+    """@tls: an ssl.SSLContext. Listens after construction."""
 
     def __init__(self, tls=None, lock=None):
         self.tls = tls
@@ -75,7 +75,7 @@ class ScriptedServer:
             listener.close()
 
     def kill(self, how="close"):
-        """Ends every connection; how: close, or reset."""
+        """Ends every connection; @how: close or reset."""
         with self.lock:
             for connection in list(self.connections):
                 connection.kill(how)
@@ -88,8 +88,8 @@ class ScriptedServer:
         self.thawed.set()
 
     def script(self, action, what=None, times=1, skip=0, when=None):
-        """The next @times requests that are @what ("list nodes") are answered by @action (see
-        faults.py), after @skip that are not. @times None: all of them, until cancel()."""
+        """Answers the next @times requests of the kind @what ("list nodes") with @action (see faults.py),
+        after skipping @skip of them. @times None: all of them, until cancel()."""
         script = Script(action, what, times, skip, when)
         with self.lock:
             self.scripts.append(script)
@@ -98,7 +98,7 @@ class ScriptedServer:
     # --- what tests look at ---
 
     def asked(self, what):
-        """The requests that were @what, oldest first."""
+        """The received requests of the kind @what, oldest first."""
         return [request for request in list(self.requests) if request.what == what]
 
     # --- its own affairs ---
@@ -114,8 +114,8 @@ class ScriptedServer:
             self.connections.discard(connection)
 
     def _find_port(self):
-        """Listens on a port of 127.0.0.1 below those the system gives to outgoing connections: one
-        of these could take it while it is not used."""
+        """Listens on a port of 127.0.0.1 below those of outgoing connections, one of which could
+        otherwise take the port while it is closed."""
         while True:
             self.port = random.randrange(20000, 32000)
             with contextlib.suppress(OSError):
@@ -124,7 +124,7 @@ class ScriptedServer:
 
     def _accept(self, listener):
         while listener is self.listener:
-            # A connection that is gone already is no reason to take no more.
+            # Continues to accept connections if one has already ended.
             with contextlib.suppress(OSError):
                 sock, _ = listener.accept()
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -132,7 +132,7 @@ class ScriptedServer:
                 with self.lock:
                     self.connections.add(connection)
                     if listener is not self.listener:
-                        connection.kill()  # it came while refuse() ran
+                        connection.kill()  # it arrived during refuse()
                 connection.start()
 
     def answer(self, exchange):

@@ -84,7 +84,7 @@ def answer_watch(server, start_live, name):
     wait_until(lambda: all(script.n_hits for script in scripts), "the fault")
     assert berth.view() == before
     check_recovery(server, berth)
-    # Errors other than "the version is too old" cause no list.
+    # Errors other than an expired version cause no list.
     if name not in ("410",):
         assert all(n <= 2 for n in count_relists(server))
 
@@ -95,7 +95,7 @@ def test_a_watch_is_answered_with(together, name):
 
 
 def count_tries(server, start_live, name):
-    """At most one a second on average, after a handful."""
+    """Counts requests: on average at most one per second, after a few quick ones."""
     fill(server)
     berth = start_live()
     script = server.script(ANSWERS[name], when=lambda r: r.resource == "nodes", times=None)
@@ -134,7 +134,7 @@ def time_tries(server, start_live, what, fault):
         server.script(note, "watch nodes", times=2)
         server.kill()
     wait_until(lambda: len(asked) == 2, "another try")
-    assert asked[1] - asked[0] >= seconds - 0.1  # clocks of two kinds
+    assert asked[1] - asked[0] >= seconds - 0.1  # compares two different clocks
     check_recovery(server, berth)
 
 
@@ -145,7 +145,7 @@ def test_retry_after_is_obeyed(together, what, fault):
 
 
 def test_limits_the_size_of_a_list_page(server, start_live):
-    """Over the limit of a page: rejected without keeping it, and tried again."""
+    """A page above the limit is discarded, and the list is retried."""
     fill(server)
     no_stream = faults.fail(400, b"{}", "application/json")
     server.script(no_stream, when=lambda r: r.is_streamed, times=None)

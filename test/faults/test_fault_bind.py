@@ -1,5 +1,5 @@
-"""Binds that get lost, and a berth that dies in the middle of them: every pod is bound once, where
-a filter allowed it, and kube-scheduler gets a correct answer. F16."""
+"""Binds are lost, or berth dies during a bind: every pod is bound once, to a node that passed the filter,
+and kube-scheduler gets a correct reply. F16."""
 
 import random
 import subprocess
@@ -26,7 +26,7 @@ def node_of(server, name):
 
 
 def times_bound(server, name):
-    """How often the pod got a node, or another one."""
+    """How often a pod got a node or changed it."""
     n, last = 0, None
     for version in server.state.history["pods"]:
         if version.key == f"default/{name}":
@@ -49,7 +49,7 @@ def cluster(server):
 
 
 def lost_reply(exchange, proceed):
-    """The bind succeeds and the answer is lost."""
+    """The bind succeeds, but the reply is lost."""
     exchange.write = lambda data: None
     proceed()
     raise faults.Gone
@@ -107,7 +107,7 @@ def bind_with_fault(cluster, start_live, name):
     if is_bound:
         assert there.object["spec"]["nodeName"] == "a"
     elif there and not there.object["spec"].get("nodeName"):
-        # kube-scheduler tries again.
+        # kube-scheduler retries.
         of = there.object
         berth.filter("abc", of)
         assert berth.bind(of, "b") == ""
@@ -132,7 +132,7 @@ def test_a_binding_that_is_never_answered(cluster, start_live):
     thread = threading.Thread(target=lambda: results.update(p=berth.bind(of, "a")))
     thread.start()
     wait_until(lambda: cluster.asked(BINDING), "the binding")
-    # Others do not wait for it.
+    # Other binds do not wait for it.
     assert berth.bind(with_others, "b") == ""
     thread.join()
     assert results["p"] != ""
@@ -151,7 +151,7 @@ def test_binds_only_filtered_pairs(cluster, start_live, target):
 
 
 def test_last_slot_is_given_once(cluster, start_live):
-    """Pods that are bound at the same moment are judged one after the other."""
+    """Pods that are bound at the same time are evaluated one after the other."""
     berth = start_live("--bind")
     with ThreadPoolExecutor(8) as pool:
         for turn in range(6):
@@ -161,7 +161,7 @@ def test_last_slot_is_given_once(cluster, start_live):
             berth.wait_true(cluster)
             for of in pods:
                 assert berth.filter([small], of).json()["NodeNames"] == [small]
-            # The binds wait for one another while events come in.
+            # The binds wait for each other while events arrive.
             cluster.push("pods", make_bookmark(PODS, cluster.state.number) * 20000)
             errors = list(pool.map(lambda of, small=small: berth.bind(of, small), pods))
             bound = [of for of in pods if node_of(cluster, of["metadata"]["name"])]
@@ -183,7 +183,7 @@ def test_bound_pods_count_before_the_watch_shows_them(cluster, start_live):
 
 
 class Scheduler:
-    """kube-scheduler: filter, choose, bind; again, until the API server shows a node."""
+    """Acts as kube-scheduler: filter, choose, bind, and repeat until the pod has a node."""
 
     def __init__(self, server, seed):
         self.server, self.random = server, random.Random(seed)
@@ -191,7 +191,7 @@ class Scheduler:
         self.berth = None
 
     def place(self, name):
-        """One try. False: berth was not there."""
+        """Tries once. Returns False if berth was down."""
         of = self.server.state.find(PODS, f"default/{name}").object
         try:
             passed = self.berth.filter("abc", of).json()["NodeNames"]
@@ -212,7 +212,7 @@ def kill_at_any_moment(server, start_live, seed):
     names = [f"p-{i}" for i in range(40)]
     for name in names:
         make_pending(server, name, cpu="10m")
-    # Bindings take a moment, and some answers are lost.
+    # Bindings are slow, and some replies are lost.
     server.script(lost_reply, BINDING, times=5, skip=7)
     server.script(faults.after(0.01), BINDING, times=None)
     scheduler.berth = start_live("--bind")

@@ -1,4 +1,4 @@
-"""HTTPS to the API server: its certificate and berth's credentials."""
+"""HTTPS to the API server: checks of its certificate and berth's credentials."""
 
 import apiserver
 import faults
@@ -53,7 +53,7 @@ def test_rejected_token(server, start_live, authority, tmp_path):
 
 
 def test_token_that_is_withdrawn(server, start_live, authority, tmp_path):
-    """The snapshot stays; when the token is accepted again, nothing was missed."""
+    """The snapshot stays; after the token is accepted again, berth has all changes."""
     config = server.write_kubeconfig(tmp_path / "config", authority.certificate, token="right")
     berth = start_live(kubeconfig=config)
     user = server.tokens.pop("right")

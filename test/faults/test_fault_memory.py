@@ -1,6 +1,6 @@
-"""An answer of n bytes costs at most 1 MiB + 100 × n of memory, whatever a server sends: lists, watch
-streams and streamed lists of the API server, vectors of Prometheus. Afterwards the memory is given
-back."""
+"""A reply of n bytes uses at most 1 MiB + 100 × n bytes of memory, with any content: lists, watch streams
+and streamed lists of the API server, vectors of Prometheus. Afterwards berth returns the
+memory."""
 
 import types
 
@@ -28,18 +28,18 @@ spec:
     - {name: cool, expression: "metrics.load < 0.5", onMissing: allow}
 """
 NESTED = {name: JSON[name] for name in ("open arrays", "nested arrays", "keys", "escapes")}
-# What may stay: the block that an arena keeps (8 MiB), the last answer of a metric (4 MiB), code.
+# Memory that may stay: the block that an arena keeps (8 MiB), the last reply for a metric (4 MiB), code.
 RETURNED = 16 * MIB
 
 
 @pytest.fixture
 def watched(berth_path, tmp_path):
-    """A berth with an API server and a Prometheus. Each test has its own: after five quick tries a berth
-    lists once a second."""
+    """A berth with an API server and a Prometheus. Each test has its own, because after five quick retries
+    berth lists only once per second."""
     folder, server, prometheus = tmp_path, ApiServer(), Scripted()
     fill(server)
     (folder / "measured.yaml").write_text(METRIC)
-    # Recorded decisions keep the cluster that they saw.
+    # Recorded decisions keep their snapshot of the cluster.
     flags = ["--policy", folder / "measured.yaml", "--prometheus", prometheus.url, "--decisions", 0]
     try:
         with starting(berth_path, server, folder) as start:
@@ -58,7 +58,7 @@ def knows(watched, name):
 
 
 def mark(watched):
-    """Until berth shows a node that is new now, and nothing of what came before is left to read."""
+    """Adds a node and waits until berth has it, so that all earlier data is processed."""
     watched.n_marks += 1
     name = f"mark-{watched.n_marks}"
     watched.server.state.put(NODES, node(name))
@@ -66,7 +66,7 @@ def mark(watched):
 
 
 def expire(watched, resource):
-    """The watch of @resource ends as expired. After a list berth knows its nodes before it watches again."""
+    """Ends the watch of @resource as expired. After a list berth has the nodes before it watches again."""
 
     def is_watched():
         return any(not watch.ending for watch in watched.server.open_watches(resource))
@@ -113,7 +113,7 @@ LISTS = {("nodes", name) for name in [*OBJECTS, *NESTED]} | {("pods", name) for 
 
 
 def send_list(watched, resource, body):
-    """The next list of @resource is @body, in one page; returns after it was read."""
+    """Answers the next list of @resource with @body in one page; returns after berth has read it."""
     server, n_asked = watched.server, []
 
     def count():
@@ -142,7 +142,7 @@ def test_list_needs_little_memory(watched, resource, name):
     text = NESTED.get(name) or make_list((OBJECTS | PODS)[name], watched.server.state.number)
     send_list(watched, resource, text.encode())
     assert_cost(watched, before, len(text))
-    watched.server.push_error(resource, EXPIRED)  # and a true list follows
+    watched.server.push_error(resource, EXPIRED)  # and a valid list follows
     mark(watched)
 
 
@@ -184,7 +184,7 @@ def test_watch_needs_little_memory(watched, name):
 
 @pytest.mark.parametrize("name", ["tiny events", "the same event", "deletions"])
 def test_streamed_list_needs_little_memory(watched, name):
-    """Events after a deletion wait for the end of the list, which does not come."""
+    """Events after a deletion are queued until the end of the list, which never comes."""
     data = make_event(make_version(NODE % ("a", "", "")), "DELETED").encode() + EVENTS[name].encode()
 
     def act(exchange, proceed):
@@ -240,7 +240,7 @@ def test_vector_needs_little_memory(watched, name):
 
 
 def test_memory_of_answers_is_given_back(watched):
-    """Of the largest answers only what is bounded stays."""
+    """After the largest replies only bounded memory stays."""
     before = memory_of(watched.pid, "VmRSS")
     for _ in range(2):
         test_list_needs_little_memory(watched, "nodes", "tiny nodes")

@@ -1,5 +1,5 @@
-"""The API server is down, slow, or restarted again and again: decisions go on, and nothing is
-lost. F1, F2, F3."""
+"""The API server is down, slow, or restarted repeatedly: berth continues to decide, and loses no
+change. F1, F2, F3."""
 
 import time
 
@@ -19,7 +19,7 @@ def failures(berth):
 
 
 def change(server, step=0):
-    """Something of everything: new, other, gone."""
+    """Makes changes of each kind: new, changed and deleted objects."""
     state = server.state
     state.put(NODES, node(f"new-{step}"))
     state.put(PODS, pod(f"new-{step}", on="n-0002", cpu="1"))
@@ -53,7 +53,7 @@ def decisions_go_on_while_the_api_server_is_down(server, start_live):
     berth.wait_true(server)
     wait_until(berth.is_connected, "berth to say that all is well")
     assert "disconnected" not in berth.health()
-    # Nothing was compacted meanwhile: it went on where it was.
+    # Nothing was compacted meanwhile, so the watches continued.
     assert count_relists(server) == [1, 1]
 
 
@@ -64,7 +64,7 @@ def berth_starts_before_the_api_server(server, start_live):
     wait_until(lambda: "no update yet: " in berth.health(), "a failed try")
     assert get(berth, "/livez").status == 200
     assert not berth.is_ready()
-    # A request at this time must not reject every node.
+    # A request now must not reject every node.
     reply = berth.filter(names_of(server))
     assert reply.error()
 
@@ -74,7 +74,7 @@ def berth_starts_before_the_api_server(server, start_live):
 
 
 def the_api_server_is_gone_for_good_at_the_end(server, start_live):
-    """berth exits cleanly without an answer; start_live looks at its exit status."""
+    """berth exits cleanly without a reply; start_live checks its exit status."""
     fill(server)
     berth = start_live()
     server.freeze()
@@ -104,7 +104,7 @@ def decisions_do_not_wait_for_a_slow_api_server(server, start_live):
     berth = start_live()
     names = names_of(server)
     before = berth.filter(names)
-    # It has to list again, and gets a byte a second, or nothing for half a minute.
+    # It must list again, and gets one byte per second, or nothing for 30 s.
     slow = [
         server.script(faults.at_rate(1), when=lambda r: r.resource == "nodes", times=None),
         server.script(faults.after(30), when=lambda r: r.resource == "pods", times=None),

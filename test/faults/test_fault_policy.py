@@ -1,4 +1,4 @@
-"""Policies that a cluster makes too expensive: no rule is evaluated, and the view stays true."""
+"""Policies that are too expensive for the cluster: no rule is evaluated, and berth's view stays correct."""
 
 from apistate import CLAIMS, NAMESPACES, NODES, PODS, VOLUMES
 from client import get, replace, wait_until
@@ -26,7 +26,7 @@ def degraded(berth):
 
 
 def test_first_list_exceeds_the_budget(server, start_live, tmp_path):
-    """The policy passes at the start, when there are no nodes."""
+    """The policy is accepted at the start, without nodes."""
     policy = tmp_path / "costly.yaml"
     policy.write_text(COSTLY)
     fill(server, n_nodes=400, pods_per_node=1)
@@ -38,13 +38,13 @@ def test_first_list_exceeds_the_budget(server, start_live, tmp_path):
     assert reply["NodeNames"] == [] and set(reply["FailedNodes"].values()) == {LATE}
     assert berth.bind(asked, "n-0000").startswith("berth: refused")
 
-    # Events are followed all the same, without an attempt for each of them.
+    # Events are still applied, without an evaluation for each of them.
     for i in range(20):
         server.state.put(NODES, node(f"new-{i}"))
         server.state.put(PODS, pod(f"new-{i}", on=f"new-{i}"))
     berth.wait_true(server)
 
-    # A smaller cluster is tried again.
+    # With a smaller cluster berth evaluates the policy again.
     for name in sorted(server.state.objects["nodes"])[5:]:
         server.state.delete(NODES, name)
     wait_until(lambda: not degraded(berth), "the policy to fit")
@@ -139,7 +139,7 @@ def test_no_right_to_namespaces_is_needed_by_others(server, start_live, tmp_path
 
 
 def test_reload_waits_for_the_right_to_namespaces(server, start_live, tmp_path):
-    """The policy of before stays, and the status has the reason."""
+    """The earlier policy stays in force, and the status has the reason."""
     put_colours(server)
     server.state.put(NAMESPACES, namespace("team-a", "gold", "red"))
     server.allow_only(*READ)
@@ -159,7 +159,7 @@ def test_reload_waits_for_the_right_to_namespaces(server, start_live, tmp_path):
 
 
 def test_start_without_the_right_to_namespaces(server, start_live, tmp_path):
-    """Rules that read them fail, with a plain reason; berth is ready, and takes them when it may."""
+    """Rules that read namespaces fail with a clear reason; berth is ready, and lists namespaces once it has the right."""
     put_colours(server)
     server.state.put(NAMESPACES, namespace("team-a", "gold", "red"))
     server.allow_only(*READ)
@@ -250,7 +250,7 @@ spec:
 
 
 def test_reload_lists_nodes_again_for_fields_that_were_not_kept(server, start_live, tmp_path):
-    """Only nodes, once; and no decision of the new policy comes without these fields."""
+    """berth lists only nodes, once; the new policy never decides without these fields."""
     for name, cpu in (("small", "8"), ("large", "32")):
         made = node(name)
         made["status"]["capacity"] = {"cpu": cpu}
@@ -273,7 +273,7 @@ def test_reload_lists_nodes_again_for_fields_that_were_not_kept(server, start_li
     assert seen <= {("small", "large"), ("large",)}
     assert [now - then for now, then in zip(count_relists(server), before, strict=True)] == [1, 0]
 
-    # Both are kept from now on: another such policy needs no list.
+    # Both fields are stored from now on, so another such policy needs no list.
     replace(policy, LARGE.replace("16.0", "64.0"))
     wait_until(lambda: berth.filter(["small", "large"]).json()["NodeNames"] == [], "the third policy")
     assert count_relists(server)[0] == before[0] + 1
@@ -292,7 +292,7 @@ spec:
 
 
 def test_reload_lists_pods_again_for_fields_that_were_not_kept(server, start_live, tmp_path):
-    """Only pods, once; and no decision of the new policy comes without these fields."""
+    """berth lists only pods, once; the new policy never decides without these fields."""
     for name, annotation in (("calm", "no"), ("loud", "yes")):
         server.state.put(NODES, node(name))
         running = pod(f"on-{name}", on=name)
@@ -317,7 +317,7 @@ def test_reload_lists_pods_again_for_fields_that_were_not_kept(server, start_liv
     assert seen <= {("calm", "loud"), ("calm",)}
     assert [now - then for now, then in zip(count_relists(server), before, strict=True)] == [0, 1]
 
-    # The same key needs no list; another one does.
+    # The same key needs no list; another key does.
     replace(policy, QUIET.replace("'yes'", "'no'"))
     wait_until(lambda: berth.filter(["calm", "loud"]).json()["NodeNames"] == ["loud"], "the third policy")
     assert count_relists(server)[1] == before[1] + 1

@@ -1,4 +1,4 @@
-"""Two berths and one API server: the same answers, and one winner. F17."""
+"""Two berths with one API server give the same replies, and only one of two binds succeeds. F17."""
 
 import threading
 
@@ -16,7 +16,7 @@ def ask_all(berth, names, of):
 def test_answers_are_the_same_to_the_byte(server, start_live):
     fill(server, n_nodes=50)
     first = start_live()
-    # The second one has come to the same state in another way.
+    # The second one reached the same state by different events.
     for i in range(0, 50, 7):
         server.state.put(PODS, pod(f"more-{i}", on=f"n-{i:04}", cpu="300m"))
         server.state.patch(NODES, f"n-{i:04}", {"metadata": {"labels": {"more": "1"}}})

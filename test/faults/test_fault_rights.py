@@ -10,7 +10,7 @@ READ = [f"{verb} {resource}" for verb in ("get", "list", "watch") for resource i
 
 
 def use_everything(server, berth, binds=False):
-    """All that berth does with a cluster."""
+    """Uses all features of berth that access the cluster."""
     names = sorted(server.state.objects["nodes"])
     of = server.state.find(PODS, "default/waits").object
     passed = berth.filter(names, of).json()["NodeNames"]
@@ -54,7 +54,7 @@ def test_missing_rights_are_named(server, start_live):
 
 
 def test_request_without_nodes_takes_no_lease(server, start_live):
-    """berth check sends such requests. If they took the lease, another berth could not bind."""
+    """berth check sends such requests. If they acquired the lease, another berth could not bind."""
     fill(server)
     berth = start_live("--bind", "--lease", "berth-system/berth-bind")
 

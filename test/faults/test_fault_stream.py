@@ -1,5 +1,5 @@
-"""Event streams that no API server should send: berth keeps the newest version of each object,
-skips events without meaning, and lists again when it cannot be sure. F7."""
+"""Invalid event streams: berth keeps the newest version of each object, skips meaningless events, and
+lists again if it cannot be sure. F7."""
 
 import json
 import random
@@ -15,8 +15,8 @@ BATCHES, PER_BATCH = 6 * FAULT_SCALE, 400
 
 
 class Model:
-    """The meaning of a stream of events: the last one about each name counts; a DELETED of another
-    UID is about a pod that is gone already."""
+    """The expected result of a stream of events: the last event for each name counts; a DELETED with another
+    UID refers to an earlier pod and is ignored."""
 
     def __init__(self, server):
         self.objects = {
@@ -40,15 +40,15 @@ class Model:
 
 
 class Liar:
-    """Random events of both kinds into open watches, and into the model."""
+    """Sends random events of both kinds in open watches, and applies them to the model."""
 
     def __init__(self, server, seed):
         self.server, self.model = server, Model(server)
         self.random = random.Random(seed)
-        self.sent = []  # (resource, type, object), to be replayed
+        self.sent = []  # (resource, type, object), for replays
 
     def run(self, n_events):
-        """All of them go out under the lock: cut into chunks wherever it falls."""
+        """Sends all events under the lock, cut into chunks at any position."""
         lines = {"nodes": [], "pods": []}
         for _ in range(n_events):
             resource, line = self.random.choice(
@@ -82,19 +82,19 @@ class Liar:
         return self.stamp(pod(f"q-{pick.randrange(N_PODS)}", on, cpu, phase))
 
     def known(self):
-        """An event about one of few names: often ADDED twice, or with a new UID."""
+        """An event for one of few names: often ADDED twice, or with a new UID."""
         resource = self.random.choice(["nodes", "pods", "pods"])
         event_type = self.random.choice(["ADDED", "MODIFIED", "MODIFIED", "DELETED"])
         return self.emit(resource, event_type, self.make(resource))
 
     def unknown(self):
-        """DELETED of an unknown object."""
+        """A DELETED event of an unknown object."""
         obj = self.make("pods")
         obj["metadata"]["name"] = f"stranger-{self.random.randrange(1000)}"
         return self.emit("pods", "DELETED", obj)
 
     def again(self):
-        """An old event, to the letter: replayed, or out of order."""
+        """An unchanged old event: a replay, or out of order."""
         if not self.sent:
             return self.nothing()
         return self.emit(*self.random.choice(self.sent[-200:]))
@@ -121,7 +121,7 @@ def lie(server, start_live, seed, chunk):
     for _ in range(BATCHES):
         liar.run(PER_BATCH)
         berth.wait_view(liar.model.view)
-    # Nothing of it was a reason to ask for everything again.
+    # None of the events caused a new list.
     assert count_relists(server) == [1, 1]
     assert liar.model.view() != true_view(server)
 
@@ -142,7 +142,7 @@ def test_pod_recreated_under_the_same_name(server, start_live):
     berth = start_live()
     wait_until(lambda: server.open_watches("pods"), "a watch")
     old = server.state.find(PODS, "default/p").object
-    server.state.put(PODS, pod("p", on="b", uid="new"))  # and no DELETED before it
+    server.state.put(PODS, pod("p", on="b", uid="new"))  # without a DELETED before it
     berth.wait_true(server)
     server.push_event("pods", "DELETED", old)
     server.state.put(NODES, node("c"))
@@ -152,7 +152,7 @@ def test_pod_recreated_under_the_same_name(server, start_live):
 
 
 def push_line(server, start_live, name):
-    """A broken document may concern any object: everything is listed again."""
+    """An invalid document may concern any object, so berth lists again."""
     fill(server)
     berth = start_live()
     wait_until(lambda: len(server.open_watches()) == 2, "watches")
@@ -172,7 +172,7 @@ def test_lines_that_are_no_events(together, name):
 
 
 def make_long_line():
-    """Over the size limit of one event, and otherwise valid."""
+    """A valid line above the size limit of one event."""
     obj = node("huge", annotations={"a": "x" * (9 << 20)})
     obj["metadata"]["resourceVersion"] = "1"
     return encode_event("ADDED", json.dumps(obj).encode())
@@ -191,7 +191,7 @@ def test_limits_a_line_without_end(server, start_live):
 
 
 def spoil_list(server, start_live, name):
-    """One bad object must not stop all updates for good."""
+    """One invalid object must not stop all updates permanently."""
     fill(server)
     line = faults.BAD_LINES[name]
 

@@ -1,4 +1,4 @@
-"""Usage of nodes and pods from metrics.k8s.io: available, missing, forbidden, invalid, and available
+"""Usage of nodes and pods from metrics.k8s.io is available, missing, forbidden, invalid, and available
 again."""
 
 import sys
@@ -69,7 +69,7 @@ def set_nodes(server, **cpus):
 
 
 def set_pods(server, **memories):
-    """Of two containers each."""
+    """Sets the usage of pods with two containers each."""
     server.documents[OF_PODS] = make_list(
         "Pod",
         [
@@ -116,7 +116,7 @@ def test_usage_decides(server, start_live, tmp_path):
     wait_passed(berth, ["n3"], owned("db-1"))  # pods of the same workload use 1200 MiB
     set_nodes(server, n1="5", n2="1", n3="4")
     wait_passed(berth, ["n2"])
-    # One list tells cpu and memory.
+    # One list has cpu and memory.
     assert find_metric(berth, "used")["nodes"] == {"covered": 3, "of": 3}
     assert find_metric(berth, "memory")["workloads"] == 1
 
@@ -170,5 +170,5 @@ def come_and_go(server, start_live, name):
 
 @pytest.mark.parametrize("name", OUTAGES)
 def test_metrics_api_comes_and_goes(together, name):
-    """Decisions go on all the while; nodes and pods are watched as ever."""
+    """berth decides meanwhile, and continues to watch nodes and pods."""
     together(come_and_go)

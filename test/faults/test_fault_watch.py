@@ -1,5 +1,5 @@
-"""Versions that are too old, watches that end or fall silent: no dip, no list too many, nothing
-missed. F4, F5, F6."""
+"""Versions expire, and watches end or send nothing: berth's view never shrinks, it lists only when needed, and
+misses no change. F4, F5, F6."""
 
 import time
 
@@ -20,14 +20,14 @@ def watched(server):
 
 
 def known(reply):
-    """Which of the nodes that were asked about berth knows."""
+    """The requested nodes that berth has."""
     body = reply.json()
     failed = {**(body["FailedNodes"] or {}), **(body["FailedAndUnresolvableNodes"] or {})}
     return set(body["NodeNames"]) | {name for name, why in failed.items() if why != UNKNOWN}
 
 
 def forget(server, before=lambda: None):
-    """Changes now are never sent: only a list shows them."""
+    """Makes changes that are never sent in a watch, only in a list."""
     server.refuse()
     server.kill()
     before()
@@ -45,7 +45,7 @@ def the_old_snapshot_serves_until_the_new_one_is_whole(server, start_live):
             server.state.delete(NODES, f"n-{i:04}")
             server.state.put(NODES, node(f"new-{i:04}"))
 
-    # The new list takes a while.
+    # The new list is slow.
     server.script(faults.at_rate(250_000), when=lambda r: r.resource == "nodes", times=None)
     forget(server, change)
     new = set(server.state.objects["nodes"])
@@ -59,7 +59,7 @@ def the_old_snapshot_serves_until_the_new_one_is_whole(server, start_live):
         wait_until(lambda: seen and seen[-1] == new, "the new nodes")
     assert seen[0] == old
     berth.wait_true(server)
-    # The pods are the same as before: berth may be true before it has listed them again.
+    # The pods have not changed, so berth's view may be correct before it lists them again.
     wait_until(lambda: count_relists(server) == [2, 2], "a list of each")
 
 
@@ -88,7 +88,7 @@ def test_expired(together, what):
 
 
 def pages_that_expire(server, start_live):
-    """Where lists cannot be streamed they come in pages, which the API server may forget."""
+    """If lists cannot be streamed they come in pages, which may expire."""
     no_stream = faults.fail(400, b"{}", "application/json")
     server.script(no_stream, when=lambda r: r.is_streamed, times=None)
     fill(server, n_nodes=1200, pods_per_node=0)
@@ -108,7 +108,7 @@ def test_memory_while_listing_again(server, start_live):
     berth.wait_true(server)
     steady = berth.rss()
     with open(f"/proc/{berth.popen.pid}/clear_refs", "w", encoding="ascii") as file:
-        file.write("5\n")  # VmHWM begins anew
+        file.write("5\n")  # resets VmHWM
     for resource in ("nodes", "pods"):
         server.push_error(resource, faults.EXPIRED)
     wait_until(lambda: count_relists(server) == [2, 2] and watched(server), "a list of each")
@@ -119,7 +119,7 @@ def test_memory_while_listing_again(server, start_live):
 
 
 def what_happens_during_a_streamed_list(server, start_live):
-    """Between what there was and the bookmark come changes, deletions among them."""
+    """Changes and deletions arrive between the initial events and the bookmark."""
     fill(server)
 
     def act(exchange, proceed):
@@ -149,7 +149,7 @@ def what_happens_during_a_streamed_list(server, start_live):
 
 
 def a_streamed_list_that_does_not_end(server, start_live):
-    """An older API server starts a watch, and knows nothing of its bookmark: pages will do."""
+    """An older API server starts a watch without the initial bookmark, so berth falls back to pages."""
     fill(server)
 
     def act(exchange, proceed):
@@ -178,7 +178,7 @@ def watches_that_end_are_resumed_from_the_newest_bookmark(server, start_live):
             server.state.put(NODES, node(f"step-{step}"))
         server.state.advance(10)  # by objects of other kinds
         server.send_bookmarks()
-        # Only the version of the bookmark is still known.
+        # Only the version of the bookmark has not expired.
         server.state.compact()
         old = server.open_watches()
         server.end_watches()
@@ -263,7 +263,7 @@ def bookmarks_keep_a_quiet_watch(server, start_live):
 
     wait_until(outlived, "watches that are older than silence could become")
     assert berth.is_connected()
-    # On a busy machine a bookmark can come too late. Nothing else ends a watch.
+    # On a busy machine a bookmark can be late, which is the only reason for another watch.
     ended = [watch for watch in server.watches if not watch.is_open]
     assert all(watch.longest_silence > SILENCE / 2 for watch in ended)
 

@@ -1,4 +1,4 @@
-"""Every scripted fault has its effect: a test with a fault that has none would prove nothing."""
+"""Checks that every scripted fault has an effect, because a test with an ineffective fault proves nothing."""
 
 import contextlib
 import gzip
@@ -29,7 +29,7 @@ def fetch(server, path="/api/v1/nodes", seconds=SLACK):
 
 
 def watch_lines(server, n, path="/api/v1/nodes?watch=1&resourceVersion=%d", during=lambda: None):
-    """The first @n lines of a watch; fewer if it ended."""
+    """The first @n lines of a watch; fewer if it ends earlier."""
     with contextlib.closing(open_to(server)) as connection:
         connection.request("GET", path % server.state.number if "%d" in path else path)
         response = connection.getresponse()

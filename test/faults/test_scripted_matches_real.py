@@ -1,6 +1,6 @@
-"""The scripted API server behaves like the real one: kubectl works with it, and answers are equal.
+"""The scripted API server behaves like a real one: kubectl works with it, and replies are equal.
 
-Skipped where no control plane was built (tools/e2e).
+Skipped if no control plane is built (tools/e2e).
 """
 
 import json
@@ -43,7 +43,7 @@ class Kubectl:
         )
 
     def run(self, *args):
-        """(exit status, what it printed, errors)"""
+        """(exit status, stdout, stderr)"""
         process = self.start(*args)
         out, err = process.communicate(timeout=60)
         return process.returncode, out, err
@@ -88,7 +88,7 @@ def run_commands(kubectl):
 def test_kubectl_watches(e2e_bin, scripted, tmp_path):
     kubectl = Kubectl(e2e_bin, scripted, tmp_path)
     state = scripted.server.state
-    # Made, changed, marked for deletion, deleted.
+    # Created, changed, marked for deletion, deleted.
     printed, expected = tmp_path / "printed", "pod/seen\n" * 4
     with printed.open("w") as file:
         watching = kubectl.start("get", "pods", "-A", "-w", "-o", "name", stdout=file)
@@ -113,7 +113,7 @@ def test_kubectl_sees_no_difference(e2e_bin, real, scripted, tmp_path):
     with ThreadPoolExecutor() as pool:
         theirs, ours = pool.map(run_commands, kubectls)
     assert ours == theirs
-    # Both could be wrong.
+    # Equal replies could both be wrong.
     seen = {command: (status, out, err) for command, status, out, err in ours}
     assert seen["get node k-a -o jsonpath={.status.allocatable.cpu}"] == (0, "4", "")
     assert seen["get pod k-p -o jsonpath={.spec.nodeName}"] == (0, "k-a", "")
@@ -122,7 +122,7 @@ def test_kubectl_sees_no_difference(e2e_bin, real, scripted, tmp_path):
 
 
 def test_it_answers_as_the_real_one(real, scripted):
-    with ThreadPoolExecutor() as pool:  # both have to wait now and then
+    with ThreadPoolExecutor() as pool:  # both need to wait at times
         theirs, ours = pool.map(converse, (real, scripted))
     assert list(ours) == list(theirs)
     differences = []

@@ -1,4 +1,4 @@
-"""Kyverno's command line applies what `berth config --admission --kyverno` prints.
+"""Kyverno's command line applies the output of `berth config --admission --kyverno`.
 
     make kyverno-test
 """
@@ -123,7 +123,7 @@ def test_pods_of_a_namespace_that_opts_in_get_the_scheduler(apply):
     in_namespace("shop", make_pod("berth", {"app.kubernetes.io/name": "berth"})),
 ], ids=lambda pod: pod["metadata"]["name"])  # fmt: skip
 def test_pods_that_keep_their_scheduler(apply, pod):
-    """While one beside it is changed."""
+    """Admission changes another pod, but not these."""
     bare = in_namespace("shop", make_pod("bare"))
     changed = {each["metadata"]["name"]: each["spec"] for each in apply(pod, bare, flags=OPT_IN, namespaces=OPTED_IN)}
     assert changed["bare"]["schedulerName"] == "berth"

@@ -1,4 +1,4 @@
-"""The listener for AdmissionReviews: who may send them, what is denied, and its limits."""
+"""The listener for AdmissionReviews: accepted clients, denied policies, and limits."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture
 def start(start_berth, authority, tmp_path):
-    """start(*flags) -> berth and its listener. Its API server is down: it has listed no policies."""
+    """start(*flags) -> berth and its listener. Its API server is down, so berth has no policies of the cluster."""
 
     def run(*flags):
         certificate, key = authority.issue_server()
@@ -170,7 +170,7 @@ def test_reviews_are_counted(start, authority):
 
 
 def nice_values(berth, name):
-    """Of its threads of that name."""
+    """The nice values of its threads with that name."""
     tasks = pathlib.Path(f"/proc/{berth.proc.pid}/task").iterdir()
     return sorted(int((task / "stat").read_text().rpartition(")")[2].split()[16]) for task in tasks if (task / "comm").read_text().strip() == name)
 

@@ -1,4 +1,4 @@
-"""Load from annotations of nodes, with its time."""
+"""Load from annotations of nodes, with timestamps."""
 
 import time
 
@@ -43,7 +43,7 @@ UTC, SHANGHAI = 0, 8 * 3600
 
 
 def written(value, seconds_ago=0, offset=UTC):
-    """crane writes local time, and a Z all the same."""
+    """The format of crane: local time, but with a Z."""
     at = time.gmtime(time.time() - seconds_ago + offset)
     return f"{value},{time.strftime('%Y-%m-%dT%H:%M:%SZ', at)}"
 
@@ -79,7 +79,7 @@ def test_annotations_decide(start_berth, tmp_path):
     covered = 'berth_source_nodes_covered{policy="annotated",metric="load",source=""}'
     assert metrics(berth)[covered] == 3
 
-    # As a controller writes them anew.
+    # Like a controller that updates them.
     write_nodes(cluster, cool={KEY: written(0.85)}, hot=good, old=good)
     wait_until(lambda: passed(berth) == ["hot", "old"], "new annotations to count")
     assert get(berth, "/readyz").status == 200

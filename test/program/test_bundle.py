@@ -1,4 +1,4 @@
-"""Bundles: the state and decisions of a running berth in one file, read again by commands."""
+"""Bundles: a file with the state and decisions of a running berth, and commands that read it."""
 
 import gzip
 import http.client
@@ -47,7 +47,7 @@ N_NODES = 12
 NODES = [f"ledger-{i:02}" for i in range(N_NODES)]
 SECRET = "hunter2"
 
-# What must not be in an anonymous bundle, in any of its files.
+# Texts that no file of an anonymized bundle may contain.
 NAMES = [*NODES, "vault", "kraken", "payments", "10.9.8.", "registry.corp", "uid-", "owned-by"]
 
 
@@ -99,7 +99,7 @@ def pod(name, node_name=None, app="kraken"):
 
 
 def cluster(n_pods):
-    """Nodes, and so many pods on them."""
+    """Nodes with this many pods."""
     def running(i):
         return pod(f"kraken-run-{i}", NODES[i * 5 % N_NODES], f"app-{i % 4}")
 
@@ -107,7 +107,7 @@ def cluster(n_pods):
 
 
 def decide(berth, name, app="kraken"):
-    """Filter and prioritize, as kube-scheduler would ask."""
+    """Calls filter and prioritize like kube-scheduler."""
     asked = pod(name, app=app)
     passed = post(berth, "filter", {"Pod": asked, "NodeNames": NODES}).json()["NodeNames"]
     if passed:
@@ -128,7 +128,7 @@ def files(tmp_path):
 
 @pytest.fixture(scope="module")
 def berth(start_shared, tmp_path_factory):
-    """A berth that decided about six pods, on three clusters."""
+    """A berth that decided about six pods, with three states of the cluster."""
     folder = tmp_path_factory.mktemp("berth")
     write_files(folder)
     flags = ["--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json"]
@@ -171,7 +171,7 @@ def bundle(berth, berth_path, tmp_path_factory):
 
 
 def unpack(path):
-    """name: text, of all files."""
+    """{name: text} of all files."""
     with tarfile.open(path) as archive:
         return {m.name: archive.extractfile(m).read().decode() for m in archive.getmembers()}
 
@@ -435,7 +435,7 @@ def test_explain_mistakes(bundle, berth_path, arguments, status, text):
 
 
 def repack(files):
-    """Files as a bundle again."""
+    """Packs files as a bundle."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w:gz") as archive:
         for name, text in files.items():

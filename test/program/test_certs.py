@@ -24,7 +24,7 @@ NAMES = [
 
 @pytest.fixture
 def certs(berth_path):
-    """certs(*arguments, code=0) -> the finished process; @code is the exit code it must have."""
+    """certs(*arguments, code=0) -> the finished process; @code is the expected exit code."""
 
     def run(*arguments, code=0):
         done = subprocess.run(
@@ -52,7 +52,7 @@ def text_of(certificate):
 
 
 def is_issued_to(name, certificate):
-    """Of CN: newer OpenSSL prints it without spaces."""
+    """Checks the CN, which newer OpenSSL prints without spaces."""
     return re.search(rf"Subject: .*\bCN ?= ?{name}$", text_of(certificate), re.M)
 
 
@@ -83,7 +83,7 @@ def flags(folder):
 
 
 def client(folder, pair=True):
-    """A TLS context that trusts what is in @folder now, and shows its client pair."""
+    """A TLS context that trusts the current CA in @folder, and presents its client certificate."""
     context = ssl.create_default_context(cafile=folder / "ca.crt")
     if pair:
         context.load_cert_chain(folder / "client.crt", folder / "client.key")
@@ -231,7 +231,7 @@ def test_rights_are_kept(certs, folder):
     assert mode_of(folder / "client.key") == 0o600
     (folder / "server.key").chmod(0o644)
     certs(folder, "--renew")
-    assert mode_of(folder / "server.key") == 0o640  # but not everybody
+    assert mode_of(folder / "server.key") == 0o640  # but not all users
 
 
 def test_folder_that_others_write_to(certs, folder):
@@ -341,7 +341,7 @@ def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
     berth = start_berth(*flags(server))
 
     def settle():
-        """berth reads what is there, and the two still agree."""
+        """Waits until berth has loaded the files; the client must still be accepted."""
         berth.proc.send_signal(1)
         wait_until_served(berth, server / "server.crt")
         assert post(berth, client(peer)) == 200

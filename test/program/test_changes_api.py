@@ -24,7 +24,7 @@ def changes(berth, query=""):
 
 
 def wait_kinds(berth, kinds):
-    """The newest first."""
+    """Waits for changes of these kinds, newest first."""
     wait_until(lambda: [change["kind"] for change in changes(berth)] == kinds, f"{kinds}")
     return changes(berth)
 
@@ -53,7 +53,7 @@ def test_policies(start_berth, policy):
     replace(policy, POLICY.replace("filters:", "filtres:"))
     newest, *_ = wait_kinds(berth, ["policy-rejected", "policy", "started"])
     assert newest["bad"] is True and ":5:3: error:" in newest["text"]
-    replace(policy, POLICY.replace("zone: a", "zone: <b>"))  # as it was
+    replace(policy, POLICY.replace("zone: a", "zone: <b>"))  # the original content
     newest, *_ = wait_kinds(berth, ["config", "policy-rejected", "policy", "started"])
     assert (newest["what"], newest["text"]) == ("policy", "configuration on disk is in force again")
 

@@ -1,7 +1,7 @@
-"""berth check --live and --offline: wrong situations, and the checks that report them.
+"""berth check --live and --offline: misconfigurations, and the checks that report them.
 
-Real berths, configurations of kube-scheduler in files and in a small API server (small_api.py).
-What each check makes of its facts is tested beside the code; here, that the facts arrive.
+Uses real berths, and configurations of kube-scheduler in files and in a small API server (small_api.py).
+Unit tests cover the logic of each check; these tests cover how checks get their facts.
 """
 
 import base64
@@ -45,7 +45,7 @@ NODES = [{"metadata": {"name": f"n{i}", "labels": {"pool": "web"}}} for i in ran
 
 
 def entry(url, **changes):
-    """An extender's; None: without that field."""
+    """The entry of an extender; None removes a field."""
     fields = {
         "urlPrefix": url, "filterVerb": "filter", "prioritizeVerb": "prioritize",
         "preemptVerb": "preempt", "weight": 5, "httpTimeout": "1s", "nodeCacheCapable": True,
@@ -80,7 +80,7 @@ class Checkup:
 
 @pytest.fixture
 def run(berth_path, tmp_path):
-    """run(*arguments, config=text, stdin=text) -> Checkup, of JSON."""
+    """run(*arguments, config=text, stdin=text) -> Checkup, parsed from JSON."""
 
     def run(*arguments, config=None, stdin=None, form="json"):
         if config is not None:
@@ -120,7 +120,7 @@ def certificates(folder):
 
 @pytest.fixture(scope="module")
 def secure(folder, certificates, start_shared):
-    """A berth that asks for client certificates."""
+    """A berth that requires client certificates."""
     certificate, key = certificates.server
     return start_shared(
         "--policy", folder / "policy.yaml", "--cluster", folder / "cluster.json",
@@ -172,7 +172,7 @@ def test_healthy_service(secure, certificates, run):
 
 
 def test_healthy_cluster(plain, run, api, tmp_path):
-    """Everything is found by itself: the scheduler's ConfigMap, berth's pods, whose rights."""
+    """Everything is detected: the scheduler's ConfigMap, berth's pods, and the account whose rights to check."""
     api.config_maps["berth-system", "scheduler"] = {"config.yaml": scheduler_config(entry(plain.url))}
     labels = {
         "app.kubernetes.io/name": "berth", "app.kubernetes.io/part-of": "berth",
@@ -199,7 +199,7 @@ def test_healthy_cluster(plain, run, api, tmp_path):
 # --- configurations that are wrong, of a berth that runs ---
 
 WRONG = [
-    # what is wrong, the entry's fields, which check fails
+    # description, fields of the entry, failing check
     ("unknown field", {"filterverb": "filter"}, "B102"),
     ("no extender", None, "B103"),
     ("scheme", {"enableHTTPS": True}, "B107"),
@@ -238,7 +238,7 @@ def test_wrong_certificates(secure, certificates, run, what, tls, who, code):
 
 
 def test_certificate_in_a_file(secure, certificates, run):
-    """It is read where the configuration is a file of this machine's."""
+    """It is read if the configuration is a file on this machine."""
     certificate, key = certificates.stranger
     tls = {"certData": None, "keyData": None, "certFile": str(certificate), "keyFile": str(key)}
     config = scheduler_config(secure_entry(secure, certificates, tls=tls))
@@ -277,7 +277,7 @@ def test_not_an_api_server(run, api, plain, tmp_path):
 
 
 def test_no_berth_named(run, api, tmp_path):
-    """From outside of a cluster its berths are often out of reach: nothing is wrong with that."""
+    """From outside of a cluster its berths are often unreachable, which is no error."""
     done = run("--live", "--kubeconfig", api.kubeconfig(tmp_path), "--only", "B201")
     assert done.code == FINE and done.state("B201") == "skipped"
     assert "--server" in done.checks["B201"]["cause"]
@@ -307,18 +307,18 @@ def test_aliases(run, plain):
 
 
 def test_reports_a_rejected_client_certificate(run, secure, certificates):
-    """403: berth is reachable and rejects our certificate."""
+    """403: berth is reachable and rejects the certificate."""
     done = run("--live", "--server", secure.url, *of_secure(certificates, certificates.stranger))
     assert done.code == FAILED and done.state("B201") == "failed"
     assert "certificate" in done.checks["B201"]["cause"] and "--cert" in done.checks["B201"]["fix"]
     done = run("--live", "--server", secure.url, "--ca", certificates.certificate)
     assert done.code == FAILED and "certificate" in done.checks["B201"]["cause"]
-    done = run("--live", "--server", secure.url)  # whose certificate we cannot verify
+    done = run("--live", "--server", secure.url)  # whose certificate cannot be verified
     assert done.code == UNREACHABLE and done.state("B201") == "failed"
 
 
 def test_not_ready(run, start_berth, api, tmp_path):
-    """Its API server has no such thing as a list of nodes."""
+    """Its API server has no list of nodes."""
     berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path))
     done = run("--live", "--server", berth.url)
     assert done.code == FAILED and {"B202", "B401"} <= done.failed(), done.stdout
@@ -366,7 +366,7 @@ def test_replicas_differ(run, plain, start_berth, folder, tmp_path):
 
 
 def test_token(run, start_berth, tmp_path):
-    """Pages on a listener of their own, with a token."""
+    """Pages on a separate listener, with a token."""
     (tmp_path / "token").write_text("open-sesame-open-sesame\n")
     (tmp_path / "wrong").write_text("open-semolina-open-semolina\n")
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", tmp_path / "token")
@@ -426,7 +426,7 @@ def test_rights(run, plain, api, tmp_path):
 
 
 def test_rights_of_events(run, start_berth, api, tmp_path):
-    """Events are created, and never changed: that is the right that is asked for."""
+    """berth only creates events, so the check tests only that right."""
     berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path), "--events")
     run(*in_cluster(api, tmp_path, berth), "--service-account", "berth-system/berth", "--only", "B302")
     assert {right for _, right, _ in api.reviews if "events" in right} == {"create events"}
@@ -443,7 +443,7 @@ spec:
 
 
 def test_rights_to_namespaces(run, start_berth, plain, api, tmp_path):
-    """They are needed, and asked for, only if a policy reads them."""
+    """They are needed and checked only if a policy reads namespaces."""
     account = ["--service-account", "berth-system/berth", "--only", "B302"]
     run(*in_cluster(api, tmp_path, plain), *account)
     assert not [right for _, right, _ in api.reviews if "namespaces" in right]
@@ -487,7 +487,7 @@ LEASES = {"--lease": "bind", "--publish-lease": "publish", "--nominate-lease": "
 
 
 def test_rights_to_leases(run, start_berth, api, tmp_path):
-    """Of each feature that has one; to get and update it by its name only."""
+    """The Lease of each feature, with get and update only by its name."""
     api.objects["/apis/berth.dev/v1alpha1/placementpolicies"] = {"kind": "PlacementPolicyList", "metadata": {"resourceVersion": "1"}, "items": []}
     features = ["--bind", "--publish", "--nominate", "--policies-from-cluster"]
     arguments = ["--service-account", "berth-system/berth", "--only", "B302"]
@@ -511,7 +511,7 @@ def test_rights_to_leases(run, start_berth, api, tmp_path):
 
 @pytest.fixture
 def reviews(run, start_berth, api, certificates, tmp_path):
-    """reviews(*flags) -> check(status, message): state, cause and fix of B508 if the API server answers the dry run so."""
+    """reviews(*flags) -> check(status, message): state, cause and fix of B508 for this reply of the API server to the dry run."""
 
     def start(*flags):
         certificate, key = certificates.server
@@ -552,11 +552,11 @@ def test_no_webhook_is_wanted(reviews, run, plain, api, tmp_path):
     assert check(201)[:2] == ("skipped", "no webhook checks policies before they are stored")
     api.tried.clear()
     assert run(*in_cluster(api, tmp_path, plain), "--only", "B508").state("B508") == "skipped"
-    assert api.tried == []  # that berth reads no policies of the cluster
+    assert api.tried == []  # without policies from the cluster
 
 
 def test_unknown_rights_are_neither_ok_nor_wrong(run, plain, api, tmp_path):
-    """Whose they are is not known, or it may not be asked: that is not fine, nor wrong."""
+    """If the account is unknown, or the check may not query rights, the result is neither ok nor an error."""
     done = run(*in_cluster(api, tmp_path, plain))
     assert done.state("B302") == done.state("B303") == "skipped"
     assert "--service-account" in done.stderr
@@ -650,7 +650,7 @@ def test_config_map(run, plain, api, tmp_path, what, flags, volume, mount, key):
 
 @pytest.mark.parametrize("source", ["file: {path: /c/policy.json}", "configMap: {namespace: a, name: p}"])
 def test_policy_of_a_v1alpha1(run, plain, api, tmp_path, source):
-    """Its extenders are in another key of its ConfigMap, or in another ConfigMap."""
+    """Its extenders are in a different key of its ConfigMap, or in a different ConfigMap."""
     config = ("apiVersion: kubescheduler.config.k8s.io/v1alpha1\nkind: KubeSchedulerConfiguration\n"
               f"algorithmSource: {{policy: {{{source}}}}}\n")  # fmt: skip
     policy = json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": [entry(plain.url, httpTimeout=1000000000)]})
@@ -669,7 +669,7 @@ def test_policy_of_a_v1alpha1(run, plain, api, tmp_path, source):
 
 
 def test_file_of_a_node(run, plain, api, tmp_path):
-    """It cannot be read from here: the fix names the command to run there."""
+    """The file cannot be read from this machine, so the fix has the command to run on the node."""
     api.pods.append(
         scheduler_pod(
             "kube-system", "kube-scheduler-cp1", ["--config=/etc/kubernetes/berth/s.yaml"],
@@ -685,7 +685,7 @@ def test_file_of_a_node(run, plain, api, tmp_path):
 
 
 def test_scheduler_without_configuration(run, plain, api, tmp_path):
-    """kube-scheduler's defaults have no extenders; but another scheduler may."""
+    """kube-scheduler's defaults have no extenders, but another scheduler may have one."""
     arguments = in_cluster(api, tmp_path, plain)
     api.pods.append(scheduler_pod("kube-system", "s", ["--leader-elect=true"]))
     assert run(*arguments).state("B103") == "failed"
@@ -714,7 +714,7 @@ def test_named_pod(run, plain, api, tmp_path):
 
 
 def test_own_entry(run, plain, tmp_path):
-    """By --server, by --url, by its name, or as the only one; the output names it."""
+    """The entry is found by --server, by --url, by its name, or because it is the only one; the output names it."""
     other = entry("https://tas.example.com:9001", enableHTTPS=True, tlsConfig={"caFile": "/ca"})
     config = scheduler_config(other, entry(plain.url))
     done = run("--live", "--server", plain.url, config=config)
@@ -734,7 +734,7 @@ def test_own_entry(run, plain, tmp_path):
 
 # --- offline ---
 
-TAS = {  # as another extender's documentation has it: a client certificate, and no CA
+TAS = {  # as in the documentation of another extender: a client certificate, but no CA
     "urlPrefix": "https://tas-service.telemetry-aware-scheduling.svc.cluster.local:9001",
     "prioritizeVerb": "scheduler/prioritize", "filterVerb": "scheduler/filter", "weight": 1,
     "enableHTTPS": True, "managedResources": [{"name": "telemetry/scheduling", "ignoredByScheduler": True}],
@@ -745,7 +745,7 @@ SERVICE = "https://berth.berth-system.svc:8443"
 CA = {"tlsConfig": {"caFile": "/ca.crt", "certFile": "/c.crt", "keyFile": "/c.key"}, "enableHTTPS": True}
 
 SAMPLES = [
-    # what it is, the text, which checks fail
+    # description, text, failing checks
     ("sidecar", scheduler_config(entry("http://127.0.0.1:8080")), set()),
     ("service", scheduler_config(entry(SERVICE, **CA)), set()),
     ("another's, without a CA", scheduler_config(TAS), {"B105"}),
@@ -811,7 +811,7 @@ def test_only(run, plain):
 
 
 def test_waits_for_a_late_berth(run, berth_path, nowhere):
-    """A berth that is started later is waited for, and one round is shown."""
+    """--wait waits for a berth that starts later, and prints only one round."""
     started = []
 
     def start():
@@ -830,7 +830,7 @@ def test_waits_for_a_late_berth(run, berth_path, nowhere):
     assert done.code == FINE and done.state("B201") == "passed", done.stdout
     begin = time.monotonic()
     assert run("--live", "--server", nowhere, "--wait", "2s").code == UNREACHABLE
-    assert time.monotonic() - begin > 1  # it has waited; that it does not for ever, run() knows
+    assert time.monotonic() - begin > 1  # it has waited; run() has a timeout
     assert run("--live", "--wait", "soon").code == USAGE
 
 
@@ -842,7 +842,7 @@ def without_figures(report):
 
 
 def test_json(run, plain):
-    """The same again and again, and every key in its place."""
+    """The output is the same each time, with keys in a fixed order."""
     arguments = ["--live", "--server", plain.url]
     first, second = run(*arguments), run(*arguments)
     assert without_figures(first.report) == without_figures(second.report)
@@ -861,7 +861,7 @@ def test_text(run, plain, nowhere):
 
 
 def test_with_policy_files(run, plain, folder, tmp_path):
-    """They are checked first, and their metrics when a cluster is named; then the installation."""
+    """The files are checked first, and their metrics if a cluster is given; then the installation."""
     policy = folder / "policy.yaml"
     done = run("--live", "--cluster", folder / "cluster.json", policy, form="text")
     assert done.code == FINE and "ok: 1 policy" in done.stdout and "no policy has metrics" in done.stdout

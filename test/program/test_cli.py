@@ -1,6 +1,6 @@
-"""The command line: what it prints, where, and with which exit code.
+"""The command line: output, streams and exit codes.
 
-0 fine, 1 a check failed, 2 wrong usage, 3 something needed could not be reached.
+0 success, 1 a check failed, 2 wrong usage, 3 a file or server could not be reached.
 """
 
 import json
@@ -47,7 +47,7 @@ spec:
     - {name: disk, nodeLabels: {disk: ssd}, reason: slow disk}
 """
 
-# Two mistakes in one policy, one in another document.
+# Two mistakes in one policy, one in a second document.
 BAD = """\
 apiVersion: berth.dev/v1alpha1
 kind: PlacementPolicy
@@ -125,7 +125,7 @@ def run(berth_path):
 
 
 def run_on_terminal(command, env):
-    """The command's output when it goes to a terminal."""
+    """Runs a command with its output on a terminal."""
     master, slave = pty.openpty()
     with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=env) as proc:
         os.close(slave)
@@ -158,9 +158,9 @@ def test_help_of_a_command(run, berth_path, command):
     result = run(command, "--help")
     assert result.returncode == FINE and result.stderr == ""
     assert re.match(rf"usage: .+ {command}[ \n]", result.stdout)
-    text = result.stdout.replace(str(berth_path), "berth")  # however long the path to it
+    text = result.stdout.replace(str(berth_path), "berth")  # with a path of any length
     assert max(map(len, text.splitlines())) <= 100
-    # what stands in brackets at the end of a line is a default: they end in one column
+    # texts in brackets at the end of a line are defaults, which end in one column
     defaults = re.findall(r"^  +\S.* \[[^][]*\]$", text.partition("\n\n")[2], re.M)
     assert [line for line in defaults if len(line) != 80] == []
     assert run(command, "-h").stdout == result.stdout
@@ -207,7 +207,7 @@ def test_misspelt_option_gets_a_suggestion(run, arguments, text):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_misspelt_option_gets_a_suggestion(run, command):
-    """Two letters in the middle are exchanged."""
+    """Two letters in the middle are swapped."""
     for flag in set(re.findall(r"^ +(?:-\w, )?(--[a-z-]{5,})", run(command, "--help").stdout, re.M)):
         misspelt = flag[:4] + flag[5] + flag[4] + flag[6:]
         if misspelt != flag:
@@ -285,7 +285,7 @@ def test_version(run, word):
 
 
 def summary(path):
-    """Of GOOD; test_exactness.py is about the lines after the first."""
+    """The summary of GOOD; test_exactness.py tests the lines after the first."""
     return (
         "ok: 2 policies, 3 filters, 2 scores\n"
         "counts of pods are exact if berth binds (--bind) or with narrow: {to: 1}; else a burst can exceed limits:\n"
@@ -361,7 +361,7 @@ def test_check_missing_file(run):
 
 
 def test_check_queries_sources_and_rejects_metrics_file(run, files):
-    """--metrics belongs to explain: a file does not show whether sources answer."""
+    """--metrics is an option of explain; with a file, check could not test whether sources answer."""
     result = run("check", "--live", "--metrics", "values.yaml", files / "good.yaml")
     assert result.returncode == USAGE and "--metrics" in result.stderr.splitlines()[0]
     assert "--metrics" not in run("check", "--help").stdout
@@ -446,7 +446,7 @@ def test_check_print_cel(run, files):
 
 
 def test_print_cel_is_valid_policy_text(run, files):
-    """Each text, put back as an expression, is a good policy, and stands for itself."""
+    """Each printed text is valid as an expression of a policy, and is printed unchanged again."""
     for part in run("check", "--print-cel", REPOSITORY / "examples/every-rule.yaml").stdout.split("\n\n")[:-1]:
         head, text = part.split("\n")
         rules = "filters" if ": filter " in head else "scores"
@@ -544,7 +544,7 @@ def test_no_colour_when_piped(run, files):
 
 @pytest.mark.parametrize("no_color", [None, "", "1"])
 def test_colour_on_a_terminal(berth_path, files, no_color):
-    """https://no-color.org: set and not empty means no."""
+    """https://no-color.org: a non-empty value disables colours."""
     env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"}
     if no_color is not None:
         env["NO_COLOR"] = no_color
@@ -640,7 +640,7 @@ def test_explain_wrong_files(run, files, role, name, text, place):
     if text is not None:
         (files / name).write_text(text)
     result = explain(run, files, **{role: name})
-    # 3 when the file cannot be had, 1 when what is in it is wrong
+    # 3 if the file cannot be read, 1 if its content is invalid
     assert result.returncode == (UNREACHABLE if text is None else FAILED)
     assert result.stdout == ""
     assert result.stderr.startswith(f"berth explain: {files}/{place}"), result.stderr
@@ -774,10 +774,10 @@ def test_plain_http_beyond_loopback_needs_a_flag(run, start_logged, berth_path):
         proc.send_signal(signal.SIGTERM)
         log = proc.stderr.read()
         assert proc.wait(PATIENCE) == FINE
-    # Others may be about the sandbox, of which qemu has no part.
+    # Other warnings may be about the sandbox, which qemu does not support.
     [warning] = [line for line in log.splitlines() if "INSECURE" in line]
     assert " level=warn " in warning
-    # On loopback there is nothing to warn of.
+    # No warnings on loopback.
     assert "INSECURE" not in start_logged().log.read_text()
 
 
@@ -796,7 +796,7 @@ def test_serve_prints_its_address(berth_path, address, shown):
 
 
 def test_serve_log_level(start_logged):
-    """The log has the lines of its level."""
+    """The log has the lines for its level."""
     quiet, loud = start_logged("--log-level", "error"), start_logged("--log-level", "debug")
     for berth in (quiet, loud):
         assert get(berth, "/readyz").status == 200

@@ -1,4 +1,4 @@
-"""A client certificate that expires or is revoked loses its open connections, too."""
+"""If a client certificate expires or is revoked, berth also closes its open connections."""
 
 import http.client
 import signal
@@ -35,7 +35,7 @@ def start(start_logged, authority):
 
 
 class Kept:
-    """A connection that has had a request."""
+    """A connection with at least one request."""
 
     def __init__(self, berth, context):
         self.connection = http.client.HTTPSConnection(
@@ -48,14 +48,14 @@ class Kept:
         assert post(None, None, self.connection) == 200
 
     def is_refused(self):
-        """The next request is, and then the connection ends."""
+        """Whether the next request is rejected and the connection closed."""
         self.connection.request("POST", "/filter", BODY)
         reply = self.connection.getresponse()
         reply.read()
         return reply.status == 403 and reply.headers["Connection"] == "close"
 
     def wait_for_end(self):
-        """berth closes it while it is idle, long before its idle timeout."""
+        """Waits until berth closes the idle connection, long before its idle timeout."""
         self.socket.settimeout(PATIENCE)
         try:
             return self.socket.recv(1) == b""
@@ -69,12 +69,12 @@ def wait_for_end_of(stream):
         while stream.read():
             assert time.monotonic() < deadline, "the stream goes on"
     except (ssl.SSLError, http.client.HTTPException, ConnectionError):
-        pass  # berth closes it in the middle
+        pass  # berth closes it during the request
 
 
 # --- expiry ---
 
-LIFETIME_SEC = 10  # enough for a certificate, a handshake and a request on a busy machine
+LIFETIME_SEC = 10  # seconds: enough for a certificate, a handshake and a request on a busy machine
 
 
 def test_expiry_ends_kept_connections(start, authority):
@@ -92,7 +92,7 @@ def test_expiry_ends_kept_connections(start, authority):
 
 
 def test_expiry_refuses_the_next_request(start, authority):
-    """On a connection that is never idle when berth looks at idle ones."""
+    """On a connection that is never idle when berth checks idle connections."""
     berth = start()
     end = int(time.time()) + LIFETIME_SEC
     busy = Kept(berth, authority.context(authority.issue(NAME, end=stamp(end))))
@@ -125,7 +125,7 @@ class RevocationFile:
         path.write_text(text)
 
     def reload(self, berth, context, text, figure=RELOADED):
-        """Replaces it, and waits until berth has read it."""
+        """Replaces the file, and waits until berth has read it."""
         before = metrics(berth, context=context)[figure]
         replace(self.path, text)
         berth.proc.send_signal(signal.SIGHUP)
@@ -149,12 +149,12 @@ def test_revocation_ends_connections(start, authority, crl):
     try:
         assert busy.is_refused()
     except (http.client.HTTPException, ssl.SSLError, ConnectionError):
-        pass  # berth had closed it by then
+        pass  # berth had already closed it
     assert post(berth, bad_context) == 403
     stays.post()
     assert post(berth, good_context) == 200
 
-    # The mistake is taken back.
+    # The mistake is reverted.
     crl.reload(berth, good_context, authority.revoke())
     assert post(berth, bad_context) == 200
     stays.post()

@@ -1,4 +1,4 @@
-"""Shell completion: from option tables, files and servers; in real shells."""
+"""Shell completion from option tables, files and servers, in real shells."""
 
 import contextlib
 import functools
@@ -21,12 +21,12 @@ from client import PATIENCE, held_port
 
 pytestmark = pytest.mark.single_thread
 
-QUICK_SECONDS = 0.05  # of the processor's time
+QUICK_SECONDS = 0.05  # seconds of CPU time
 
 
 @pytest.fixture(scope="module")
 def complete(berth_path):
-    """complete(*words) -> {word: what it is} and whether files may stand there."""
+    """complete(*words) -> {word: description}, and whether files are completed."""
 
     def run(*words, env=None):
         done = subprocess.run(
@@ -72,13 +72,13 @@ def test_commands_are_those_of_the_help(complete, help_of, all_commands):
 
 
 def options_in_help(text):
-    """Names of options, in lines that begin with one."""
+    """Names of options in lines that begin with an option."""
     heads = re.findall(r"^  (-.*?)(?:  |$)", re.sub(r"^  -\w, ", "  ", text, flags=re.M), re.M)
     return {name for head in heads for name in re.findall(r"(?:^|[ ,])--?([a-z][a-z-]*)", head)}
 
 
 def test_options_are_those_of_the_option_table(berth_path, complete, help_of, all_commands):
-    """The program's tables, its help, its parser and completions are the same."""
+    """The program's tables, its help, its parser and its completions have the same options."""
     tables = json.loads(subprocess.run([berth_path, "__commands"], capture_output=True, check=True).stdout)
     assert [table["name"] for table in tables] == all_commands
     for table in tables:
@@ -87,7 +87,7 @@ def test_options_are_those_of_the_option_table(berth_path, complete, help_of, al
         assert {word.lstrip("-") for word in complete(command, "-")[0]} == names, command
         assert options_in_help(help_of(command)) | {"help"} == names, command
         for row in table["options"]:
-            if "name" in row:  # accepted, and the next one is not
+            if "name" in row:  # this one is accepted, the next one is not
                 word = f"--{row['name']}" + ("=1" if "argument" in row else "")
                 done = subprocess.run([berth_path, command, word, "--no-such"], capture_output=True, text=True,
                                       timeout=PATIENCE)
@@ -209,7 +209,7 @@ HOSTILE = ["$(reboot)", "`id`", "a;b", "a b", "a'b", 'a"b', "\x1b[31m", "a\nb", 
 
 @pytest.fixture
 def api_server():
-    """Pods and nodes, some with names that no API server would let through."""
+    """An API server with pods and nodes, some with names that a real one would reject."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         asked = []
@@ -296,11 +296,11 @@ def test_nodes_of_a_file_are_offered_and_pods_are_not(complete, tmp_path):
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert set(complete("explain", "--cluster", path, "--node", "n")[0]) == {"n1", "n2"}
-    assert complete("explain", "--cluster", path, "")[0] == {}  # such a pod is given as a file
+    assert complete("explain", "--cluster", path, "")[0] == {}  # these pods come from a file
 
 
 def processor_seconds(*command):
-    """That a run of it takes at least, however busy the machine is: the least of some."""
+    """The minimum CPU time of several runs, which hardly depends on other load."""
     used = []
     for _ in range(7):
         proc = subprocess.Popen(command, stdout=subprocess.DEVNULL)
@@ -312,7 +312,7 @@ def processor_seconds(*command):
 
 
 def test_it_takes_little_processor_time(berth_path):
-    """Besides what it takes to start the program at all (a sanitizer takes its time)."""
+    """In addition to the time of a bare start (a sanitizer is slow)."""
     start = processor_seconds(berth_path, "version")
     assert processor_seconds(berth_path, "__complete", "serve", "--") < start + QUICK_SECONDS
 
@@ -321,7 +321,7 @@ def test_it_takes_little_processor_time(berth_path):
 
 
 def test_time_limit_ends_with_the_reply(berth_path):
-    """The limit is for servers that do not answer. A shell that reads late gets the whole reply, with one end."""
+    """The limit is for servers that do not answer. A shell that reads late gets the complete reply once."""
     expected = subprocess.run([berth_path, "__complete", "serve", "-"], capture_output=True, check=True).stdout
     reader, writer = os.pipe()
     os.set_blocking(writer, False)

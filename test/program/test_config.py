@@ -45,7 +45,7 @@ def authority(tmp_path_factory):
 
 
 def fields(text):
-    """Every field of the file that is no list or mapping, by its name: each is there once."""
+    """Every scalar field of the file by its name, which must be unique."""
     found, left = {}, [yaml.safe_load(text)]
     while left:
         for key, value in left.pop().items():
@@ -59,7 +59,7 @@ def fields(text):
 
 
 def is_good(berth_path, tmp_path, text):
-    """Whether the reader of `berth check --offline` takes it."""
+    """Whether `berth check --offline` accepts it."""
     path = tmp_path / "scheduler-config.yaml"
     path.write_text(text)
     done = subprocess.run(
@@ -83,7 +83,7 @@ def test_verbs_match_the_policies(config, policy, parts, has_preempt, has_scores
     code, out, err = config("--policy", policy(*parts))
     got = fields(out)
     assert (code, err) == (FINE, "")
-    assert got["filterVerb"] == "filter"  # always: berth then knows which pods bypassed it
+    assert got["filterVerb"] == "filter"  # always, so that berth detects pods that bypassed it
     assert ("preemptVerb" in got) == has_preempt
     assert ("prioritizeVerb" in got) == ("weight" in got) == has_scores
     assert "bindVerb" not in got
@@ -200,7 +200,7 @@ def test_both_files_of_v1alpha1(config, policy, outcome_of, tmp_path, options, s
         found = {check["code"]: check for check in json.loads(out)["checks"]}
         assert (code, found["B102"]["state"], found["B103"]["state"]) == (FINE, "passed", "passed")
         assert found["B129"]["state"] == "passed" and found["B128"]["state"] != "failed"
-    code, out, err = outcome_of("check", "--offline", one)  # alone: its extenders are not known
+    code, out, err = outcome_of("check", "--offline", one)  # without the policy file its extenders are unknown
     assert code == FINE and "its extenders are in the Policy" in out
 
 
@@ -322,7 +322,7 @@ def test_admission(config, policy):
 
 
 def test_kyverno(config, policy):
-    """The same, but for what a MutatingPolicy of Kyverno has, and has not."""
+    """The same, except for the differences of Kyverno's MutatingPolicy."""
     path = policy(MATCH, SLOTS + "    - {name: ready, nodeReady: true, publish: label}\n")
     native = [each for each in yaml.safe_load_all(config("--admission", "--policy", path)[1]) if "Binding" not in each["kind"]]
     code, text, error = config("--admission", "--kyverno", "--policy", path)
@@ -337,7 +337,7 @@ def test_kyverno(config, policy):
 
 
 def test_admission_digest(config, policy):
-    """Of what is done to which pods: the limit is a matter of nodes."""
+    """The digest covers the changes and the matched pods, but not the limit, which only nodes have."""
 
     def digest(*parts):
         found = {each["metadata"]["annotations"]["berth.dev/digest"] for each in
@@ -350,7 +350,7 @@ def test_admission_digest(config, policy):
 
 
 def test_admission_for_all_pods(config, policy):
-    """Without a match the policy is for all pods; empty selectors would be that, too, but are noise."""
+    """A policy without match applies to all pods; the output omits empty selectors, which mean the same."""
     _, text, _ = config("--admission", "--policy", policy("  filters: [{name: limit, maxPods: 4, publish: slots}]\n"))
     assert list(next(yaml.safe_load_all(text))["spec"]["matchConstraints"]) == ["resourceRules"]
 
@@ -391,7 +391,7 @@ OPT_IN = ["--admission", "--scheduler-name", "berth"]
 
 
 def test_opt_in(config):
-    """Without policies, and without a digest: no policy changes it."""
+    """The output needs no policies and has no digest, because it does not depend on policies."""
     code, text, error = config(*OPT_IN)
     assert (code, error) == (FINE, "")
     mutation, binding = yaml.safe_load_all(text)

@@ -1,4 +1,4 @@
-"""The conformance vectors of the expression language, where they are at hand."""
+"""The conformance vectors of the expression language, if they are available."""
 
 import subprocess
 import sys

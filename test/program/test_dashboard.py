@@ -1,4 +1,4 @@
-"""The dashboard's pages: well-formed, complete without scripts, and text of users is escaped."""
+"""The dashboard's pages are well-formed, complete without scripts, and escape text of users."""
 
 import gzip
 import html
@@ -79,7 +79,7 @@ def all_pages():
 
 
 def assert_inert(page):
-    """Nothing inline that a strict policy would have to forbid; no text that became markup."""
+    """The page has no inline scripts or styles, and no text that became markup."""
     for element in page.tree.iter():
         for name, value in element.attrib.items():
             assert name != "style" and not name.startswith("on"), (element.tag, name)
@@ -156,10 +156,10 @@ def test_hostile_names_are_text(berth):
         if name in (MARKUP, QUOTES):
             assert shown == "team/" + name
         if name == LONG:
-            assert shown == "team/" + LONG[:253]  # no name is longer; this much is remembered
+            assert shown == "team/" + LONG[:253]  # the maximum length of a name, which is recorded
         if name == BIDI:
             assert shown == "team/safe\\u202egpj.exe\\u2066"
-        assert post(berth, "filter", body(name, "n3")).status == 200  # it still answers
+        assert post(berth, "filter", body(name, "n3")).status == 200  # berth still answers
     overview = read(berth, "/pods")
     assert "<script>alert" not in overview.source and html.escape(MARKUP)[:20] in overview.source
 
@@ -240,7 +240,7 @@ def test_headers(berth):
 
 
 def packed(berth, name, **headers):
-    """Not through client.py's get(): the body is no text."""
+    """Does not use get() of client.py, because the body is not text."""
     connection = http.client.HTTPConnection(berth.host, berth.port)
     try:
         connection.request("GET", "/assets/" + name, headers={"Accept-Encoding": "gzip", **headers})

@@ -1,4 +1,4 @@
-"""Policies, nodes and what-if, for people and as JSON."""
+"""Pages of policies, nodes and what-if, as HTML and as JSON."""
 
 import signal
 
@@ -134,7 +134,7 @@ def test_many_nodes(start_berth, policy, tmp_path):
     berth = start_berth("--policy", policy, "--cluster", cluster)
     ask(berth, "a", names)
     reply = get(berth, "/api/v1/nodes")
-    assert reply.json()["names"] == names  # as people count, not as text sorts
+    assert reply.json()["names"] == names  # in numerical order, not in text order
     assert len(reply.body) < 600_000
     assert len(get(berth, "/api/v1/nodes?column=rejected").body) < 350_000
     shown = read(berth, f"/nodes?page={N_MANY // 200}")
@@ -205,7 +205,7 @@ def test_node_page(berth):
 
     shown = read(berth, "/node?name=n10")
     rules = [row[0] for row in shown.rows("node-failures")]
-    assert "✓ passes all filters of berth" not in rules  # one that is only observed fails it
+    assert "✓ passes all filters of berth" not in rules  # the node fails a rule in mode Observe
     (verdict,) = shown.rows("node-verdicts")  # filter and prioritize are one row
     assert verdict[2] == "✓ passed" and verdict[5] == "5"
     shown = read(berth, "/node?name=gone", status=404)
@@ -214,7 +214,7 @@ def test_node_page(berth):
 
 
 def test_node_page_shows_an_earlier_cluster(start_berth, policy, tmp_path):
-    """The cluster as it was when berth decided, also when it is another one by now."""
+    """The page shows the cluster at the time of the decision, even if it has changed since."""
     cluster = write_cluster(tmp_path / "cluster.json", [node("n1", "before")])
     berth = start_berth("--policy", policy, "--cluster", cluster)
     path, then = "/node?name=n1", "&at=2200-01-01T00:00:00Z"

@@ -1,4 +1,4 @@
-"""--deadline: a request that policies make slow is answered in time, with what they declare."""
+"""--deadline: a request with slow policies is answered in time, as their onTimeout declares."""
 
 import subprocess
 
@@ -9,7 +9,7 @@ from client import PATIENCE, USAGE, get, post, write_cluster
 NODES = 2000
 LATE = "berth ran out of time to judge the node"
 
-# Every label with every label of a node, joined with the pod's name: nothing of it can be kept.
+# Compares every pair of labels of a node, combined with the pod's name, so that nothing can be precomputed.
 SLOW = """\
 apiVersion: berth.dev/v1alpha1
 kind: PlacementPolicy

@@ -64,7 +64,7 @@ def flags(files):
 
 
 def decide(berth):
-    """Six decisions, 1 to 6."""
+    """Makes six decisions, with ids 1 to 6."""
     assert post(berth, "filter", names("web", "n1", "n2", "n3", "n4", "ghost")).status == 200
     assert post(berth, "prioritize", names("web", "n1", "n2")).status == 200
     bind = {"PodName": "web", "PodNamespace": "default", "PodUID": "uid-web", "Node": "n1"}
@@ -319,7 +319,7 @@ def test_memory_limit_holds(start_berth, files):
     while after:
         page = decisions(berth, f"?node=node-0007&limit=1000&after={after}")
         untold, after = untold + page["untold"], page["next"]
-    # What was recorded is written anew meanwhile (history/tidy.h), which may cost one more its nodes.
+    # Recorded decisions are rewritten meanwhile (history/tidy.h), so one more may lose its nodes.
     assert dropped <= untold <= metrics(berth)["berth_decisions_nodes_dropped_total"]
 
 

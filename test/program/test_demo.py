@@ -33,7 +33,7 @@ DECISION = re.compile(
 
 @pytest.fixture
 def environment(tmp_path):
-    """A TMPDIR of its own: demos of other tests leave their files elsewhere."""
+    """A separate TMPDIR, without files of demos in other tests."""
     env = dict(os.environ, TMPDIR=str(tmp_path))
     env.pop("NO_COLOR", None)
     return env
@@ -50,7 +50,7 @@ def decisions(text):
 
 
 def commands(text):
-    """The lines a person would paste: indented, and starting with a program."""
+    """The commands that a user can paste: indented lines that start with a program."""
     return [
         line.strip()
         for line in text.splitlines()
@@ -85,7 +85,7 @@ def test_plain_run(environment):
 
 
 def test_tells_a_story(environment):
-    """What the policies want; a pod is placed, one is pending, and the same one is placed."""
+    """The output explains the policies, a placed pod, a pending pod, and its later placement."""
     text = run(env=environment).stdout
     shown = [" ".join(part.split()) for part in re.split(r"^(?=-- )|^(?=[a-z]+/)", text, flags=re.M)]
     placed, first, pending, late = (
@@ -103,14 +103,14 @@ def test_tells_a_story(environment):
 
 
 def test_pending_pods_do_not_pile_up(environment):
-    """Five minutes at the pace of a terminal; src/demo/test-pending-pods.c runs for hours."""
+    """Simulates five minutes; src/demo/test-pending-pods.c simulates hours."""
     text = run("--pods", "1200", "--nodes", "40", env=environment).stdout
     placed, pending, deleted = map(int, re.search(
         r"^1200 pods: (\d+) placed, (\d+) pending, (\d+) deleted while pending \(", text, re.M).groups())  # fmt: skip
 
     assert placed + pending + deleted == 1200
     assert 8 <= pending < 30
-    assert 50 <= deleted < 70  # hardly more than those that never find a node
+    assert 50 <= deleted < 70  # hardly more than the pods that never get a node
     assert text.count(" was pending, placed at attempt ") > 10
     assert sum(int(n) for n in re.findall(r"^ +(\d+)  \S+/\S+ +\d+ ", text, re.M)) == pending
 
@@ -124,8 +124,8 @@ def test_berth_forgets_deleted_pending_pods(environment, tmp_path):
             berth = types.SimpleNamespace(scheme="http", host="127.0.0.1", port=int(found[1]))
             wait_until(lambda: len(re.findall(r"^ml/render-\S+ +pending", output.read_text(), re.M)) >= 40, "pods")
             pending = sum(n for name, n in metrics(berth).items() if name.startswith("berth_pending_pods"))
-            assert 0 < pending < 30  # 40 and more were pending at some time
-            # On a busy machine the deadline of a server would change decisions.
+            assert 0 < pending < 30  # earlier versions had 40 and more pending pods
+            # On a busy machine the server's deadline would change decisions.
             assert get(berth, "/api/v1/latency").json()["deadlineSeconds"] == 5
         finally:
             demo.terminate()
@@ -140,7 +140,7 @@ def test_decisions_follow_the_policy(environment):
         namespace, name = m["pod"].split("/")
         if "was pending" in (m["why"] or ""):
             assert m["node"].startswith("gpu-")
-        elif name.startswith("render-"):  # asks for a GPU, tolerates nothing
+        elif name.startswith("render-"):  # requests a GPU, has no tolerations
             assert m["node"] == "pending"
             assert "pod does not tolerate the node's taints" in m["why"]
             assert "node is not in the gpu pool" in m["why"]
@@ -158,7 +158,7 @@ def test_commands_work_after_the_end(environment):
         done = paste(command, environment)
         assert done.returncode == 0, done.stderr
         assert done.stdout
-    # The explained pod is one without a node, with the reasons.
+    # The explained pod is pending, with reasons.
     explained = paste(pasted[0], environment).stdout
     assert "0 of " in explained
     assert "pod does not tolerate the node's taints" in explained or "node has no free GPU" in explained
@@ -205,7 +205,7 @@ def test_dump_cluster_reports_write_errors(environment, path, why):
 
 @contextlib.contextmanager
 def running_demo(env):
-    """A demo that runs until the block ends; yields the output with its address."""
+    """Runs a demo until the end of the block; yields the output with its address."""
     command = [BERTH, "demo", "--pods", "0", "--pace", "50"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as demo:
         try:
@@ -342,7 +342,7 @@ def test_stops_when_output_is_closed(environment):
 
 
 class LiveDemo:
-    """A demo on a terminal of its own: everything that it writes, not what is left on the screen."""
+    """A demo on its own terminal, with its whole output, not only the final screen."""
 
     def __init__(self, env, *args, columns=160):
         self.text = ""

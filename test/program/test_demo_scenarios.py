@@ -1,4 +1,4 @@
-"""Scenarios of berth demo: each shows a problem and asks for its cause."""
+"""Scenarios of berth demo: each shows a problem, and the user investigates the cause."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from terminal import Terminal
 
 SCENARIOS = ["pending", "hot-node", "stale-metrics", "bad-policy", "weight-war"]
 
-# What berth's own commands say of the cause, and what happens after the remedy.
+# Output of berth's commands about the cause, and the result of the fix.
 SOLVED = {
     "pending": (
         r"needs a toleration of nvidia\.com/gpu=present:NoSchedule on the pod",
@@ -40,7 +40,7 @@ SOLVED = {
 
 
 def run(berth_path, tmp_path, *args):
-    """In a TMPDIR of its own: demos of other tests leave their files elsewhere."""
+    """Runs in a separate TMPDIR, without files of demos in other tests."""
     env = dict(os.environ, TMPDIR=str(tmp_path))
     return subprocess.run(
         [berth_path, "demo", *args], capture_output=True, text=True, timeout=60, env=env
@@ -74,7 +74,7 @@ def test_scenario_without_solve_ends_with_suggestions(berth_path, tmp_path, name
     suggested = done.stdout.partition("Try, while it runs in a terminal\n")[2].splitlines()
     assert len([line for line in suggested if "--server http://127.0.0.1:" in line]) >= 2, done.stdout
     assert suggested[-1].endswith(f"demo --scenario {name} --solve")
-    assert "{" not in "".join(suggested)  # names of values that were not replaced
+    assert "{" not in "".join(suggested)  # placeholders that were not replaced
 
 
 def test_scenario_without_solve_hides_the_answer(berth_path, tmp_path):
@@ -86,7 +86,7 @@ def test_scenario_without_solve_hides_the_answer(berth_path, tmp_path):
     )
     assert re.search(r"explain --last ml/render-\w+ --server http://127\.0\.0\.1:\d+$", done.stdout, re.M)
     assert "demo --scenario pending --solve" in done.stdout.splitlines()[-1]
-    assert "toleration of" not in done.stdout  # it would be too easy
+    assert "toleration of" not in done.stdout  # the question must not contain the answer
     asked = run(berth_path, tmp_path, "--scenario", "stale-metrics")
     assert asked.returncode == 0, asked.stderr
     assert "Prometheus" not in asked.stdout
@@ -125,7 +125,7 @@ def test_scenario_in_a_terminal(berth_path, tmp_path):
         explained = subprocess.run([berth_path, "explain", "--last", pod, "--server", url],
                                    capture_output=True, text=True, timeout=60)
         assert "0 of 33 nodes passed" in explained.stdout, explained
-        terminal.wait_for("5 pods, 4 placed")  # they keep coming
+        terminal.wait_for("5 pods, 4 placed")  # new pods keep arriving
         terminal.type("C-c")
         ended = terminal.wait_for("ended: 0")
         assert "Ctrl-C ends" not in ended.splitlines()[-1]
@@ -134,7 +134,7 @@ def test_scenario_in_a_terminal(berth_path, tmp_path):
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_scenario_can_be_stopped_at_any_time(berth_path, tmp_path, name):
-    """Ctrl-C before the situation is there, when no pod was chosen yet."""
+    """Also with Ctrl-C before the problem exists and a pod is chosen."""
     with Terminal([berth_path, "demo", "--scenario", name], lines=40, env={"TMPDIR": str(tmp_path)}) as terminal:
         terminal.wait_for("policy    /")
         terminal.type("C-c")

@@ -1,4 +1,4 @@
-"""berth diff: the policies in force compared with files, and what that changes for recorded decisions."""
+"""berth diff compares the policies in force with files, and shows the effect on recorded decisions."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ def run(berth_path, *arguments):
 
 @pytest.fixture
 def diff(berth_path, berth, tmp_path):
-    """The result of a comparison with a file of this text."""
+    """Compares with a file that has this text."""
 
     def compare(text, *arguments):
         (tmp_path / "new.yaml").write_text(text)

@@ -60,7 +60,7 @@ def test_pages_have_examples():
 
 
 def anchors(page):
-    """As GitHub makes them of headings."""
+    """The anchors that GitHub generates for headings."""
     text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(), flags=re.M | re.S)
     for heading in re.findall(r"^#+ +(.*)$", text, re.M):
         yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -94,7 +94,7 @@ TROUBLE = "docs/troubleshooting.md"
 
 
 def test_every_check_is_explained(berth_path):
-    """A heading for each code, with the program's own title and meaning; and none for others."""
+    """Each code has a heading with the program's title and meaning, and there are no other headings."""
     done = subprocess.run([berth_path, "check", "--codes"], capture_output=True, text=True, timeout=60, check=True)
     checks = re.findall(r"^\| (B\d+) \| \w+ \| (.*) \| (.*) \|$", done.stdout, re.M)
     text = (ROOT / TROUBLE).read_text()
@@ -105,7 +105,7 @@ def test_every_check_is_explained(berth_path):
 
 
 def literals(*paths):
-    """The texts in C files, formats as "…", pieces that belong together joined."""
+    """String literals of C files, with adjacent literals joined and formats as "…"."""
     for path in paths:
         source = re.sub(r"/\*(?:.|\n)*?\*/|^ *#include.*$", "", path.read_text(), flags=re.M)
         for found in re.findall(r'(?:"(?:[^"\\\n]|\\.)*"\s*)+', source):
@@ -114,7 +114,7 @@ def literals(*paths):
 
 
 def quoted_texts():
-    """Texts of berth that troubleshooting.md quotes: first cells of tables, without kube-scheduler's."""
+    """Texts of berth that troubleshooting.md quotes: first cells of tables, except texts of kube-scheduler."""
     section = re.search(r"^## Texts in events$(.*?)^## Checks$", (ROOT / TROUBLE).read_text(), re.M | re.S)[1]
     section = re.sub(r"^### Texts of kube-scheduler.*?(?=^### )", "", section, flags=re.M | re.S)
     for cell in re.findall(r"^\| (`.*?) \|", section, re.M):
@@ -129,7 +129,7 @@ def test_quoted_texts_are_those_of_the_source():
 
 
 def test_every_error_of_a_verb_is_quoted():
-    """Texts that reach users through `Error`."""
+    """Texts that users see in `Error`."""
     verbs = [path for path in ROOT.glob("src/extender/*.c") if not path.name.startswith(("test-", "fuzz-"))]
     binds = [ROOT / "src/kube" / name for name in ("binder.c", "binding.c", "cluster-watcher-lease.c")]
     verbs += [ROOT / "src" / name for name in ("live/live.c", "serve/answers.c")]
@@ -166,7 +166,7 @@ def test_call_trees_match_the_source():
 
 
 def test_documented_limits_are_in_the_source():
-    """A ceiling that docs/limits.md names is defined, and every file that it and docs/architecture.md name is there."""
+    """Limits in docs/limits.md are defined in the source, and files that it and docs/architecture.md name exist."""
     limits = (ROOT / "docs" / "limits.md").read_text()
     text = (ROOT / "docs" / "architecture.md").read_text() + limits
     sources = "".join(p.read_text() for p in (ROOT / "src").rglob("*.[ch]"))
@@ -192,7 +192,7 @@ def test_glossary_types_are_in_the_source():
 
 
 def test_compatibility_is_of_the_releases():
-    """A row of docs/compatibility.md is about a release that `make compat` runs, with the kube-apiserver it runs, and all passed."""
+    """Each row of docs/compatibility.md is a release of `make compat` with its kube-apiserver, and all tests passed."""
     releases = re.findall(r"^v(\S+) +v(\S+)$", (ROOT / "test/e2e/releases").read_text(), re.M)
     rows = re.findall(r"^\| \d+\.\d+ \|(.*)\|$", (ROOT / "docs/compatibility.md").read_text(), re.M)
     shown = [tuple(cell.strip() for cell in row.split("|")) for row in rows]
@@ -207,14 +207,14 @@ def test_glossary_is_short():
 
 
 def test_every_function_is_documented(berth_path):
-    """docs/cel.md lists what `berth eval --functions` prints, and nothing else."""
+    """docs/cel.md lists exactly the functions of `berth eval --functions`."""
     done = subprocess.run([berth_path, "eval", "--functions"], capture_output=True, text=True, timeout=60, check=True)
     page = (ROOT / "docs/cel.md").read_text()
     assert re.search(r"```text\n(.*?)```", page, re.S)[1] == done.stdout
 
 
 def test_every_macro_is_documented():
-    """docs/cel.md lists what src/cel/macro.c expands, and nothing else."""
+    """docs/cel.md lists exactly the macros of src/cel/macro.c."""
     table = (ROOT / "src/cel/macro.c").read_text()
     names = re.findall(r'(?:LOOP\(|\.name = STR\()"(\w+)"', table)
     names += [f"{space}.{name}".strip(".") for space, name in re.findall(r'SPACE\("(\w*)", "(\w+)"', table)]
@@ -257,7 +257,7 @@ def test_policy_documented_in_the_manual_is_good(berth_path, tmp_path):
 
 
 def test_every_rule_kind_is_documented(berth_path):
-    """The example has every rule; the page and the schema are what the program says."""
+    """The example has every rule; the page and the schema equal the program's output."""
     kinds = re.findall(r'const RuleKind kind_\w+ = \{\s*(?:\.field = )?STR\("(\w+)"\)',
                        "".join(p.read_text() for p in (ROOT / "src/policy").glob("kind-*.c")))
     checked = subprocess.run([berth_path, "check", "-o", "json", "examples/every-rule.yaml"], cwd=ROOT,

@@ -20,8 +20,8 @@ metadata: {name: all}
 spec: {filters: [{name: all, expression: 'true', reason: none}]}
 """
 CLIENTS = 4
-RATE = 50  # requests a second of each
-LAG = 0.3  # seconds until endpoints follow readiness
+RATE = 50  # requests per second of each caller
+LAG = 0.3  # seconds until endpoints reflect readiness
 
 
 def test_drain_turns_unready_and_still_answers(start_berth):
@@ -37,11 +37,11 @@ def test_drain_turns_unready_and_still_answers(start_berth):
         assert "[-]shutdown failed: draining" in get(listener, "/readyz").text
         assert get(listener, "/livez").status == 200
         assert get(listener, "/metrics").headers["Connection"] == "close"
-    reply = post(berth, "filter", BODY, connection=kept)  # it was not cut
+    reply = post(berth, "filter", BODY, connection=kept)  # the reply was complete
     assert reply.status == 200 and reply.headers["Connection"] == "close"
-    reply = post(berth, "filter", BODY, connection=idle)  # nor was this
+    reply = post(berth, "filter", BODY, connection=idle)  # and so was this one
     assert reply.status == 200 and reply.headers["Connection"] == "close"
-    assert post(berth, "filter", BODY).status == 200  # and new ones come in
+    assert post(berth, "filter", BODY).status == 200  # and new connections are accepted
     berth.proc.send_signal(signal.SIGTERM)
 
 
@@ -50,7 +50,7 @@ def test_it_ends_by_itself_when_the_delay_is_over(start_berth):
     begin = time.monotonic()
     berth.proc.send_signal(signal.SIGTERM)
     assert berth.proc.wait(PATIENCE) == 0
-    assert time.monotonic() - begin > 1.9  # not sooner, however busy the machine is
+    assert time.monotonic() - begin > 1.9  # not earlier, also on a busy machine
 
 
 @pytest.mark.parametrize("again", [signal.SIGTERM, signal.SIGINT])
@@ -85,7 +85,7 @@ def test_refused(berth_path, value):
 
 
 class Endpoints:
-    """Which of @berths are ready: what a Service knows, a while later."""
+    """The ready berths as a Service knows them, with a delay."""
 
     def __init__(self, berths):
         self.berths = list(berths)
@@ -117,8 +117,8 @@ def is_ready(berth):
 
 
 class Caller(threading.Thread):
-    """kube-scheduler's client: a connection is kept until the server says that it ends, or is found
-    closed before it is used; a request is never sent twice."""
+    """A client like kube-scheduler's: it keeps a connection until the server announces its end, or it is
+    closed before the next request; it never sends a request twice."""
 
     def __init__(self, endpoints, pause):
         super().__init__()
@@ -129,7 +129,7 @@ class Caller(threading.Thread):
 
     def connect(self):
         if self.connection and select.select([self.connection.sock], [], [], 0)[0]:
-            self.connection.close()  # nothing is awaited: this is its end
+            self.connection.close()  # no reply is expected, so this is the end of the connection
             self.connection = None
         if not self.connection:
             self.connection = open_connection(self.endpoints.take())
@@ -150,7 +150,7 @@ class Caller(threading.Thread):
             try:
                 self.call()
                 self.n_fine += 1
-            except Exception as problem:  # with any error the request is lost
+            except Exception as problem:  # any error means that the request is lost
                 self.failures.append(repr(problem))
                 self.connection = None
         if self.connection:
@@ -158,7 +158,7 @@ class Caller(threading.Thread):
 
 
 def restart(berth, start, endpoints, flags):
-    """The same port, as a Service has the same address."""
+    """Restarts on the same port, because a Service has a fixed address."""
     berth.proc.send_signal(signal.SIGTERM)
     assert berth.proc.wait(PATIENCE) == 0
     new = start("--listen", f"{berth.host}:{berth.port}", *flags)
@@ -167,10 +167,10 @@ def restart(berth, start, endpoints, flags):
 
 
 def test_a_rolling_restart_loses_no_request(start_berth):
-    flags = ["--drain-delay", 4]  # much more than LAG: only on a very busy machine is it too little
+    flags = ["--drain-delay", 4]  # much more than LAG: too short only on a very busy machine
     endpoints = Endpoints([start_berth(*flags), start_berth(*flags)])
     callers = [Caller(endpoints, 1 / RATE) for _ in range(CLIENTS)]
-    callers += [Caller(endpoints, pause) for pause in (0.7, 1.1, 3.0)]  # and some that idle
+    callers += [Caller(endpoints, pause) for pause in (0.7, 1.1, 3.0)]  # and some idle connections
     for caller in callers:
         caller.start()
     try:
@@ -183,6 +183,6 @@ def test_a_rolling_restart_loses_no_request(start_berth):
             caller.join()
         endpoints.stop()
     for berth in endpoints.berths:
-        berth.proc.send_signal(signal.SIGTERM)  # the next one, when the test is over, ends the delay
+        berth.proc.send_signal(signal.SIGTERM)  # the next SIGTERM, at the end of the test, ends the delay
     assert [caller.failures for caller in callers] == [[] for _ in callers]
     assert sum(caller.n_fine for caller in callers) > 200

@@ -1,4 +1,4 @@
-"""A dry run of filter: answered like filter, and nothing else happens."""
+"""A dry run of filter has the reply of filter and no other effect."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def names_of(reply):
 
 
 def test_every_node_that_passes_is_returned(berth):
-    """filter narrows to one of them."""
+    """filter would return only one of them."""
     body = {"Pod": POD, "NodeNames": ["full", "free", "spare", "unknown"]}
     passed, failed = names_of(post(berth, "dry-run/filter", body))
     assert passed == ["free", "spare"]
@@ -46,7 +46,7 @@ def test_every_node_that_passes_is_returned(berth):
 
 
 def test_nodes_that_do_not_exist_yet(berth):
-    """Node objects are judged as they are sent, with the pods of the nodes that berth knows."""
+    """berth evaluates Node objects as sent, with the pods of nodes that it has."""
     nodes = [node("full"), node("template-1"), node("template-2")]
     reply = post(berth, "dry-run/filter", {"Pod": POD, "Nodes": {"items": nodes}}).json()
     assert reply["Nodes"]["items"] == nodes[1:]
@@ -78,7 +78,7 @@ def test_any_prefix(berth, path):
 
 @pytest.mark.parametrize("verb", ["/prioritize", "/preempt", "/bind", ""])
 def test_only_filter(berth, verb):
-    """Above all no bind."""
+    """Other verbs, such as bind, have no dry run."""
     assert ask(berth, "POST", "/dry-run" + verb, b"{}").status == 404
     assert get(berth, "/dry-run/filter").status == 405
 

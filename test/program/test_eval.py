@@ -1,4 +1,4 @@
-"""berth eval, by hand and with --batch."""
+"""berth eval, with single expressions and with --batch."""
 
 import json
 import subprocess
@@ -170,7 +170,7 @@ def test_batch_continues_after_an_invalid_record(berth_eval):
 
 
 def test_an_expression_cannot_run_away(berth_eval):
-    """Fuel and memory end it with an error that || does not absorb."""
+    """The limits of fuel and memory end it with an error that || does not absorb."""
     loops = "[1,2,3,4,5,6,7,8,9,10]"
     nested = f"{loops}.all(a, {loops}.all(b, {loops}.all(c, {loops}.all(d, {loops}.all(e, {loops}.all(f, {loops}.all(g, a + b + c + d + e + f + g > 0)))))))"
     for expression in (nested, f"{nested} || yes"):
@@ -183,7 +183,7 @@ def test_an_expression_cannot_run_away(berth_eval):
     assert result.returncode == FAILED and result.stderr.count("error") >= 1
 
 
-# A value of few bytes whose text has 2^40 of them: each list holds the one before twice.
+# A small value whose text has 2^40 bytes: each list contains the previous one twice.
 SHARED = "".join(f"cel.bind(v{i}, [v{i - 1}, v{i - 1}], " for i in range(1, 40)) + "v39" + ")" * 39
 
 

@@ -18,7 +18,7 @@ FILTER = {
 
 
 class Stream:
-    """A browser's EventSource, in small."""
+    """A minimal EventSource."""
 
     def __init__(self, berth, headers=(), context=None):
         self.connection = open_connection(berth, context)
@@ -44,7 +44,7 @@ class Stream:
         return {**json.loads(event["data"]), "number": int(event["id"])}
 
     def close(self):
-        self.response.close()  # which has the socket, as no other request follows
+        self.response.close()  # the response has the socket, because no other request follows
         self.connection.close()
 
 
@@ -85,12 +85,12 @@ def test_updates(start_berth):
         assert second["requests"]["filter"] == 1
         third = stream.update()
         assert third["decisions"] == [] and third["newest"] == 1
-        # Never more than one a second, however long each was on its way to us.
+        # At most one per second, independent of delays to this client.
         assert third["number"] - first["number"] <= time.monotonic() - before + 1
 
 
 def test_many_decisions(start_berth):
-    """The newest twenty since the last update, the newest first; the rest can be asked for."""
+    """An update has at most the 20 newest decisions, newest first; clients can request the others."""
     berth = start_berth()
     with listening(berth) as stream:
         stream.update()
@@ -137,7 +137,7 @@ def test_too_many(start_berth):
         assert reply.status == 503 and reply.headers["Retry-After"] == "1"
         assert get(berth, "/metrics").status == 200
 
-    def there_is_room():  # once it is noticed, with the next update, that they have gone
+    def there_is_room():  # berth notices with the next update that they have gone
         with listening(berth) as stream:
             return stream.response.status == 200
 

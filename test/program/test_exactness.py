@@ -1,4 +1,4 @@
-"""Whether limits on pods hold in a burst: check, explain and config state it for each counting rule."""
+"""check, explain and config report for each counting rule whether it is exact in a burst."""
 
 import functools
 import json
@@ -77,7 +77,7 @@ def test_check_names_each_policy_once(run, files):
 
 
 def test_check_is_silent_without_counts(run, files):
-    """Rules that read no pods, scores, and rules that only observe limit nothing."""
+    """Rules that read no pods, scores, and rules in mode Observe have no limit."""
     assert run("check", files(OBSERVE)).stdout == "ok: 1 policy, 3 filters, 1 score\n"
     labels = "".join(line for line in POLICY.splitlines(True) if "four" not in line and "room" not in line)
     assert run("check", files(labels)).stdout == "ok: 1 policy, 1 filter, 1 score\n"
@@ -119,14 +119,14 @@ def test_check_knows_the_wiring_of_a_berth(run, files, tmp_path, start_berth):
     berth = start_berth("--policy", path, "--cluster", tmp_path / "cluster.json")
     config = tmp_path / "scheduler.yaml"
     config.write_text(scheduler_config(entry(berth.url, bindVerb="bind", httpTimeout="15s")))
-    for options in ([], ["--scheduler-config", config]):  # one that does not bind is enough
+    for options in ([], ["--scheduler-config", config]):  # one berth that does not bind is enough
         done = run("check", "--live", path, "--server", berth.url, *options)
         assert done.stdout.splitlines()[-2] == f"counts of pods are {NOT}:", done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("policy, text", [(POLICY, NOT), (NARROW, BY_NARROW)], ids=IDS)
 def test_check_knows_the_policies_of_a_berth(run, files, tmp_path, start_berth, policy, text):
-    """Without policy files: by those in force."""
+    """Without policy files it uses the policies in force."""
     berth = start_berth("--policy", files(policy + "---\n" + OTHER), "--cluster", tmp_path / "cluster.json")
     expected = {text: ["seats/four, seats/room"], NOT: ["other/four, other/room"]}
     if text == NOT:

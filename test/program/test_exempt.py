@@ -107,7 +107,7 @@ def test_reload_keeps_exemptions(start_berth, flags):
 
 
 def test_own_pods(start_logged, flags, monkeypatch):
-    """Where POD_NAMESPACE is set, no policy can keep berth itself from being placed."""
+    """If POD_NAMESPACE is set, no policy can reject nodes for berth's own pods."""
     monkeypatch.setenv("POD_NAMESPACE", "berth-system")
     berth = start_logged(*flags)
     name = {"app.kubernetes.io/name": "berth"}

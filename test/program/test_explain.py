@@ -1,6 +1,6 @@
 """`berth explain`: for all nodes, for one, as JSON; suggested changes work.
 
-Where it reads its objects from is in test_cli.py, `--last` in test_decisions.py.
+test_cli.py tests its inputs, test_explain_last.py tests `--last`.
 """
 
 import copy
@@ -401,8 +401,8 @@ WORDS = "lists.range(2000).map(x, string(x) + node.metadata.name).join(' ').subs
 
 
 def peak_memory(command):
-    """In bytes, of a run that succeeds."""
-    # A sanitizer keeps what was freed for a while.
+    """The peak memory in bytes of a successful run."""
+    # A sanitizer delays the reuse of freed memory.
     options = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     proc = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, env=os.environ | {"ASAN_OPTIONS": options}
@@ -546,12 +546,12 @@ def random_scene(dice):
 
 
 def amount_of(key, number):
-    """In thousandths of a core, or in units."""
+    """An amount in thousandths of a core, or in units."""
     return round(number * 1000) if key == "cpu" else round(number)
 
 
 class World:
-    """A scene in which what is needed can be brought about."""
+    """A cluster in which suggested changes can be applied."""
 
     def __init__(self, cluster, asking, now):
         self.cluster, self.asking, self.now = copy.deepcopy(cluster), copy.deepcopy(asking), now
@@ -573,7 +573,7 @@ class World:
             entries[key] = values[need["relation"]]
 
     def free(self, name, key, units):
-        """The pods that are there ask for so much less, as far as they go; True: they did."""
+        """Reduces the requests of existing pods by an amount, if possible. Returns whether it was possible."""
         resource = "cpu" if key == "milliCPU" else key
         for running in self.pods_on(name):
             requests = running["spec"]["containers"][0]["resources"]["requests"]
@@ -584,7 +584,7 @@ class World:
         return units == 0
 
     def apply(self, name, need):
-        """False: this cannot be done here (there is nothing left to take away)."""
+        """Applies a suggested change. Returns False if it is not possible in this cluster."""
         subject, value, has = need["subject"], need["value"], need["has"]
         entry = re.fullmatch(r"(node|pod)\.metadata\.(labels|annotations)\['(.*)'\]", subject)
         amount = re.fullmatch(r"(node\.free|node\.requested|node\.allocatable|pod\.requests)\['(.*)'\]",
@@ -643,7 +643,7 @@ def test_suggested_change_makes_node_pass(explain):
     for rule in RULES * 2:
         policy = f"metadata: {{name: p}}\nspec: {{filters: [{{name: r, {rule}}}]}}\n"
         if rule.startswith("maxFreshPods"):
-            continue  # World does not know the ages of pods
+            continue  # World has no ages of pods
         cluster, asking = random_scene(dice)
         value = explain_json(explain, "--now", NOW, policy=policy, cluster=cluster, asking=asking)
         for shown_node in value["nodes"]:
@@ -666,7 +666,7 @@ def test_suggested_change_makes_node_pass(explain):
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if "headroom" in rule or "free" in rule])
 def test_suggested_change_is_the_smallest(explain, rule):
-    """One unit less, and the rule still fails."""
+    """With one unit less the rule still fails."""
     dice = random.Random(7)
     policy = f"metadata: {{name: p}}\nspec: {{filters: [{{name: r, {rule}}}]}}\n"
     cluster, asking = random_scene(dice)
@@ -697,7 +697,7 @@ def test_suggested_change_is_the_smallest(explain, rule):
     ],
 )
 def test_reports_nothing_without_facts(explain, rule):
-    """Names do not change, and free amounts do not without requested ones."""
+    """There are no suggestions to change names, or free amounts if nothing is requested."""
     policy = f'metadata: {{name: p}}\nspec: {{filters: [{{name: r, expression: "{rule}"}}]}}\n'
     for shown_node in explain_json(explain, policy=policy)["nodes"]:
         assert shown_node["failed"][0]["needs"] == [], shown_node

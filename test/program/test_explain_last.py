@@ -82,7 +82,7 @@ NOT_BOUND = "\nbind      TIME: not bound to n1, rank 1 of 2: berth: cannot bind:
 
 
 def test_nominated_node_is_the_only_candidate(berth_path, berth):
-    """By preemption, or another component."""
+    """The nomination comes from preemption or another component."""
     body = names("urgent", "n1")
     body["Pod"]["status"] = {"nominatedNodeName": "n1"}
     assert post(berth, "filter", body).json()["NodeNames"] == ["n1"]
@@ -201,7 +201,7 @@ def test_narrowed(berth_path, start_berth, files):
 
 
 def test_latest(berth_path, berth):
-    """An old prioritize does not belong to the newest filter."""
+    """A prioritize call before the newest filter is not shown with it."""
     post(berth, "filter", names("web", "n1", "n2"))
     assert "No scores: prioritize has not been called." in shown(berth_path, berth, "default/web")
     assert "bind" not in shown(berth_path, berth, "default/web")
@@ -227,7 +227,7 @@ def test_json(berth_path, berth):
 
 
 def test_many(berth_path, start_berth, files):
-    """More nodes than one page holds, and only the best of them shown."""
+    """More nodes than one page of the API has, and only the best of them are printed."""
     many = [f"node-{i:05}" for i in range(12000)]
     labels = {"zone": "a", "disk": "ssd"}
     write_cluster(
@@ -264,7 +264,7 @@ def test_reports_decisions_dropped_for_memory(berth_path, start_berth, files):
 
 
 def test_older_policy(berth_path, berth, files):
-    """By the policies of that time, while they are known."""
+    """Uses the policies of that time, if berth still has them."""
     before = shown(berth_path, berth, "default/web")
     (files / "policy.yaml").write_text(OTHER_POLICY)
     wait_until(
@@ -274,7 +274,7 @@ def test_older_policy(berth_path, berth, files):
 
 
 def with_other_policy(bundle):
-    """The same from a berth that no longer has the policies of that time."""
+    """The output of a berth that no longer has the policies of that time."""
     out = io.BytesIO()
     with tarfile.open(fileobj=io.BytesIO(bundle)) as old, tarfile.open(
         fileobj=out, mode="w:gz"
@@ -306,7 +306,7 @@ n2    passed        0
     ],
 )
 def test_explains_without_recorded_inputs(berth_path, berth, answer, why):
-    """With an older berth, or dropped inputs, the available parts are printed."""
+    """With an older berth, or after inputs were dropped, it prints the available parts."""
 
     class Other(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

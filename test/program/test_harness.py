@@ -1,4 +1,4 @@
-"""The parts of the test harness and of the benchmarks that threads share or that wait for long builds."""
+"""Tests parts of the test harness and of the benchmarks that threads share, or that wait for long builds."""
 
 import concurrent.futures
 import http.server
@@ -34,7 +34,7 @@ def test_threads_issue_certificates_at_the_same_time(tmp_path):
         pairs = list(pool.map(authority.issue_client, names))
     assert [read_subject(pair.certificate) for pair in pairs] == names
     for pair in pairs:
-        authority.context(pair)  # fails if key and certificate do not belong together
+        authority.context(pair)  # fails if key and certificate do not match
 
 
 def test_failed_openssl_reports_its_own_error(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from client import PATIENCE, ask, get, wait_until
 
-# checks of configuration that berth was given none of are left out
+# checks of absent configuration are omitted
 CHECKS = ["ping", "policy", "sandbox", "shutdown"]
 
 POLICY = """\
@@ -21,7 +21,7 @@ spec: {filters: [{name: ready, nodeReady: true}]}
 
 
 def lines_of(text):
-    """Without the parts of the sandbox, which depend on the kernel."""
+    """The lines of the reply, without details of the sandbox, which depend on the kernel."""
     return [line.partition(":")[0] if "sandbox" in line else line for line in text.splitlines()]
 
 
@@ -81,7 +81,7 @@ def test_verbose_must_be_a_whole_parameter(berth):
 
 
 def held_request(berth, path):
-    """A request whose header is not complete: it keeps its connection open while draining."""
+    """A request with an incomplete header, which keeps its connection open during the drain."""
     sock = socket.create_connection((berth.host, berth.port), PATIENCE)
     sock.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n".encode())
     return sock
@@ -100,7 +100,7 @@ def test_sigterm_takes_readiness_away_first(start_logged):
         held_request(berth, path)
         for path in ("/readyz", "/livez?verbose", "/readyz?exclude=shutdown")
     )
-    # All three are being handled once a later one has been answered on each worker.
+    # All three are in progress once each worker has answered a later request.
     wait_until(lambda: get(berth, "/metrics").text.count("berth_connections 4"), "4 connections")
     berth.proc.send_signal(signal.SIGTERM)
     wait_until(lambda: "shutting down" in berth.log.read_text(), "the drain")
@@ -129,13 +129,13 @@ def test_signals_end_it_cleanly(start_logged, number):
     berth.proc.send_signal(number)
     assert berth.proc.wait(PATIENCE) == 0
     log = berth.log.read_text()
-    assert "shutting down" in log and "cut at the end" not in log  # there was nothing to wait for
+    assert "shutting down" in log and "cut at the end" not in log  # no requests were in progress
     with pytest.raises(OSError):
         socket.create_connection((berth.host, berth.port), 5).close()
 
 
 def test_many_stops_under_traffic(berth_path):
-    """Ending is orderly however busy it is."""
+    """berth ends in order under load."""
     request = b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" * 100
     for _ in range(12):
         berth = subprocess.Popen(

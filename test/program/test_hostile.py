@@ -1,6 +1,6 @@
-"""Clients that are slow, wrong or hostile: each gets a clear error, and other clients are not affected.
+"""Slow, faulty or hostile clients get a clear error, and other clients are not affected.
 
-Deadlines are made short by flags. Nothing is asserted about time but that what has a deadline ends.
+Flags make deadlines short. Tests do not assert durations, only that requests with a deadline end.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ BODY = json.dumps(
 
 
 def only_berth(path):
-    """bench/floor can run these tests too, but has one reply to all requests."""
+    """Skips a test for bench/floor, which has only one reply."""
     if os.path.basename(path) != "berth":
         pytest.skip("not berth")
 
@@ -61,7 +61,7 @@ class Reply:
 
 
 def read_reply(stream):
-    """One reply from a socket's file; None when the connection ended instead."""
+    """Reads one reply; None if the connection ended instead."""
     try:
         line = stream.readline()
     except ConnectionError:
@@ -80,7 +80,7 @@ def read_reply(stream):
 
 
 def exchange(berth, raw):
-    """Sends bytes, reads one reply and whether the server closed after it."""
+    """Sends bytes. Returns one reply, and whether the server closed the connection after it."""
     with connect(berth) as sock, sock.makefile("rb") as stream:
         with contextlib.suppress(ConnectionError):
             sock.sendall(raw)
@@ -104,7 +104,7 @@ def is_closed(sock, seconds=SLACK):
 
 
 def ask_well(berth):
-    """The reply to a good request, on a new connection; None when that is turned away."""
+    """The reply to a valid request on a new connection; None if the connection is rejected."""
     with connect(berth) as sock, sock.makefile("rb") as stream:
         with contextlib.suppress(ConnectionError):
             sock.sendall(good_request())
@@ -112,7 +112,7 @@ def ask_well(berth):
 
 
 def assert_well(berth):
-    """The server answers a good request, on a new connection."""
+    """The server answers a valid request on a new connection."""
     reply = ask_well(berth)
     assert berth.is_alive()
     assert reply.status == 200
@@ -120,13 +120,13 @@ def assert_well(berth):
 
 
 def wait_for_room(berth):
-    """Until those that have gone are seen to have gone, and a new connection is served."""
+    """Waits until berth has noticed the end of closed connections, and serves a new one."""
     reply = wait_until(lambda: ask_well(berth), "room for one more")
     assert reply.status == 200
 
 
 def wait_until_held(berth, n_bytes):
-    """Until what was sent has arrived: requests under way hold so much."""
+    """Waits until sent bytes have arrived: until requests in progress use this much memory."""
     wait_until(
         lambda: metrics(berth)["berth_request_memory_bytes"] >= n_bytes, f"{n_bytes} bytes to be held"
     )
@@ -195,7 +195,7 @@ AMBIGUOUS = {
 }
 
 
-# kube-scheduler, browsers and our own client send Content-Length; nothing else is taken.
+# kube-scheduler, browsers and berth's own client send Content-Length; berth accepts nothing else.
 CODED = {
     "chunked": head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n\r\n",
     "length and chunked": head("Content-Length: 5", "Transfer-Encoding: chunked") + b"0\r\n\r\n",
@@ -216,7 +216,7 @@ def server(start_berth):
 
 @pytest.mark.parametrize("name", CODED)
 def test_transfer_encoding_is_refused(server, name):
-    """And the bytes behind it are never read as a request."""
+    """berth never reads the following bytes as a request."""
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(CODED[name] + good_request())
         assert read_reply(stream).status == 501
@@ -240,7 +240,7 @@ def test_wrong_version_is_refused(server, version):
 
 
 def test_http_2_is_refused(server):
-    """A client that assumes it, without ALPN or an upgrade."""
+    """A client that sends HTTP/2 without ALPN or an upgrade."""
     reply, closed = exchange(server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     assert reply.status == 505
     assert closed
@@ -289,7 +289,7 @@ def test_other_methods_are_refused(server, berth_path, method, path, allow):
 
 
 def test_every_refusal_is_one_reply(server):
-    """One status line, a type that browsers do not guess, and nothing after the body."""
+    """It has one status line, a content type that browsers do not guess, and nothing after the body."""
     for raw in [*AMBIGUOUS.values(), *CODED.values()]:
         with connect(server) as sock, sock.makefile("rb") as stream:
             with contextlib.suppress(ConnectionError):
@@ -301,7 +301,7 @@ def test_every_refusal_is_one_reply(server):
 
 
 def test_smuggled_request_is_not_answered(server):
-    """Bytes after an ambiguous request are never read as a request."""
+    """berth never reads bytes after an ambiguous request as a request."""
     raw = AMBIGUOUS["two lengths"] + good_request()
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(raw)
@@ -358,8 +358,8 @@ def test_memory_of_a_connection_filled_by_headers(server):
 
 
 def assert_small(server, mib):
-    """The memory that berth has. A sanitizer keeps what was freed, and the more so the more requests
-    were served meanwhile: what it holds says nothing of berth, so only the plain build is measured."""
+    """berth's memory is small. Only measured without a sanitizer, which keeps freed memory of earlier
+    requests."""
     if not IS_SANITIZED:
         wait_until(lambda: server.rss_kib() < mib * 1024, f"less than {mib} MiB")
 
@@ -371,8 +371,8 @@ def zeros(size):
 
 
 def test_huge_body_is_refused(server):
-    """300 MiB with the default limit of 128: the client, who only listens when it has sent all it
-    can, still sees the 413."""
+    """300 MiB with the default limit of 128: a client that only reads after it has sent all it can still
+    gets the 413."""
     connection = http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)
     with contextlib.suppress(ConnectionError):
         connection.request(
@@ -427,10 +427,10 @@ PAGES = ["/readyz", "/livez", "/healthz", "/metrics", "/version", "/"]
 
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_take_no_body(server, berth_path, path):
-    """They are answered before the client is authenticated, some even without a certificate."""
+    """berth rejects bodies, because it answers pages before it authenticates the client."""
     only_berth(berth_path)
     with connect(server) as sock, sock.makefile("rb") as stream:
-        sock.sendall(head(f"Content-Length: {128 * MIB}", method="GET", path=path))  # and nothing of the body
+        sock.sendall(head(f"Content-Length: {128 * MIB}", method="GET", path=path))  # and none of the body
         reply = read_reply(stream)
         assert reply.status == 413
         assert b"no body is taken here" in reply.body
@@ -455,14 +455,14 @@ def test_refused_body_gets_no_continue(server):
 
 
 def wait_until_taken(server, body):
-    """Until there is room for it."""
+    """Waits until berth has memory for the request."""
     raw = good_request(body, "Connection: close")
     wait_until(lambda: exchange(server, raw)[0].status == 200, "the body to be taken")
 
 
 def test_memory_budget(start_berth, berth_path):
-    """Bodies under way may hold --max-memory together; the one that passes it gets 503, and when
-    they are gone there is room again. Announcing costs nothing."""
+    """Bodies in progress may use --max-memory together; a body above it gets 503, and after they end there is
+    room again. An announced size uses no memory."""
     only_berth(berth_path)
     server = start_berth("--max-memory", 16 * MIB, "--max-body", 16 * MIB, "--body-grace", 30)
     with contextlib.ExitStack() as stack:
@@ -497,8 +497,8 @@ spec:
 
 
 def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
-    """The memory of an answer is held until the client has read it. Clients that ask for
-    large ones and do not read get 503 when --max-memory is used up, not the server's last page."""
+    """Replies use memory until the client has read them. If --max-memory is used up by clients that request
+    large replies and do not read, further requests get 503, and berth does not run out of memory."""
     only_berth(berth_path)
     policy = tmp_path / "policy.yaml"
     policy.write_text(READY)
@@ -506,7 +506,7 @@ def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
     limits = ["--max-memory", 64 * MIB, "--max-body", 2 * MIB, "--write-timeout", 60]
     server = start_berth("--policy", policy, "--cluster", cluster, *limits)
     before = server.rss_kib()
-    # Each is unknown and gets a reason: ten bytes become a hundred.
+    # Each node is unknown and gets a reason, so ten bytes become a hundred.
     names = [f"{i:x}" for i in range(0x10000, 0x10000 + 206_000)]
     body = {"Pod": {"metadata": {"name": "a"}}, "Nodes": None, "NodeNames": names}
     body = json.dumps(body, separators=(",", ":")).encode()
@@ -520,7 +520,7 @@ def test_replies_count_for_the_memory_budget(start_berth, berth_path, tmp_path):
             most = max(most, server.rss_kib())
         time.sleep(1)
         most = max(most, server.rss_kib())
-        # What is held, and what two workers are about to.
+        # The memory in use, plus that of two workers.
         if not IS_SANITIZED:
             assert most - before < (64 + 2 * 24) * 1024
         assert_well(server)
@@ -547,8 +547,8 @@ def test_memory_is_released(server):
 
 
 def test_slow_headers_while_others_are_served(start_berth):
-    """1,000 clients that never finish their headers: a healthy one is served all the while, and
-    all of them are gone after the deadline."""
+    """1,000 clients never finish their headers: another client is served meanwhile, and after the deadline all
+    of their connections are closed."""
     server = start_berth(
         "--header-timeout", 2, "--max-connections", 1200, "--max-connections-per-address", 1200
     )
@@ -557,7 +557,7 @@ def test_slow_headers_while_others_are_served(start_berth):
         slow = [stack.enter_context(connect(server)) for _ in range(1000)]
         start = time.monotonic()
         for i, sock in enumerate(slow):
-            with contextlib.suppress(ConnectionError):  # where all this takes longer than its deadline
+            with contextlib.suppress(ConnectionError):  # on machines where this takes longer than its deadline
                 sock.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\nX-Slow: "[: 10 + i % 30])
         assert_well(server)
         while time.monotonic() - start < 1.5:
@@ -579,7 +579,7 @@ def test_reports_late_headers(server, raw):
 
 
 def test_dripping_headers_do_not_help(server):
-    """A byte now and then does not move the deadline."""
+    """Single bytes at intervals do not extend the deadline."""
     with connect(server) as sock:
         start = time.monotonic()
         ended = False
@@ -601,7 +601,7 @@ def test_next_request_has_a_deadline_too(server):
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(good_request())
         assert read_reply(stream).status == 200
-        time.sleep(2.5)  # longer than the header deadline: nothing has begun yet
+        time.sleep(2.5)  # longer than the header deadline, which starts with the request
         sock.sendall(good_request())
         assert read_reply(stream).status == 200
         time.sleep(0.6)
@@ -624,7 +624,7 @@ def test_idle_connection_is_closed(start_berth):
 
 
 def test_reports_slow_body(server):
-    """1 kB/s where 64 are wanted."""
+    """1 kB/s, where 64 kB/s are required."""
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(head("Content-Length: 1000000"))
         done = threading.Event()
@@ -647,7 +647,7 @@ def test_reports_slow_body(server):
 
 
 def test_body_at_a_fair_rate_is_read(start_berth):
-    """Slower than the grace allows at once, but at the rate."""
+    """A body that takes longer than the grace period, but has the required rate."""
     server = start_berth("--body-grace", 1, "--body-min-rate", 1000)
     body = BODY.ljust(12_000)
     with connect(server) as sock, sock.makefile("rb") as stream:
@@ -669,7 +669,7 @@ STOPPED_CLIENT = """
 
 
 def test_stopped_clients(start_berth):
-    """kill -STOP in the middle of a body: the kernel keeps the connection, we do not."""
+    """After SIGSTOP during a body the client's kernel keeps the connection, but berth closes it."""
     server = start_berth("--header-timeout", 2, "--body-grace", 1, "--max-connections", 20)
     code = textwrap.dedent(STOPPED_CLIENT)
     clients = [
@@ -697,7 +697,7 @@ def test_stopped_clients(start_berth):
 
 
 def connections_from(server):
-    """Connections the server's side of the kernel still counts as established."""
+    """Established connections on the server's side."""
     port = f"{server.port:04X}"
     with open("/proc/net/tcp", encoding="ascii") as table:
         rows = [line.split() for line in table.readlines()[1:]]
@@ -705,7 +705,7 @@ def connections_from(server):
 
 
 def large_reply_request():
-    """A request whose answer is about as large as itself, and larger than kernel buffers."""
+    """A request whose reply is about as large as the request, and larger than kernel buffers."""
     node = {"metadata": {"name": "", "annotations": {"a": "x" * 16_000}}}
     nodes = []
     for i in range(2000):
@@ -770,7 +770,7 @@ def test_all_allowed_connections_are_served(start_berth, workers):
 
 
 def test_longest_idle_connection_makes_room_for_a_new_one(start_berth):
-    """The connections that are idle longest are closed."""
+    """berth closes the connections with the longest idle time."""
     server = start_berth("--max-connections", 10, "--header-timeout", 60)
     with contextlib.ExitStack() as stack:
         socks = [stack.enter_context(connect(server)) for _ in range(10)]
@@ -823,7 +823,7 @@ def test_byte_by_byte(server):
          "range", "empty line"],
 )  # fmt: skip
 def test_unusual_but_valid_requests_are_answered(server, raw):
-    """The second on the same connection, too."""
+    """A second request on the same connection is answered, too."""
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(raw * 2)
         assert read_reply(stream).status == 200
@@ -857,8 +857,8 @@ def test_http_1_0(server):
 
 
 def test_sigterm_lets_requests_finish(start_logged, berth_path):
-    """A request under way when SIGTERM comes is answered; idle connections are closed; new ones
-    are refused; it ends well as soon as that is done, not when its time for that is up."""
+    """On SIGTERM berth answers requests in progress, closes idle connections and rejects new ones. It ends
+    right after that, not only at the timeout."""
     only_berth(berth_path)
     server = start_logged()
     body = BODY.ljust(200_000)
@@ -891,7 +891,7 @@ def takes_requests(server):
 
 
 def test_sigterm_with_clients_that_stay(start_berth, berth_path):
-    """Clients that do not end their requests do not hold the server up until their deadlines."""
+    """berth does not wait for the deadlines of clients that do not finish their requests."""
     only_berth(berth_path)
     server = start_berth("--body-grace", 600, "--header-timeout", 600)
     with contextlib.ExitStack() as stack:
@@ -903,7 +903,7 @@ def test_sigterm_with_clients_that_stay(start_berth, berth_path):
 
 
 def test_busy_clients_lose_nothing_at_sigterm(start_berth):
-    """Clients that reconnect on Connection: close: every request that was sent is answered."""
+    """With clients that reconnect after Connection: close, every sent request is answered."""
     server = start_berth()
     stop = threading.Event()
     lost = []
@@ -922,7 +922,7 @@ def test_busy_clients_lose_nothing_at_sigterm(start_berth):
                     except OSError:
                         reply = None
                     if reply is None:
-                        if i > 0:  # a connection still in the queue may be turned away
+                        if i > 0:  # a queued connection may be rejected
                             lost.append(i)
                         return
                     if reply.headers.get("connection", "").lower() == "close":

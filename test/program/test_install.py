@@ -1,4 +1,4 @@
-"""berth install plan: what it finds in a cluster, the plan that it prints, and that it changes nothing."""
+"""berth install plan: detects properties of a cluster, prints a plan, and changes nothing."""
 
 import functools
 import re
@@ -17,7 +17,7 @@ STATIC = {"kubernetes.io/config.mirror": "x", "kubernetes.io/config.source": "fi
 
 
 class Cluster(SmallApi):
-    """It remembers who asked for what, and takes nothing but GET."""
+    """An API server that records requests and only accepts GET."""
 
     def __init__(self):
         super().__init__()
@@ -113,7 +113,7 @@ def test_every_plan_is_complete(install, mode, tool):
 
 @pytest.mark.parametrize("mode", ["second-scheduler", "default-scheduler", "standalone"])
 def test_commands_are_those_of_this_program(install, outcome_of, mode):
-    """Every option that a plan gives to berth is one that the command has."""
+    """Commands of berth in a plan only use options that exist."""
     code, out, err = install("plan", "--mode", mode, "--tool", "kustomize")
     assert (code, err) == (FINE, "")
     parts = [part for command in commands(out) for part in re.split(r"\||&&|>|\(|\)", command)]
@@ -204,7 +204,7 @@ def test_plan_without_rights(plan, cluster):
     out = plan()
     assert out.count("not known") == 2 and out.count("note: ") == 2
     assert "is forbidden" in out and "What to know" not in out
-    assert "static-pod" in plan("--mode", "default-scheduler")  # not known is not managed
+    assert "static-pod" in plan("--mode", "default-scheduler")  # unknown means not managed
 
 
 def test_flags_are_passed_through(plan, cluster, tmp_path):

@@ -35,7 +35,7 @@ def test_requests(start_berth, tmp_path):
     berth = start_berth("--cluster", write_cluster(tmp_path / "cluster.json", nodes))
     ask_often(berth, 30)
     post(berth, "filter", b"{")  # an error
-    # what is counted when a reply is out may be a moment later than the reply
+    # berth counts a request just after its reply
     wait_until(
         lambda: latency(berth)["verbs"]["filter"]["total"]["count"] == 31, "31 filters counted"
     )

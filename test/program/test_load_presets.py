@@ -1,8 +1,8 @@
-"""The presets of placement by load against the formulas they come from.
+"""Compares the presets of placement by load with their original formulas.
 
-The formulas are written here a second time, as their authors describe them: Intel's TAS, Trimaran's TargetLoadPacking and
-LoadVariationRiskBalancing, crane's Dynamic, Koordinator's LoadAware. Random clusters go through both, and through
-`berth explain`. Cases worked out by hand are in policies/tests.
+The formulas are implemented here again, as their authors describe them: Intel's TAS, Trimaran's TargetLoadPacking and
+LoadVariationRiskBalancing, crane's Dynamic, Koordinator's LoadAware. Their results for random clusters must equal those of
+`berth explain`. policies/tests has manually calculated cases.
 """
 
 import datetime
@@ -18,7 +18,7 @@ from client import REPOSITORY as ROOT
 pytestmark = pytest.mark.single_thread
 
 NOW = datetime.datetime(2026, 11, 16, 9, 0, 0, tzinfo=datetime.timezone.utc)
-AGE = 20  # seconds since everything was measured
+AGE = 20  # seconds since the measurement
 ROUNDS = 12
 NODES = 14
 GIB = 1 << 30
@@ -28,7 +28,7 @@ GIB = 1 << 30
 
 
 class Cluster:
-    """Nodes, the pods on them and the pod to be placed; amounts are numbers, times are seconds before NOW."""
+    """Nodes with pods, and the pod to place; amounts are numbers, times are seconds before NOW."""
 
     def __init__(self, rng):
         self.nodes = {f"n{i:02}": {"cpu": rng.choice([2, 4, 8, 16]), "memory": rng.choice([4, 16, 64]) * GIB, "annotations": {}}
@@ -78,7 +78,7 @@ def pod_object(name, pod, on=None, labels=None):
 
 
 def explained(berth_path, policy, cluster, measured, folder):
-    """By node: its score, or the rule that refuses it."""
+    """{node: its score, or the rule that rejects it}."""
     objects, pod = cluster.dump(folder)
     metrics = folder / "metrics.json"
     metrics.write_text(json.dumps({"metrics": measured, "age": f"{AGE}s"}))
@@ -89,7 +89,7 @@ def explained(berth_path, policy, cluster, measured, folder):
 
 
 def policy_with(name, folder, **params):
-    """A preset in which constants have been changed."""
+    """A preset with changed constants."""
     text = (ROOT / "policies" / name).read_text()
     for key, value in params.items():
         before, after = text.split(f"\n    {key}: ", 1)
@@ -120,12 +120,12 @@ def clamp(value, low, high):
 
 
 def round_away(value):
-    """As Go's math.Round: halves go away from 0."""
+    """Rounds halves away from 0, like Go's math.Round."""
     return math.floor(value + 0.5) if value >= 0 else -math.floor(-value + 0.5)
 
 
 def tas_verdict(node, measured):
-    """dontschedule. A rule of which there is no value is not true."""
+    """dontschedule. A rule without a value is not true."""
     def holds(metric, operator, target):
         value = measured[metric].get(node)
         return value is not None and (value > target if operator == "GreaterThan" else value < target)
@@ -140,7 +140,7 @@ def tas_verdict(node, measured):
 
 
 def tas_order(names, measured):
-    """scheduleonmetric, LessThan: names in the order of TAS, those without a value left out."""
+    """scheduleonmetric, LessThan: names in the order of TAS, without nodes that have no value."""
     return sorted((name for name in names if name in measured), key=measured.get)
 
 
@@ -178,7 +178,7 @@ def load_variation(cluster, name, measured, margin, sensitivity):
 
 
 def beta_below(a, b, x, steps=20000):
-    """The probability that a value of the beta distribution is at most x: by the midpoint rule."""
+    """The probability that a value of the beta distribution is at most x, by the midpoint rule."""
     def part(end, a, b):
         """The integral of t^(a-1) (1-t)^(b-1) over 0..end; for a below 1 over u = t^a, which has no pole."""
         power = min(a, 1)
@@ -236,7 +236,7 @@ CRANE_RULES = {"cpu_usage_avg_5m": "cpu-5m", "cpu_usage_max_avg_1h": "cpu-1h", "
 
 
 def crane(cluster, name, written):
-    """@written: by metric, the value and how many seconds ago."""
+    """@written: {metric: (value, age in seconds)}."""
     fresh = {metric: value for metric, (value, ago) in written.items() if ago < CRANE[metric][0] + 300}
     if not cluster.pod["daemon"]:
         for metric, rule in CRANE_RULES.items():
@@ -320,7 +320,7 @@ def test_load_variation_risk_balancing(berth_path, seed, margin, sensitivity, tm
 
 @pytest.mark.parametrize("seed", range(ROUNDS // 2))
 def test_low_risk_over_commitment(berth_path, seed, tmp_path):
-    """The score is a whole number: it may differ by one where the risk is close to a half."""
+    """The score is a whole number, so it may differ by one if the risk is close to a half."""
     rng = random.Random(seed)
     cluster = Cluster(rng)
     if seed == 0:
@@ -403,7 +403,7 @@ def test_node_metadata(berth_path, params, metadata, order, tmp_path):
 
 @pytest.mark.parametrize("age,ready,passed", [(30, True, ["before"]), (700, True, ["before", "other"]), (30, False, ["before", "other"])])
 def test_previous_node_is_waited_for(berth_path, age, ready, passed, tmp_path):
-    """With `wait: 10m`: while the pod is young, and the node is ready."""
+    """With `wait: 10m`, while the pod is younger and the node is ready."""
     nodes = [{"kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
               "status": {"conditions": [{"type": "Ready", "status": str(ready or name != "before")}]}} for name in ("before", "other")]
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default", "creationTimestamp": moment(age),

@@ -1,4 +1,4 @@
-"""Policies are loaded on a thread of their own, within --load-time and --load-memory."""
+"""Policies are loaded on a separate thread, within --load-time and --load-memory."""
 
 import pathlib
 import re
@@ -11,12 +11,12 @@ import pytest
 from client import PATIENCE, get, log_lines, metrics, post, replace, wait_until, write_cluster
 
 TEN = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
-# Some 120,000 units of work for each node: less than a millisecond.
+# About 120,000 units of cost per node: less than a millisecond.
 NESTED = (
     f"{TEN}.map(a, {TEN}.map(b, {TEN}.map(c, {TEN}.map(d,"
     " a + b + c + d + size(node.metadata.name) + NUMBER)))).size() > 0"
 )
-# Kept for each node, because it is compared with the pod: some 50 KB.
+# Stored for each node, because it is compared with the pod: about 50 KB.
 LONG = "lists.range(5000).map(i, node.metadata.name).join('-') != pod.metadata.name"
 SMALL, LARGE = 4, 2000  # nodes
 FOREVER = 120  # filters: minutes of work on LARGE nodes
@@ -44,7 +44,7 @@ def write_nodes(path, n):
 
 @pytest.fixture
 def files(tmp_path):
-    """A cluster of LARGE nodes, and a policy that costs little."""
+    """A cluster of LARGE nodes, and a cheap policy."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(CHEAP)
     return write_nodes(tmp_path / "cluster.json", LARGE), policy
@@ -67,7 +67,7 @@ def wait_refused(berth):
 
 @pytest.fixture
 def loading(start_logged, files):
-    """A berth that loads a policy for longer than any test lasts."""
+    """A berth that loads a policy for longer than any test runs."""
     cluster, policy = files
     berth = start_logged(
         "--cluster", cluster, "--policy", policy, "--load-time", "1h", "--log-level", "debug",
@@ -83,7 +83,7 @@ def loading(start_logged, files):
 def test_slow_headers_are_cut_while_policies_load(loading):
     with socket.create_connection((loading.host, loading.port), PATIENCE) as slow:
         slow.sendall(b"POST /filter HTTP/1.1\r\nHost: a\r\n")
-        answer = b"".join(iter(lambda: slow.recv(4096), b""))  # until it is closed
+        answer = b"".join(iter(lambda: slow.recv(4096), b""))  # until berth closes it
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert passed(loading) == ["n0", "n2"]  # the last good policy answers
     assert metrics(loading)[STATE] == 1
@@ -188,7 +188,7 @@ def test_ten_nested_rules_fit_memory(start_logged, tmp_path):
 
 
 def test_cluster_that_grows_beyond_the_budget(start_logged, tmp_path):
-    """Rules are not evaluated then: onTimeout rejects. A smaller cluster ends that."""
+    """Then rules are not evaluated and onTimeout rejects, until the cluster is smaller."""
     policy, cluster = tmp_path / "policy.yaml", tmp_path / "cluster.json"
     policy.write_text(policy_text(NESTED))
     write_nodes(cluster, SMALL)
@@ -234,7 +234,7 @@ def test_check_predicts(outcome_of, tmp_path, n_filters, n_nodes, code):
 
 
 def test_check_agrees_with_serve(outcome_of, start_berth, files):
-    """With the cluster itself, the amount of work is the one that serve counts."""
+    """With the same cluster, check and serve count the same amount of work."""
     cluster, policy = files
     policy.write_text(policy_text(NESTED))
     arguments = ("--nodes", LARGE, "--cluster", cluster, policy)

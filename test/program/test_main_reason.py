@@ -1,4 +1,4 @@
-"""One reason for a decision: that of the nodes closest to eligible; and pods that policies keep pending."""
+"""The main reason of a decision is that of the nodes closest to eligible; and pods that policies keep pending."""
 
 import json
 import os
@@ -57,7 +57,7 @@ def request(name, amount="1"):
 
 @pytest.fixture
 def full(start_berth, tmp_path):
-    """A berth whose GPUs are all used, and which takes more flags. A busy machine does not degrade its health."""
+    """A berth with a cluster whose GPUs are all used; accepts more flags. A busy machine does not degrade its health."""
 
     def start(*flags):
         policy, cluster = tmp_path / "policy.yaml", tmp_path / "cluster.json"
@@ -69,7 +69,7 @@ def full(start_berth, tmp_path):
 
 
 def find_reason(berth, pod):
-    """It is found a moment after the answer."""
+    """Waits for the main reason, which berth computes after the reply."""
 
     def look():
         (decision,) = get(berth, f"/api/v1/decisions?pod=ml/{pod}&limit=1").json()["decisions"]
@@ -82,7 +82,7 @@ def test_reason_of_the_closest_nodes(full):
     berth = full()
     reply = post(berth, "filter", request("train")).json()
     grouped = {*reply["FailedNodes"].values()}
-    assert grouped == {"node has no free GPU", "node is not in the gpu pool"}  # kube-scheduler's text stays
+    assert grouped == {"node has no free GPU", "node is not in the gpu pool"}  # kube-scheduler's text does not change
     reason = find_reason(berth, "train")
     assert reason["text"] == TEXT
     assert (reason["rule"], reason["nodes"]) == ("devices", N_GPU)
@@ -121,7 +121,7 @@ def test_explain_shows_main_reason(full):
 
 
 def test_policy_that_frees_no_node_is_no_blocker(full):
-    """Without the pool's rule no node could take the pod: none has a free GPU."""
+    """Without the pool's rule there would still be no eligible node, because no GPU is free."""
     berth = full()
     post(berth, "filter", request("train"))
     policies = {each["name"]: each for each in get(berth, "/api/v1/policies").json()["policies"]}
@@ -165,7 +165,7 @@ def test_limits_are_checked():
 
 
 def test_explain_begins_with_the_main_reason(tmp_path):
-    """Where some node passes, rules are in the order of the policies."""
+    """If some node passes, rules are in the order of the policies."""
     (tmp_path / "policy.yaml").write_text(POLICIES)
     (tmp_path / "pod.json").write_text(json.dumps({"kind": "Pod", **request("train")["Pod"]}))
     write_cluster(tmp_path / "cluster.json", [node(name) for name in NAMES], [used(name) for name in NAMES[:N_GPU]])

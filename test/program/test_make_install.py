@@ -14,7 +14,7 @@ NAMES = ["berth", "kubectl-berth", "kubectl_complete-berth"]
 
 @pytest.fixture(scope="module")
 def installed(berth_path, tmp_path_factory):
-    """The folder into which the build that is tested was installed."""
+    """Installs the tested build into a folder."""
     build = pathlib.Path(berth_path).resolve().parent
     if not (build / "meson-info").is_dir() or not shutil.which("meson"):
         pytest.skip("$BERTH is not in a build folder")
@@ -54,7 +54,7 @@ def test_service_starts_installed_program(installed):
 
 
 def test_kubectl_finds_the_plugin(installed):
-    """As kubectl runs plugins: by the name in PATH."""
+    """kubectl finds plugins by their name in PATH."""
     env = {**os.environ, "PATH": f"{installed}/bin:{os.environ['PATH']}"}
     helped = subprocess.run(["kubectl-berth", "--help"], env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert helped.returncode == 0 and "kubectl berth" in helped.stdout

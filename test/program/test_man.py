@@ -1,4 +1,4 @@
-"""Manual pages: one for each command, with everything from its --help, and well formed."""
+"""Each command has a well-formed manual page with all options of its --help."""
 
 import re
 import shutil
@@ -41,7 +41,7 @@ def test_names_are_those_of_help(berth_path):
 
 
 def test_options_are_those_of_help(berth_path):
-    """As they are read: what a page shows, without markup."""
+    """Compares the rendered page, without markup."""
     for command in commands(berth_path):
         page = (ROOT / f"man/berth-{command}.1").read_text()
         items = re.findall(r"^\.It (Fl .*)$", page.partition(".Sh OPTIONS")[2], re.M)
@@ -51,7 +51,7 @@ def test_options_are_those_of_help(berth_path):
 
 
 def test_headings_are_those_of_help(berth_path):
-    """The first line of a paragraph; what else is in it is prose."""
+    """Compares the first line of a paragraph; the rest is prose."""
     for command in commands(berth_path):
         page = (ROOT / f"man/berth-{command}.1").read_text()
         options = page.partition('.\\" options:begin')[2].partition('.\\" options:end')[0]
@@ -112,4 +112,4 @@ def test_page(page):
     shown = subprocess.run(
         ["mandoc", "-Tutf8", page], capture_output=True, text=True, check=True
     ).stdout
-    assert "\\" not in re.sub(r"\\$", "", shown, flags=re.M)  # no escape is left over
+    assert "\\" not in re.sub(r"\\$", "", shown, flags=re.M)  # no escapes remain

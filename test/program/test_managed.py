@@ -1,4 +1,4 @@
-"""berth check --managed: which rules work where nothing calls berth."""
+"""berth check --managed: rules that work with a scheduler that does not call berth."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ SLOTS = "{name: seats, maxPods: 4, publish: slots}"
 
 @pytest.fixture
 def check(berth_path, tmp_path):
-    """check(spec) is [works, text, instead] by rule."""
+    """check(spec) -> {rule: [works, text, instead]}."""
 
     def call(spec):
         (tmp_path / "p.yaml").write_text(HEAD + spec)

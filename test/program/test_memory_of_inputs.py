@@ -1,8 +1,8 @@
-"""An input of n bytes costs at most 1 MiB + 100 × n of memory, in every command and endpoint (docs/limits.md has the exception).
+"""An input of n bytes uses at most 1 MiB + 100 × n bytes of memory, in every command and endpoint (docs/limits.md has the exception).
 
 Each parser gets its worst known inputs: nesting, repetition, many keys, long keys, tiny objects,
 compressed zeros. A command is compared with itself and a trivial input of the same kind; a daemon
-with itself before the request, and afterwards the memory is given back. (Answers of servers:
+with itself before the request, and must return the memory afterwards. (Replies of servers:
 test/faults/test_fault_memory.py.)
 """
 
@@ -26,8 +26,8 @@ pytestmark = pytest.mark.skipif(
 
 EXAMPLES = REPOSITORY / "examples"
 
-# A small process between this one and the command: Linux counts the memory of the parent at the time
-# of exec() for the child's peak.
+# Starts the command from a small process, because Linux includes the parent's memory at exec() in the
+# child's peak.
 LAUNCHER = """
 import os, sys
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
@@ -121,7 +121,7 @@ def bundle(files):
 
 
 def padded(files):
-    """A bundle that is unpacked, and so read: at most 16 times its size."""
+    """A bundle that unpacks to at most 16 times its size, so that berth reads it."""
     size = sum(len(text) + 512 for text in files.values())
     return bundle(files | {"padding": random.Random(1).randbytes(size // 14)})
 
@@ -321,7 +321,7 @@ def test_request_needs_little_memory(daemon, endpoint, case):
 
 
 def test_memory_is_given_back(start_berth):
-    """A what-if leaves nothing behind."""
+    """After a what-if all of its memory is returned."""
     berth = start_berth()
     ask(berth, "POST", "/api/v1/what-if", b"a: b", {"Content-Type": "application/yaml"})
     before = memory_of(berth.proc.pid, "VmRSS")

@@ -1,6 +1,6 @@
-"""No command ends without a message: what was missing, and for what.
+"""Commands without enough memory end with a message that names the operation.
 
-Memory is made scarce by a limit of the address space, so that every command meets it at some point.
+A limit of the address space makes memory scarce, so that every command fails at some point.
 """
 
 import json
@@ -105,7 +105,7 @@ def test_commands_without_memory_say_for_what(berth_path, files):
 
 @pytest.mark.parametrize("rule", ["dyn(node.ready)", "[][0]", "[dyn(true)][0]"])
 def test_dyn_rules_are_evaluated(berth_path, files, tmp_path, rule):
-    """They were reported as "out of memory"."""
+    """Earlier versions reported them as "out of memory"."""
     cluster, pod = files
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY.format(rule))

@@ -1,4 +1,4 @@
-"""Metrics match the requests that were sent, in a form that promtool accepts."""
+"""Metrics match the sent requests, in a format that promtool accepts."""
 
 import os
 import re
@@ -64,7 +64,7 @@ def by_verb(name, **values):
 
 
 def test_series_are_there_from_the_start(berth):
-    """Series exist before anything has happened: rates of what appears later would be lost."""
+    """Series exist before the first event, because a rate misses the first increment of a new series."""
     figures = metrics(berth)
     for verb in VERBS:
         assert figures[f'berth_requests_total{{verb="{verb}",code="200"}}'] == 0
@@ -83,7 +83,7 @@ def test_series_are_there_from_the_start(berth):
 
 
 def assert_durations(figures, verb, elapsed):
-    """The histogram of @verb: whole, in order, and no longer than it took."""
+    """The histogram of @verb is complete and ordered, and its sum is not more than the elapsed time."""
     name = "berth_request_duration_seconds"
     assert 0 < figures[f'{name}_sum{{verb="{verb}"}}'] < elapsed
     bucket = rf'{name}_bucket{{verb="{verb}",le="(.*)"}}'
@@ -94,7 +94,7 @@ def assert_durations(figures, verb, elapsed):
     ]
     assert [le for le, _ in buckets] == sorted(le for le, _ in buckets)
     counts = [value for _, value in buckets]
-    assert counts == sorted(counts)  # each holds those before it
+    assert counts == sorted(counts)  # each bucket includes the earlier ones
     assert buckets[-1][0] == float("inf")
     assert counts[-1] == figures[f'{name}_count{{verb="{verb}"}}']
 
@@ -143,7 +143,7 @@ def test_requests_are_counted_by_verb_and_code(berth):
             **by_verb("berth_nodes_in_total", filter=15, prioritize=6, preempt=2, bind=1),
             # Rejected requests, and the failed bind.
             **by_verb("berth_errors_total", filter=1, prioritize=1, preempt=1, bind=1),
-            # By the rule that rejected: each rejected node counts once.
+            # Each rejected node counts once, for the rule that rejected it.
             'berth_nodes_rejected_total{policy="zones",rule="zone"}': 3,
             'berth_nodes_rejected_total{policy="zones",rule="disk"}': 3,
             'berth_nodes_rejected_total{policy="zones",rule="never-rejects"}': 0,
@@ -196,7 +196,7 @@ def test_refusals_are_counted_by_cause(start_logged):
 
 
 def test_no_label_carries_names_of_pods_or_nodes(berth):
-    """Series are bounded by the configuration, whatever is asked."""
+    """The number of series depends on the configuration, not on requests."""
     before = set(metrics(berth))
     for i in range(20):
         pod = {"metadata": {"name": f"pod-{i}", "namespace": f"space-{i}"}}
@@ -206,7 +206,7 @@ def test_no_label_carries_names_of_pods_or_nodes(berth):
 
 
 def test_rules_keep_their_counts_over_a_reload(berth, tmp_path):
-    """A counter never goes back: that would look like a restart."""
+    """A counter never decreases, because that would look like a restart."""
     post(berth, "filter", {"Pod": {}, "NodeNames": ["n4"]})
     gone = 'berth_nodes_rejected_total{policy="zones",rule="zone"}'
     wait_for_figures(berth, {gone: 1})
@@ -243,7 +243,7 @@ def test_figures_of_the_process_and_its_configuration(berth, start_berth):
     assert abs(resident / 1024 - berth.rss_kib()) < 64 * 1024
     assert figures["process_virtual_memory_bytes"] > resident
     open_fds = len(os.listdir(f"/proc/{berth.proc.pid}/fd"))
-    assert abs(figures["process_open_fds"] - open_fds) <= 2  # its own connection, for one
+    assert abs(figures["process_open_fds"] - open_fds) <= 2  # for example its own connection
     assert figures["process_open_fds"] < figures["process_max_fds"]
     assert figures["berth_connections"] == 1
     assert figures["berth_request_memory_bytes"] == 0
@@ -305,6 +305,6 @@ def test_promtool_accepts_metrics(berth):
     get(berth, "/nothing")
     result = run_promtool("check", "metrics", input=get(berth, "/metrics").text)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    # It does report errors.
+    # promtool detects errors.
     result = run_promtool("check", "metrics", input="# TYPE x counter\nx 1\n")
     assert result.returncode != 0

@@ -33,7 +33,7 @@ QUERIES = {
 
 
 def find_documented():
-    """Names of the metrics in the table of docs/metrics-and-alerts.md; histograms have more."""
+    """Names of the metrics in the table of docs/metrics-and-alerts.md, with the series of histograms."""
     rows = re.findall(r"^\| (`(?:berth|process)_.*?) \|", PAGE, re.M)
     names = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row)}
     return names | {f"{name}_bucket" for name in names}
@@ -67,7 +67,7 @@ SCRAPED = re.compile(r"berth_(policy_\w+_total|no_eligible_node_total|pending_po
 
 
 def scrape_demo(folder):
-    """The metrics of a demo, again and again: some of its pods want GPUs that they do not tolerate."""
+    """Scrapes a demo repeatedly. Some of its pods request GPUs without the toleration."""
     command = [BERTH, "demo", "--pods", "0", "--pace", "1"]
     environment = {**os.environ, "TMPDIR": str(folder)}
     output = folder / "output"
@@ -115,7 +115,7 @@ def test_alerts_fire_on_the_demos_data(tmp_path):
             }
         ],
     }
-    # Some of the pods for GPUs were placed, which a ratio of 1 would have missed.
+    # Some of the GPU pods were placed, which an alert for a ratio of 1 would have missed.
     matched, rejected = (
         pages[-1][name] - pages[0][name]
         for name in ('berth_policy_matched_total{policy="gpu"}', 'berth_policy_no_eligible_node_total{policy="gpu"}')

@@ -1,4 +1,4 @@
-"""The pages' listener: access to each path, and no verbs."""
+"""The listener for pages: access to each path, and no verbs."""
 
 import concurrent.futures
 import json
@@ -58,7 +58,7 @@ def test_loopback_needs_nothing(start_berth):
     pages = pages_of(berth)
     assert pages.port != berth.port
     assert statuses(pages, HEALTH + REST) == {200}
-    assert statuses(berth, HEALTH + REST) == {200}  # the first listener has them as before
+    assert statuses(berth, HEALTH + REST) == {200}  # the first listener still has them
 
 
 def test_other_addresses_get_only_health(start_berth):
@@ -84,7 +84,7 @@ def test_token(start_berth, token_file):
 
 
 def test_token_in_a_header_of_our_own(start_berth, token_file):
-    """For clients behind the API server, which removes Authorization."""
+    """Clients behind the API server need it, because the API server removes Authorization."""
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     pages = pages_of(berth)
     assert statuses(pages, REST, headers={"Berth-Token": SECRET}) == {200}
@@ -122,7 +122,7 @@ def test_token_of_viewers(start_berth, token_file, tmp_path):
 
 
 def ask_bytes(pages, path, headers):
-    """The status of a reply that is no text."""
+    """The status of a binary reply."""
     connection = open_connection(pages)
     connection.request("GET", path, headers=headers)
     reply = connection.getresponse()
@@ -132,7 +132,7 @@ def ask_bytes(pages, path, headers):
 
 
 def test_the_token_is_not_for_the_first_listener(start_berth, authority, tls, token_file):
-    """Nor is a name of the pages good for verbs, or the scheduler's for pages."""
+    """Names for the pages are not accepted for verbs, and the scheduler's name is not accepted for pages."""
     berth = start_berth(
         *tls, "--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file,
         "--pages-client-name", "prometheus",
@@ -161,12 +161,12 @@ def test_names_alone(start_berth, authority, tls, tmp_path):
         assert get(pages, "/metrics", context=context).status == status
     assert get(pages, "/metrics", context=authority.context()).status == 403
     assert get(pages, "/livez", context=authority.context()).status == 200
-    context = authority.context(other.issue("a"))  # the right name, of another authority
+    context = authority.context(other.issue("a"))  # the right name, but from another CA
     assert get(pages, "/metrics", context=context).status == 403
 
 
 def test_health_withholds_reasons_from_unauthorized_clients(start_berth, tmp_path, token_file):
-    """A rejected policy's text, the API server's address: a probe does not need them."""
+    """For example a rejected policy's text or the API server's address, which probes do not need."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(POLICY)
     flags = ["--policy", policy, "--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file]
@@ -185,7 +185,7 @@ def test_health_withholds_reasons_from_unauthorized_clients(start_berth, tmp_pat
 
 
 def test_two_tokens(start_berth, token_file):
-    """Two parsers could choose different ones: neither counts."""
+    """Neither counts, because two parsers could choose different ones."""
     pages = pages_of(
         start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     )
@@ -288,7 +288,7 @@ def test_describes_itself(start_berth):
 
 
 def test_pages_listener_has_its_own_connection_limit(start_berth):
-    """Clients that fill the pages' listener take no connections from decisions."""
+    """Clients that use all connections for pages do not block the verbs."""
     berth = start_berth("--pages-listen", "127.0.0.1:0", "--max-connections-per-address", 16)
     pages = pages_of(berth)
     held = [open_connection(pages) for _ in range(40)]

@@ -1,4 +1,4 @@
-"""The JSON Schema of policies: it accepts every policy that berth accepts, and finds structural mistakes."""
+"""The JSON Schema of policies accepts every policy that berth accepts, and detects structural mistakes."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ HEAD = {"apiVersion": "berth.dev/v1alpha1", "kind": "PlacementPolicy"}
 
 
 class Loader(yaml.SafeLoader):
-    """YAML 1.2, as berth reads it: `no` is a text, and so is a date."""
+    """YAML 1.2 as in berth: `no` and dates are strings."""
 
 
 Loader.yaml_implicit_resolvers = {
@@ -49,7 +49,7 @@ def test_valid_policies_match_the_schema(path):
 
 
 def policies_of_tests():
-    """The policies in the test files of test/data/policy, which all can be read."""
+    """The policies in the test files of test/data/policy, which are all valid YAML."""
     for path in sorted((ROOT / "test/data/policy").glob("*.test.yaml")):
         file = documents(path)[0]
         for part in [file, *file["cases"]]:
@@ -65,7 +65,7 @@ def test_policies_of_the_tests_match_the_schema():
         assert wrong(policy) == [], name
 
 
-# Mistakes that only the reader finds: names that are taken, keys and expressions that are wrong.
+# Mistakes that only berth detects: duplicate names, invalid keys and expressions.
 BEYOND = {"duplicate-policies", "duplicate-rules", "duplicate-keys", "dyn", "syntax", "empty", "guarded", "label-keys", "namespaces", "no-rules", "pod-annotations",
           "reasons", "resources", "resources-in-expressions"}
 
@@ -115,7 +115,7 @@ ODD = [None, True, False, 0, 1, -1, 2.5, 101, 2000000, "", "x", "allow", "5s", "
        "-1", "1e3", "\u03bcs", "1.5\u03bcs", [], ["x"], [1, True], [None], {}, {"a": "x"}, {"a": 1}, {"a": 0}, {"exists": True},
        {"x": ["y"]}, {"in": []}]
 
-# Mistakes that a schema cannot find: which words, keys and expressions are right, and what fields mean together.
+# Mistakes that a schema cannot detect: valid words, keys and expressions, and dependencies between fields.
 ONLY_THE_READER = re.compile(
     r"is not (an?|the) (name|label key|annotation key|condition's status|metric's name)|reason must be|of one type|needs one of|there is no resource|named .* already|needs a "
     r"(name|value)|must be a mapping|overload|undeclared|undefined|expression|is not a number|follow|before a value|no duration|type '|twice"
@@ -132,7 +132,7 @@ def places(value, at=()):
 
 
 def changed(document, at, value):
-    """The document with another value there; ...: without it."""
+    """The document with another value at the path; ...: without it."""
     document = copy.deepcopy(document)
     inner = document
     for key in at[:-1]:

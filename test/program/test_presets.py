@@ -1,4 +1,4 @@
-"""The presets of policies/: each is explained, tested and shown, and their page is correct."""
+"""Each preset of policies/ is documented, tested and shown in a demo, and their page is correct."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def run(berth_path, command, env=None):
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_preset_is_complete(name):
-    """A section with a demo command, a place in the list, a test file."""
+    """It has a section with a demo command, a row in the list and a test file."""
     assert f"build/berth demo --policy policies/{name}" in sections()[name] or name == "demo.yaml"
     assert f"](#{name.replace('.', '')})" in (ROOT / PAGE).read_text()
     assert f"\npolicies: ../{name}\n" in (ROOT / "policies/tests" / name.replace(".yaml", ".test.yaml")).read_text()
@@ -63,7 +63,7 @@ def test_demo_command_works(berth_path, name, tmp_path):
     ("batch-off-peak.yaml", r"batch/\S+", []),
 ])
 def test_demo_shows_the_preset_at_work(berth_path, name, pods, reasons, tmp_path):
-    """Pods it is for are judged, its reasons come up, and the others pass everywhere."""
+    """berth evaluates it for matching pods, its reasons appear, and other pods pass everywhere."""
     done = run(berth_path, f"build/berth demo --policy policies/{name} --pods 60", env={"TMPDIR": str(tmp_path)})
     shown = re.findall(rf"^{pods} +\S+ +(\d+)/(\d+) ", done.stdout, re.M)
     assert shown and any(passed != offered for passed, offered in shown)
@@ -97,7 +97,7 @@ def test_folder_as_a_whole_is_good(berth_path):
 
 
 def test_labels_of_another_product_are_params(berth_path, tmp_path):
-    """Change the prefix of all labels in params and on the nodes: the same decisions."""
+    """After changing the prefix of all labels in params and on the nodes, the decisions are the same."""
     policy, cluster = tmp_path / "policy.yaml", tmp_path / "cluster.yaml"
     text = (ROOT / "policies/workspaces.yaml").read_text()
     before, params, after = re.search(r"(.*\n  params:\n)(.*?)(\n  variables:\n.*)", text, re.S).groups()

@@ -1,4 +1,4 @@
-"""A line of progress on a terminal, for what takes longer than two seconds."""
+"""Commands that run for more than two seconds print a line of progress on a terminal."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ POD = '{"kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}}'
 
 @pytest.fixture
 def slow_pods(tmp_path):
-    """A file that is not there yet: the command waits until it is written."""
+    """A FIFO, on which the command waits until the test writes."""
     (tmp_path / "cluster.json").write_text(CLUSTER)
     os.mkfifo(tmp_path / "pods")
     return tmp_path / "pods"

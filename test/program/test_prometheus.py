@@ -1,7 +1,7 @@
-"""Placement by the measurements of a real Prometheus, set up as a user would.
+"""Placement by the measurements of a real Prometheus, with a typical configuration.
 
-Three nodes, each with an exporter of its own on an address of its own (loopback has many), and one
-more exporter that speaks of all nodes and pods by name. The test decides what they say.
+Three nodes, each with its own exporter on its own loopback address, and one more exporter with series of
+all nodes and pods by name. The test sets all values.
 """
 
 import http.client
@@ -124,7 +124,7 @@ PODS = [
 
 @pytest.fixture
 def start(start_logged, world, tmp_path):
-    """start(policy text) -> Berth that asks the real Prometheus."""
+    """start(policy text) -> Berth that queries the real Prometheus."""
 
     def run(policy, *flags):
         path = tmp_path / "policy.yaml"
@@ -178,7 +178,7 @@ def test_values_decide(world, start):
 
 
 def test_nodes_are_found_by_address(world, start):
-    """Nothing says how series belong to nodes: instance is ADDRESS:PORT, that is enough."""
+    """Without settings for the join, the address in instance (ADDRESS:PORT) is enough."""
     world.set_heats(n1=20, n2=90, n3=40)
     berth = start(make_policy([metric("heat", {"query": "heat"})], filters=[below(80.0, "heat")]))
     wait_passed(berth, ["n1", "n3"])
@@ -250,10 +250,10 @@ def test_new_policy_keeps_measured_values(world, start):
     gauge = metric("load", LOAD, maxAge="1m")
     berth = start(make_policy([gauge], filters=[below(0.8)]))
     wait_passed(berth, ["n2", "n3"])
-    with world.prometheus.process.halted():  # nothing can be asked meanwhile
+    with world.prometheus.process.halted():  # no query succeeds meanwhile
         berth.policy.write_text(make_policy([gauge], filters=[below(0.3)]))
         wait_passed(berth, ["n3"])
-        # Under another name, in another policy, and not twice.
+        # With another name in another policy, but not queried twice.
         other = metric("measured", LOAD, maxAge="1m")
         berth.policy.write_text(make_policy([other], filters=[below(0.6, "measured")]))
         wait_passed(berth, ["n2", "n3"])
@@ -275,7 +275,7 @@ def test_sources_are_read_again(world, start, tmp_path):
     write_sources(path, cellar=world.prometheus.url)
     wait_passed(berth, ["n2", "n3"])
 
-    # A mistake: the sources of before stay in force, and the log reports it.
+    # After a mistake the earlier sources stay in force, and the log reports it.
     path.write_text("sources: [{nam: cellar}]")
     refused = 'berth_config_last_reload_success{config="sources"}'
     wait_until(lambda: metrics(berth)[refused] == 0, "the sources to be refused")
@@ -374,7 +374,7 @@ def test_stopped_and_started(world, start):
     wait_until(lambda: len(log_lines(berth, "metric expired.* metric=load")) == 1, "the log line")
     assert len(log_lines(berth, "source fails.* metric=load")) <= 1  # may come later
 
-    # It still knows what it scraped a moment ago, and so do we again.
+    # Prometheus still has its last scrape, and so berth has values again.
     world.prometheus.start()
     wait_passed(berth, ["n2", "n3"])
     assert find_metric(berth, "load")["state"] == "ok"

@@ -1,8 +1,8 @@
-"""Failures of Prometheus: decisions go on, values expire, onMissing of the rules decides, and berth
-recovers by itself.
+"""Failures of Prometheus: berth continues to decide, values expire, onMissing of the rules decides, and
+berth recovers.
 
-All cases run side by side in one berth. Each has a metric of its own, with a query that is its
-name, and a policy for pods that carry this name.
+All cases run in parallel in one berth. Each has its own metric, whose query is the case's name, and a
+policy for pods with this name.
 """
 
 import concurrent.futures
@@ -29,14 +29,14 @@ from prometheus import (
     write_sources,
 )
 
-import faults  # of test/faults, which prometheus.py has made known
+import faults  # of test/faults; prometheus.py has added its path
 
 COOL = [f"n{i}" for i in range(5)]
 HOT = [f"n{i}" for i in range(5, 10)]
 ALL = COOL + HOT
 NONE = []
 GOOD = {**dict.fromkeys(COOL, 0.2), **dict.fromkeys(HOT, 0.9)}
-MEMORY_KIB = 48 * 1024  # what an answer of half a gigabyte may cost
+MEMORY_KIB = 48 * 1024  # memory limit for a reply of half a gigabyte
 
 CASES = {}
 
@@ -55,14 +55,14 @@ class Case:
         self.server.set(self.name, samples)
 
     def passed(self):
-        """The nodes that get through. Whatever happens, there is an answer."""
+        """The nodes that pass. berth always replies."""
         pod = {"metadata": {"name": "p", "labels": {"case": self.name}}, "spec": {}}
         reply = post(self.berth, "filter", {"Pod": pod, "NodeNames": ALL})
         assert (reply.status, reply.json()["Error"]) == (200, ""), reply.text
         return reply.json()["NodeNames"]
 
     def becomes(self, names):
-        """Until just these pass. Until then it must be those of before: nothing in between."""
+        """Waits until exactly these nodes pass. Before that, exactly the earlier nodes must pass."""
         before, deadline = self.expected, time.monotonic() + 2 * PATIENCE
         while (seen := self.passed()) != names:
             assert before is None or seen == before, f"{self.name}: {seen} between"
@@ -71,7 +71,7 @@ class Case:
         self.expected = names
 
     def stays(self, n_times=2):
-        """The same after @n_times more answers."""
+        """The same nodes pass after @n_times more replies."""
         names = self.expected
         self.server.wait_asked(self.name, n_times + 1)
         assert self.passed() == names
@@ -88,7 +88,7 @@ class Case:
         return find_metric(self.berth, self.name)
 
     def fails(self, action, words):
-        """All nodes are without a value while @action answers; the reason is reported."""
+        """While @action answers, no node has a value, and berth reports the reason."""
         self.set(by_node(**GOOD))
         self.becomes(COOL)
         with self.broken(action):
@@ -100,7 +100,7 @@ class Case:
         wait_until(lambda: self.source_state()["state"] == "ok", f"{self.name} to be well")
 
     def is_counted(self):
-        """That the rule fell back to its onMissing, for each node and request."""
+        """berth counts each node and request for which the rule used its onMissing."""
         policy = self.name.replace("_", "-")
         figure = f'berth_rule_missing_total{{policy="{policy}",rule="cool"}}'
         before = metrics(self.berth)[figure]
@@ -119,7 +119,7 @@ class Case:
         self.becomes(COOL)
 
 
-NEVER = "10m"  # values do not expire before the test is over
+NEVER = "10m"  # values do not expire during the test
 
 
 def case(source="shared", label="node", on_missing="reject", max_age="4s", interval="1s"):
@@ -195,7 +195,7 @@ def not_http(it):
 
 @case("bad")
 def redirected_away(it):
-    """Only the server that the operator has named gets requests."""
+    """Only the configured server gets requests."""
     other = it.stage.bystander
     it.fails(faults.redirect(f"{other.url}/api/v1/query?query={it.name}"), "redirect")
     assert not other.requests
@@ -208,7 +208,7 @@ def redirected_in_circles(it):
 
 @case(max_age=NEVER)
 def redirected_to_itself(it):
-    """As a proxy adds a path."""
+    """Like a proxy that adds a path."""
 
     def act(exchange, proceed):
         if exchange.request.path.startswith("/elsewhere"):
@@ -223,7 +223,7 @@ def redirected_to_itself(it):
         it.becomes(ALL)
 
 
-@case("flooded", interval="3s")  # which is also the time in which a busy machine must read 32 MiB
+@case("flooded", interval="3s")  # a busy machine must read 32 MiB in this time, too
 def flooded(it):
     """Half a gigabyte, with and without a length; and a body that never ends."""
     it.set(by_node(**GOOD))
@@ -233,11 +233,11 @@ def flooded(it):
     for action in (flood(), flood(has_length=False), faults.endless()):
         with it.broken(action), watching_memory(it.berth) as seen:
             it.becomes(NONE)
-            # A berth that was too slow to read so much in time tries again; a sanitizer may never
-            # be fast enough.
+            # A berth that is too slow to read this much in time retries; with a sanitizer it may never be
+            # fast enough.
             wait_until(lambda: re.search(too_large, it.source_state()["error"]), "the reply to be rejected as too large")
         it.becomes(COOL)
-        if not IS_SANITIZED:  # what was freed is kept for a while, to be watched
+        if not IS_SANITIZED:  # a sanitizer keeps freed memory for some time
             assert seen.most_kib < before + MEMORY_KIB
     if not IS_SANITIZED:
         assert it.berth.rss_kib() < before + MEMORY_KIB
@@ -245,7 +245,7 @@ def flooded(it):
 
 @contextlib.contextmanager
 def watching_memory(berth):
-    """.most_kib: the most memory that was seen."""
+    """.most_kib: the maximum memory."""
 
     class Seen:
         most_kib = 0
@@ -293,7 +293,7 @@ def not_a_number(it):
 
 @case(max_age=NEVER)
 def duplicates(it):
-    """Which of two would be right is not guessed."""
+    """berth does not guess which of two series is right."""
     twice = [sample(0.1, node="n0", job="a"), sample(0.7, node="n0", job="b")]
     it.drops([*by_node(**GOOD)[1:], *twice], COOL[1:], duplicate=2)
 
@@ -305,14 +305,14 @@ def unknown_nodes(it):
 
 @case(max_age=NEVER)
 def renamed_label(it):
-    """The query's author has renamed a label: nothing fits any more."""
+    """A label was renamed, so no series can be joined."""
     renamed = [sample(value, kubernetes_node=name) for name, value in GOOD.items()]
     it.drops(renamed, NONE, no_label=10)
 
 
 @case(label=None, max_age=NEVER)
 def renamed_label_found(it):
-    """Without nodeLabel the new one is found."""
+    """Without nodeLabel berth detects the new label."""
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     it.set([sample(0.1 if name == "n9" else 0.9, exported=name) for name in ALL])
@@ -321,7 +321,7 @@ def renamed_label_found(it):
 
 @case(max_age=NEVER)
 def old_series(it):
-    """By the server's own clock."""
+    """Age is measured with the server's clock."""
     late = [sample(0.2, at=-3600, node="n0"), sample(0.2, at=3600, node="n1")]
     it.drops([*late, *by_node(**GOOD)[2:]], COOL[1:], too_old=1)
 
@@ -357,7 +357,7 @@ def down_allowed(it):
 
 @case("frozen")
 def frozen(it):
-    """It accepts connections and sends nothing."""
+    """The server accepts connections and sends nothing."""
     it.set(by_node(**GOOD))
     it.becomes(COOL)
     it.server.freeze()
@@ -430,7 +430,7 @@ def other_transfer_modes(it):
 
 @case("metadata")
 def link_local(it):
-    """Metadata addresses are refused unless the operator allows them."""
+    """berth rejects metadata addresses unless the operator allows them."""
     it.becomes(NONE)
     wait_until(lambda: "allowLinkLocal" in it.source_state()["error"], "the reason")
 
@@ -438,7 +438,7 @@ def link_local(it):
 # --- the berth they are all in ---
 
 
-# A server that fails is asked less, so those that fail in their own way, or slowly, are apart.
+# berth queries a failing server less often, so cases with special or slow failures have separate servers.
 PLAIN = [
     "shared", "bad", "slow", "silent", "flooded", "down", "down-allow", "frozen",
     "restarted", "token", "ahead", "behind", "transfer",

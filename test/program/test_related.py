@@ -1,4 +1,4 @@
-"""Objects that pods refer to, in every command: files, requests, recorded decisions, bundles."""
+"""Namespaces and claims of pods in every input: files, requests, recorded decisions, bundles."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ def pod(of, name="new"):
 
 @pytest.fixture
 def files(tmp_path):
-    """Two teams of the tier gold, one of another, and namespaces of none."""
+    """Namespaces: two teams with the tier gold and one with the tier iron; bare.json has no namespaces."""
     nodes = [node(pool) for pool in NODES]
     teams = [namespace("kraken", "gold", "red"), namespace("squid", "gold", "blue"), namespace("crab", "iron", "red")]
     for name, items in (("cluster.json", [*nodes, *teams]), ("bare.json", nodes)):
@@ -120,7 +120,7 @@ spec:
 
 @pytest.fixture
 def with_claims(files):
-    """kraken's pod has a claim, bound to a volume that only node red can reach."""
+    """kraken's pod has a claim that is bound to a volume which only node red can use."""
     cluster = json.loads((files / "cluster.json").read_text())
     condition = {"key": "example.com/zone", "operator": "In", "values": ["red"]}
     for each in cluster["items"][:2]:

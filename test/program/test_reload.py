@@ -1,4 +1,4 @@
-"""Changed files are read again: the new one is in force, or the last good one stays and the log reports the error."""
+"""Changed files are reloaded: the new one is in force, or the last good one stays and the log reports the error."""
 
 import concurrent.futures
 import contextlib
@@ -74,7 +74,7 @@ def test_replaced_by_rename(start_berth, cluster, tmp_path):
 
 
 def swap_config_map(folder, number, files):
-    """A mounted ConfigMap: files are links through ..data, which is swapped as a whole."""
+    """A mounted ConfigMap: files are links through ..data, which is replaced atomically."""
     version = folder / f"..2026_{number}"
     version.mkdir()
     for name, text in files.items():
@@ -144,7 +144,7 @@ def test_cluster(start_berth, cluster, tmp_path):
     assert page.status == 200
     assert f"[+]cluster ok: degraded: the newest was rejected: {cluster}:2:" in page.text
     cluster.unlink()
-    berth.proc.send_signal(signal.SIGHUP)  # sooner; that it is not needed was shown above
+    berth.proc.send_signal(signal.SIGHUP)  # only to be faster: the test above shows that it is not needed
     wait_until(lambda: "No such file" in get(berth, "/readyz?verbose").text, "it to be missed")
     assert passed(berth) == ["n1", "n2"]
     write_nodes(cluster, NODES)
@@ -157,7 +157,7 @@ def test_cluster(start_berth, cluster, tmp_path):
 
 
 def logfmt(line):
-    """One line of logfmt as a dictionary; every byte of it must be accounted for."""
+    """Parses one line of logfmt strictly into a dictionary."""
     pattern = r'([a-z_]+)=("(?:[^"\\]|\\.)*"|[^\s"=\\]+)(?: |$)'
     fields, at = {}, 0
     for match in re.finditer(pattern, line):
@@ -191,7 +191,7 @@ def test_broken_policy_keeps_the_last_good_one(start_logged, cluster, tmp_path, 
     first = metrics(berth)
     assert first[state] == 1
 
-    replace(policy, BROKEN)  # at once: a half-written file would be one more error
+    replace(policy, BROKEN)  # atomically, because a half-written file would be one more error
     wait_until(lambda: metrics(berth)[state] == 0, "the policy to be refused")
     figures = metrics(berth)
     assert figures[reloads % "rejected"] == 1 and figures[reloads % "good"] == 1
@@ -203,7 +203,7 @@ def test_broken_policy_keeps_the_last_good_one(start_logged, cluster, tmp_path, 
     lines = page.text.splitlines()
     degraded = [line for line in lines if line.startswith("[+]policy ok: degraded: ")]
     assert len(degraded) == 1 and f"{policy}{BROKEN_PLACE}: error: " in degraded[0]
-    # One line for each check, whatever the error looks like.
+    # One line for each check, with any error text.
     assert len(lines) == 6 and all(line.startswith("[+]") for line in lines[:-1])
     assert lines[-1] == "readyz check passed"
 
@@ -270,7 +270,7 @@ def test_keeps_last_cluster_when_file_is_deleted(start_logged, cluster, tmp_path
 
 @contextlib.contextmanager
 def halted(berth):
-    """It does nothing meanwhile."""
+    """Stops it with SIGSTOP for the block."""
     berth.proc.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, berth.proc.pid, os.WSTOPPED | os.WNOWAIT)
     try:
@@ -287,7 +287,7 @@ def test_sighup_forces(start_logged, cluster, tmp_path):
     good = 'berth_config_reloads_total{config="%s",result="good"}'
     assert metrics(berth)[good % "policy"] == 1
     status = policy.stat()
-    with halted(berth):  # or it could look between the two
+    with halted(berth):  # otherwise it could read between the two changes
         policy.write_text(policy_text("b"))
         os.utime(policy, ns=(status.st_atime_ns, status.st_mtime_ns))
     for n in (1, 2):
@@ -330,6 +330,6 @@ def test_no_failed_request_while_reloading(start_logged, cluster, tmp_path):
     assert all(n > 0 for n, _ in results)
     assert set().union(*(seen for _, seen in results)) <= {("n1",), ("n2",)}
     wait_passed(berth, ["n2"])
-    # an emulator or an old kernel has not all parts of the sandbox
+    # an emulator or an old kernel does not support all parts of the sandbox
     events = [e for e in read_log(berth, "logfmt") if "sandbox" not in e["msg"]]
     assert not [e for e in events if e["level"] in ("warn", "error")]

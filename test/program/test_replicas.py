@@ -1,7 +1,7 @@
-"""Commands that ask running berths: several replicas of a cluster as one, and which server where there is none.
+"""Commands that query running berths: merged replies of several replicas, and the choice of the server without a cluster.
 
-test/e2e/test_kubectl_berth.py has the same with a real API server. Here a stand-in passes requests on to berths as the
-API server's pod proxy does: without Authorization.
+test/e2e/test_kubectl_berth.py does this with a real API server. Here a mock forwards requests to berths like the API
+server's pod proxy: without Authorization.
 """
 
 import base64
@@ -27,7 +27,7 @@ spec: {filters: [{name: first, expression: "node.metadata.name == 'n1'", reason:
 
 
 class ApiServer(Server):
-    """@berths: by the name of their pod."""
+    """@berths: {name of the pod: berth}."""
 
     def __init__(self, berths):
         self.berths, self.denied, self.seen = berths, set(), []
@@ -116,7 +116,7 @@ def cluster(start_berth, tmp_path):
 
 @pytest.fixture
 def run(berth_path, tmp_path):
-    """run(*words, plugin=False, **environment): in a home of its own."""
+    """run(*words, plugin=False, **environment): runs with a separate home folder."""
     (tmp_path / "kubectl-berth").symlink_to(berth_path)
 
     def run(*words, plugin=False, **environment):
@@ -196,7 +196,7 @@ def test_top_adds_up(cluster, run, tmp_path):
     for i in range(3):
         for name, letter in (("one", "a"), ("two", "b")):
             decide(cluster.berths[name], f"{letter}{i}")
-            await_next_millisecond()  # times are sent in these
+            await_next_millisecond()  # the units of times in JSON
     top = run("top", "--once", "--context", "c")
     assert top.returncode == FINE, top.stderr
     assert re.findall(r"shop/(\w+)", top.stdout) == ["b2", "a2", "b1", "a1", "b0", "a0"]

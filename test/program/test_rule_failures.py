@@ -1,4 +1,4 @@
-"""Rules that fail and policies that take too long: onError and onTimeout decide; both are counted and logged."""
+"""For rules that fail, and policies that take too long, onError and onTimeout decide; berth counts and logs both."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def errors(**counts):
 def test_errors_are_decided_and_counted(failing):
     wait_for_figures(failing, errors(zones_strict=0, zones_lenient=0, zones_near=0, some_match=0))
     filtered = ask(failing, "filter", ALL)
-    # The pod has no labels: lenient fails everywhere and lets everything pass.
+    # The pod has no labels, so lenient fails on every node and lets it pass.
     assert filtered["NodeNames"] == ["n1"]
     assert filtered["FailedNodes"]["n3"] == "wrong zone"
     wait_for_figures(failing, errors(zones_strict=1, zones_lenient=3, zones_near=0, some_match=1))
@@ -73,7 +73,7 @@ def test_errors_are_decided_and_counted(failing):
     assert scores == {"n1": 10, "n2": 7}
     wait_for_figures(failing, errors(zones_strict=1, zones_lenient=3, zones_near=1, some_match=2))
 
-    # With its label match.expression gives an answer, and the policy applies.
+    # With its label match.expression has a value, and the policy applies.
     assert ask(failing, "filter", ALL, {"app": "web", "zone": "x"})["NodeNames"] == []
     wait_for_figures(failing, errors(zones_strict=2, zones_lenient=4, zones_near=1, some_match=2))
 
@@ -98,7 +98,7 @@ def test_prints_each_error_once(failing, tmp_path):
     (match,) = log_lines(failing, "match expression")
     assert "policy=some" in match and "no such key: app" in match
 
-    # They are logged again for new policies, and for rules that begin to fail later.
+    # They are logged again for new policies, and for rules that start to fail later.
     renamed = FAILING.replace("name: zones", "name: areas")
     (tmp_path / "policy.yaml").write_text(f"{renamed}---\n{MATCHING}")
     wait_until(lambda: log_lines(failing, "policy reloaded"), "the reload")
@@ -116,7 +116,7 @@ def test_prints_each_error_once(failing, tmp_path):
 # --- time that is up ---
 
 N_NODES, N_PODS = 40, 60
-# Every pair of pods of a node, by what the pod asks for: nothing of it is known beforehand.
+# Compares every pair of pods of a node with the pod's requests, so that nothing can be precomputed.
 SLOW = """
 !node.pods.exists(p, node.pods.exists(q, (p.metadata.name + q.metadata.name + pod.metadata.name)
 .contains('nothing like that')))
@@ -188,13 +188,13 @@ def test_deadline_rejects_nodes(start_slow):
     assert filtered["FailedAndUnresolvableNodes"] == {}
     wait_for_figures(berth, late_figures("filter", 1, N_NODES, N_NODES - 1))
 
-    # Only nodes that were asked about count, though all of the table are judged.
+    # Only candidate nodes count, although all rows are evaluated.
     assert len(ask(berth, "filter", [*NAMES[1:31], "ghost"])["FailedNodes"]) == 31
     decision = get(berth, "/api/v1/decisions?outcome=late").json()["decisions"][0]
     assert decision["counts"]["late"] == decision["counts"]["unjudged"] == 30
     wait_for_figures(berth, late_figures("filter", 2, N_NODES + 30, N_NODES - 1 + 30))
 
-    (logged,) = log_lines(berth, "deadline exceeded")  # the second line would come too soon
+    (logged,) = log_lines(berth, "deadline exceeded")  # one line, because the rate is limited
     assert f"verb=filter namespace=default pod=p nodes_in={N_NODES} nodes_late={N_NODES}" in logged
 
 
@@ -235,5 +235,5 @@ scores: [{name: number, expression: "int(node.metadata.name.substring(1))", norm
     berth = start_slow(spec)
     filtered = ask(berth, "filter", NAMES)
     assert filtered["NodeNames"] == NAMES[-3:] and filtered["FailedNodes"] == {}
-    ask(berth, "filter", NAMES[:3])  # no more than that: nothing to leave out
+    ask(berth, "filter", NAMES[:3])  # not above the limit, so nothing is omitted
     wait_for_figures(berth, {"berth_narrowed_nodes_total": N_NODES - 3})

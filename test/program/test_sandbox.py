@@ -1,7 +1,7 @@
-"""A running berth has given up its rights (src/sandbox), and still does all its work.
+"""A running berth has dropped its privileges (src/sandbox), and all functions still work.
 
-That policies, certificates and tokens are reloaded in the sandbox is tested by the files about them: it is on by
-default. What it forbids is tested by src/sandbox/test-sandbox.c.
+The sandbox is on by default, so other files test that policies, certificates and tokens are reloaded in it.
+src/sandbox/test-sandbox.c tests its restrictions.
 """
 
 import http.server
@@ -25,7 +25,7 @@ def sandbox_line(berth):
 
 
 def need(berth, part):
-    """Sanitizers and old kernels have no sandbox, or not all of it."""
+    """Skips with sanitizers and old kernels, which do not support all of the sandbox."""
     line = sandbox_line(berth)
     if part not in line.partition("not active")[0]:
         pytest.skip(line)
@@ -71,7 +71,7 @@ def test_reads_no_other_file(start_logged, cluster, tmp_path):  # noqa: F811
     folder.mkdir(), other.mkdir()
     (folder / "1.yaml").write_text(policy_text("[a, b]", name="one"))
     replace(tmp_path / "other" / "2.yaml", policy_text("[b, c]", name="two"))
-    # Not below tmp_path: --cluster allows the files of that folder.
+    # Not below tmp_path, because --cluster allows files of that folder.
     nodes = pathlib.Path(cluster)
     away = tmp_path / "cluster"
     away.mkdir()
@@ -126,7 +126,7 @@ def test_resolves_names(start_berth, tmp_path):
 
 
 class TokenServer:
-    """An API server that wants another token than the first, and notes those that it is sent."""
+    """An API server that rejects the first token, and records received tokens."""
 
     def __init__(self, authority):
         self.tokens = []
@@ -197,6 +197,6 @@ def test_credential_plugin_runs_again(start_logged, tmp_path, flags):
         berth.proc.kill()
         berth.proc.wait()
         wait_until(lambda: has_ended(parent), "the helper to end with berth")
-        berth.proc.returncode = 0  # it was meant to be killed
+        berth.proc.returncode = 0  # it must have been killed
     finally:
         server.stop()

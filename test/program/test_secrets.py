@@ -1,8 +1,8 @@
 """Secrets in a pod do not stay in berth's memory.
 
-kube-scheduler sends pods whole, environment values and arguments included. The memory of a running
-berth is searched for them: a moment later they are gone, also from buffers that wait for the next
-request. This does not hold for HTTPS: GnuTLS has buffers of its own.
+kube-scheduler sends whole pods, including environment values and arguments. The tests search the memory of
+a running berth: after a moment they must be gone, also from buffers for the next request. This does not
+hold for HTTPS, because GnuTLS has its own buffers.
 """
 
 import json
@@ -36,7 +36,7 @@ def secret(verb, place):
 
 
 def pod(verb):
-    """One with secrets in many places; the annotation is for policies to read, and stays."""
+    """A pod with secrets in many places; the annotation stays, because policies can read it."""
     header = {"name": "Authorization", "value": secret(verb, "probe")}
     return {
         "metadata": {
@@ -61,7 +61,7 @@ def pod(verb):
 
 
 def bodies():
-    """A request of kube-scheduler, and one that breaks off."""
+    """A request of kube-scheduler, and a truncated one."""
     whole = {verb: {"Pod": pod(verb), "NodeNames": ["n1", "n2"]} for verb in VERBS}
     whole["preempt"] = {
         "Pod": pod("preempt"),
@@ -75,7 +75,7 @@ def bodies():
 
 
 def find(pid, needles):
-    """Those of @needles that are in memory that the process can write to."""
+    """The @needles that are in writable memory of the process."""
     found = set()
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
         lines = [line.split() for line in maps]
@@ -91,7 +91,7 @@ def find(pid, needles):
             try:
                 memory.seek(begin)
                 text = memory.read(end - begin)
-            except (OSError, ValueError):  # it is gone meanwhile, or the kernel's own
+            except (OSError, ValueError):  # unmapped meanwhile, or memory of the kernel
                 continue
             found |= {needle for needle in needles if needle.encode() in text}
     return found

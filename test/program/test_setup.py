@@ -1,4 +1,4 @@
-"""tools/setup and the Makefile's menu. Nothing is installed here: dpkg-query, apt-get, sudo and id are mocks."""
+"""tools/setup and the targets of the Makefile. Nothing is installed: dpkg-query, apt-get, sudo and id are mocks."""
 
 import os
 import pathlib
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.single_thread
 
 KINDS = ["build", "test", "lint", "fuzz", "coverage", "mutate", "image", "deb", "ship", "deploy", "web", "cross"]
 
-# ${Status} of packages that are installed, for each architecture they are installed for.
+# ${Status} of installed packages, once per architecture.
 DPKG_QUERY = r"""
 echo "dpkg-query $*" >>"$FAKE_LOG.queries"
 grep -qx "$4" "$FAKE_INSTALLED" || { echo "no packages found matching $4" >&2; exit 1; }
@@ -36,7 +36,7 @@ ID = 'echo "$FAKE_UID"'
 
 @pytest.fixture
 def machine(tmp_path):
-    """setup(kind, …) on a machine with nothing but what it is given."""
+    """setup(kind, …) on a machine with only the given packages and programs."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for tool in ("bash", "env", "cat", "grep", "mktemp", "printf", "rm", "true", "wc"):
@@ -79,7 +79,7 @@ def machine(tmp_path):
             return self.log.read_text().splitlines()
 
         def wanted(self, kind):
-            """All the packages a task needs."""
+            """All packages that a task needs."""
             result = self.setup(kind)
             return result.stdout.removeprefix("Installing with apt-get: ").split()
 
@@ -126,7 +126,7 @@ def test_missing_packages_are_named_and_installed(machine, kind):
     assert install.startswith("apt-get install ") and " -y " in install
     assert " --no-install-recommends " in install
     assert f"{' '.join(missing)} [" in install
-    for call in (update, install):  # no questions: nothing can answer them
+    for call in (update, install):  # no questions, because there is no user
         assert call.endswith("[DEBIAN_FRONTEND=noninteractive, 0 bytes of input]")
 
 
@@ -165,7 +165,7 @@ def test_without_apt(machine):
     assert result.returncode == 0
     assert packages[0] in result.stderr and packages[1] not in result.stderr
     result = machine.setup("build", has=packages[1:], uid=1000)
-    assert result.returncode == 0 and "sudo apt-get" not in result.stderr  # root would not help
+    assert result.returncode == 0 and "sudo apt-get" not in result.stderr  # because root would not help
     machine.remove("dpkg-query")
     result = machine.setup("build", has=packages)
     assert result.returncode == 0
@@ -207,7 +207,7 @@ def test_help_is_the_first_target():
 
 
 def test_targets_can_be_made():
-    """Without making them: recipes are only printed."""
+    """With make -n, which only prints recipes."""
     for target in targets():
         result = make("-n", target)
         assert result.returncode == 0, result.stderr
@@ -222,7 +222,7 @@ def test_recipes_use_existing_tools():
 
 
 def commands_in_code(path):
-    """Commands between backquotes, in fenced blocks and in scripts, not words of a sentence."""
+    """Commands in backquotes, fenced blocks and scripts, but not words of a sentence."""
     text = path.read_text()
     if path.suffix == ".md":
         text = "\n".join(re.findall(r"```.*?```", text, re.S) + re.findall(r"`[^`\n]+`", text))

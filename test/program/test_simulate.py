@@ -68,7 +68,7 @@ def cluster(files):
 
 @pytest.fixture
 def trace(files):
-    """Sixteen pods for a while, then four that stay."""
+    """A trace with sixteen temporary pods, then four that stay."""
     lines = [
         {"at": 0, "lifetime": 50, "count": 16, "pod": pod("short")},
         {"at": 60, "count": 4, "pod": pod("long")},
@@ -109,7 +109,7 @@ def test_packing_empties_nodes_that_spreading_does_not(run, files, cluster, trac
     assert seen["pack"]["cpu"]["deviation"] > seen["even"]["cpu"]["deviation"]
     assert seen["pack"]["moves"] > 0 and seen["none"]["moves"] == 0
     assert 0 < seen["pack"]["scoreMean"] <= 10 and "scoreMean" not in seen["none"]
-    # A whole node's worth fits where nodes are empty.
+    # Pods of the size of a node fit on empty nodes.
     shape = run("--cluster", cluster, "--trace", trace, "-o", "json", "--shape", "cpu=4",
                 "--policy", files("pack.yaml", PACK))
     assert [outcome["fits"][0]["pods"] for outcome in outcomes(shape).values()] == [0, 3]
@@ -162,7 +162,7 @@ def test_running_pods_are_placed_again(run, files):
 
 def test_follow_reports_model_accuracy(run, files):
     nodes = [node("a"), node("b")]
-    # Two equal nodes: the first may be anywhere, then each goes where less is.
+    # With two equal nodes the first pod may go to either, and each later pod to the less used one.
     well = [pod("one", on="a"), pod("two", on="b")]
     badly = [pod("one", on="a"), pod("two", on="a")]
     for pods, best in ((well, 2), (badly, 1)):
@@ -178,7 +178,7 @@ def test_follow_reports_model_accuracy(run, files):
 
 
 def test_nominated_pods_get_the_best_of_all_nodes(run, files):
-    """kube-scheduler evaluates 100 of 200 nodes at a time, and three are much better: they take 60 pods."""
+    """kube-scheduler evaluates 100 of 200 nodes at a time. Three nodes are much better, and have room for 60 pods."""
     nodes = [node(f"n{i:03}", cpu="40") for i in range(200)]
     for each in nodes[:3]:
         each["metadata"]["labels"]["best"] = "yes"
@@ -228,7 +228,7 @@ def test_reports_unmodelled_fields(run, files, cluster):
 
 
 def test_reads_services_from_either_file(run, files):
-    """Two pods are on the larger node; a third goes there, unless a Service spreads them."""
+    """Two pods are on the larger node; a third goes there, too, unless a Service spreads them."""
     nodes = [node("large", cpu="64"), node("small")]
     service = {"apiVersion": "v1", "kind": "Service",
                "metadata": {"name": "s", "namespace": "apps"},
@@ -323,7 +323,7 @@ def test_the_chart_is_svg_with_text(run, files, cluster, trace, tmp_path):
 
 
 def test_pod_sizes_come_from_the_pods(run, files, cluster):
-    """Half of them, nine of ten, and all are no larger; each size once."""
+    """The sizes are the median, the 90th percentile and the maximum, each size once."""
 
     def shapes(*sizes):
         pods = files("pods.json", list_of(*(pod(f"p{i}", cpu=cpu) for i, cpu in enumerate(sizes))))
@@ -410,9 +410,9 @@ def test_files_that_are_wrong_or_missing(run, files, cluster):
 
 
 def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
-    """So many pods that it cannot be done before it is interrupted."""
+    """With so many pods that it cannot finish before the interrupt."""
     nodes = files("cluster.json", list_of(*(node(f"node-{i}", cpu="1") for i in range(2000))))
-    # None fits, and each is another: every one is tried on every node.
+    # No pod fits, and all differ, so each is tried on every node.
     trace = files("trace.jsonl", json.dumps({"count": 900_000, "pod": pod("large", cpu="2")}))
     main, terminal = pty.openpty()
     with open(tmp_path / "out", "w+", encoding="utf-8") as out:
@@ -427,7 +427,7 @@ def test_interrupt_prints_results_so_far(berth_path, files, tmp_path):
         while proc.poll() is None and time.monotonic() < deadline:
             try:
                 os.read(main, 4096)
-            except OSError:  # its side is closed
+            except OSError:  # the other side is closed
                 break
         assert proc.wait(PATIENCE) == FAILED
         os.close(main)
@@ -474,14 +474,14 @@ def test_autoscaler_adds_nodes_for_published_limits(run, files, how):
     LIMIT.replace("spec:\n", "spec:\n  match: {expression: 'pod.metadata.name.size() > 0'}\n") % ", publish: slots",
 ], ids=["not published", "no admission"])  # fmt: skip
 def test_autoscaler_does_not_know_other_rules(run, files, policy):
-    """By kube-scheduler's own filters the old node has room."""
+    """kube-scheduler's own filters pass the old node."""
     found = scale(run, files, policy)
     assert (found["placed"], found["pending"]) == (4, 6)
     assert found["autoscale"] == {"nodesAdded": 0, "nodesAtEnd": 0, "costPerHour": 0, "pendingWithoutNode": 6}
 
 
 def test_autoscaler_adds_a_node_in_vain(run, files):
-    """It does not know that berth rejects the new node, too: the node is added once, and stays empty."""
+    """The autoscaler ignores that berth also rejects the new node: it adds the node once, and the node stays empty."""
     found = scale(run, files, CLOSED, pods=[pod(f"p{i}", cpu="12") for i in range(3)])
     assert found["placed"] == 0 and found["pending"] == 3
     full = scale(run, files, CLOSED, pods=[pod("huge", cpu="17")], pool_text=pool().replace('"16"', '"32"'))
@@ -500,7 +500,7 @@ def test_autoscaler_keeps_its_maximum(run, files):
 
 
 def test_autoscaled_nodes_cost_until_they_are_empty(run, files):
-    """Eight pods for an hour need one node more; four others begin when they have ended."""
+    """Eight pods need one more node for an hour; four others start after they have ended."""
     lines = [{"at": 0, "lifetime": 3600, "count": 8, "pod": pod("a")}, {"at": 7200, "lifetime": 3600, "count": 4, "pod": pod("b")}]
     trace = files("trace.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     found = scale(run, files, LIMIT % ", publish: slots", "--trace", trace)
@@ -510,7 +510,7 @@ def test_autoscaled_nodes_cost_until_they_are_empty(run, files):
 
 
 def test_autoscaled_nodes_spread_pods_only_when_they_are_there(run, files):
-    """Nodes that do not exist yet are no domains: else the spread would allow one pod on each only."""
+    """Nodes that do not exist yet are no domains; otherwise the spread would allow only one pod on each."""
     spread = [{"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule",
                "labelSelector": {"matchLabels": {"a": "b"}}}]  # fmt: skip
     pods = [pod(f"p{i}", topologySpreadConstraints=spread) for i in range(3)]

@@ -97,7 +97,7 @@ def wait_state(berth, state, name="load"):
 
 
 def wait_covered(berth, n, name="load"):
-    """Until so many nodes have a value that counts: a moment after the answer."""
+    """Waits until this many nodes have a current value, a moment after the reply."""
     return wait_until(
         lambda: metric(berth, name)["nodes"]["covered"] == n and metric(berth, name),
         f"{name} of {n} nodes",
@@ -187,7 +187,7 @@ def test_down_and_up(start_logged, server, cluster, policy):
     found = metric(berth)
     assert (found["state"], found["error"], found["failingSince"]) == ("ok", "", None)
     wait_logged(berth, "metric has values again")
-    # Changes are logged, polls are not; a short outage takes few lines.
+    # berth logs changes, but not polls; a short outage causes few lines.
     server.wait_asked(QUERY, 2)
     answers = log_lines(berth, "metrics source answers")
     assert len(answers) <= 2 and "down_ms" not in answers[0]
@@ -209,7 +209,7 @@ def test_down_from_the_start(start_logged, server, cluster, policy):
 
 
 def test_an_answer_without_series(berth, server):
-    """An absent value is not stale; the source's state shows it."""
+    """An absent value is not stale; the state of the source reports it."""
     wait_covered(berth, 2)
     server.set(QUERY, [])
     wait_covered(berth, 0)
@@ -284,7 +284,7 @@ def test_sources_reload(start_logged, server, cluster, policy, tmp_path):
 
 
 def test_policy_reload(berth, server, policy):
-    """Measured values stay; new metrics are queried at once."""
+    """Values stay after a reload; new metrics are queried at once."""
     wait_passed(berth, ["n1", "n3"])
     policy.write_text(policy_text(metric_text(), limit=0.1))
     wait_passed(berth, ["n3"])
@@ -295,7 +295,7 @@ def test_policy_reload(berth, server, policy):
 
 
 def test_metrics_come_later(start_logged, server, cluster, policy):
-    """A daemon that had nothing to ask begins when there is something."""
+    """A daemon without metrics starts to query after a reload with metrics."""
     text = policy_text(metric_text())
     policy.write_text(text.split("spec:")[0] + "spec: {}\n")
     berth = start_logged("--policy", policy, "--cluster", cluster, "--prometheus", server.url)

@@ -1,4 +1,4 @@
-"""Decisions that outlive a restart: berth serve --state-dir."""
+"""berth serve --state-dir: decisions survive a restart."""
 
 import json
 import os

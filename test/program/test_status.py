@@ -116,7 +116,7 @@ def test_of_a_file(start_berth, cluster, policy):
 
 
 def test_what_is_published(berth_path, start_berth, policy):
-    """Objects that new pods need, as `berth config --admission` prints them; filters that count pods."""
+    """The status has the objects of `berth config --admission`, and the filters that count pods."""
     policy.write_text("""apiVersion: berth.dev/v1alpha1
 kind: PlacementPolicy
 metadata: {name: p}
@@ -164,7 +164,7 @@ def test_times_and_names(start_berth, monkeypatch):
 def test_figures_of_policies(start_berth, cluster, policy):
     berth = start_berth("--policy", policy, "--cluster", cluster)
     ask_about(berth)
-    ask_about(berth, nodes=["n2", "n3"])  # all that are asked about are elsewhere
+    ask_about(berth, nodes=["n2", "n3"])  # all candidates are elsewhere
     ask_about(berth, nodes=["n2", "nobody-knows"])
     ask_about(berth, namespace="batch")
     assert status(berth)["policy"]["list"] == [
@@ -207,7 +207,7 @@ def test_schedulers(start_berth, cluster):
 
 
 def test_replicas_agree(start_berth, tmp_path, cluster):
-    """The same content in another order is the same; anything else is not."""
+    """Replicas with the same objects in another order have the same digest; any other difference changes it."""
     shuffled = write_cluster(tmp_path / "shuffled.json", NODES[::-1], PODS[::-1])
     fewer = write_cluster(tmp_path / "fewer.json", NODES, PODS[1:])
     one, same, other = (

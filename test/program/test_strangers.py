@@ -1,7 +1,7 @@
-"""Strangers, clients without an accepted certificate, take nothing from known clients and from probes.
+"""Strangers (clients without an accepted certificate) do not affect known clients and probes.
 
-Each test attacks and measures in one run. Figures are compared with each other, never with a clock; only how long
-a client was silent itself is measured, because berth waits a fixed time for it.
+Each test attacks and measures in one run, and compares figures with each other, never with wall time. It measures only
+how long a client itself was silent, because berth waits a fixed time for it.
 """
 
 import contextlib
@@ -40,17 +40,17 @@ def start_tls(start_berth, authority):
 
 
 def probe(berth, context=None):
-    """The status of a kubelet's probe: a new connection, and no certificate."""
+    """The status of a probe like a kubelet's: a new connection without a certificate."""
     with contextlib.closing(Client(berth, context)) as client:
         return client.ask("GET", "/livez", None)[0]
 
 
-GRACE = 0.1  # CONNECTION_GRACE_MSEC: for so long berth waits for the next bytes of a client in a flood
+GRACE = 0.1  # CONNECTION_GRACE_MSEC: how long berth waits for the next bytes of a client during a flood
 
 
 def is_answered(berth, context):
-    """Whether a probe gets its answer. It must, unless this client itself was silent for longer than berth
-    waits for it, as happens when other programs have the processor."""
+    """Whether a probe gets its reply. It must, unless this client itself was silent for longer than berth
+    waits, because other programs used the processor."""
     started, silence = time.monotonic(), None
     try:
         client = Client(berth, context)
@@ -88,7 +88,7 @@ class Flood:
         self.poll.register(sock, select.EPOLLIN)
 
     def replace(self, seconds=0):
-        """How many it has opened."""
+        """Replaces closed connections. Returns the number of new ones."""
         for fd, _ in self.poll.poll(seconds):
             self.poll.unregister(fd)
             self.socks.pop(fd).close()
@@ -103,7 +103,7 @@ class Flood:
 
 
 def test_probe_finds_a_place_among_silent_strangers(start_berth):
-    """All places are taken when it connects, and strangers want more than there are."""
+    """When it connects all places are taken, and strangers try to open more connections than places."""
     berth = start_berth("--max-connections", 64)
     scheduler = Client(berth)
     assert scheduler.ask() == (200, False)
@@ -120,8 +120,8 @@ def test_probe_finds_a_place_among_silent_strangers(start_berth):
 @pytest.mark.parametrize("sources", [MANY, ["127.0.0.1"]], ids=["many addresses", "the probe's address"])
 @pytest.mark.parametrize("has_tls", [False, True], ids=["plain", "TLS"])
 def test_flood_refuses_no_probe(start_berth, start_tls, authority, first_bytes, sources, has_tls):
-    """Not even one that opens connections faster than berth reads, and ends no kept connection. With TLS
-    the same bytes are no handshake, and are answered with an alert."""
+    """Also if it opens connections faster than berth reads; and it ends no kept connection. With TLS the
+    same bytes are not a handshake, and get an alert."""
     flags = ["--max-connections", 1024, "--max-connections-per-address", 960]
     berth = start_tls(*flags) if has_tls else start_berth(*flags)
     stranger = authority.context() if has_tls else None
@@ -139,7 +139,7 @@ def test_flood_refuses_no_probe(start_berth, start_tls, authority, first_bytes, 
 
 
 def test_silent_strangers_do_not_evict_a_client_with_a_certificate(start_tls, authority):
-    """Not even before its first request."""
+    """Also before its first request."""
     berth = start_tls("--max-connections", 16)
     quiet = Client(berth, authority.context(authority.issue_client(SCHEDULER)))
     with contextlib.ExitStack() as stack:
@@ -151,7 +151,7 @@ def test_silent_strangers_do_not_evict_a_client_with_a_certificate(start_tls, au
 
 
 def test_strangers_get_few_of_the_kept_connections(start_tls, authority):
-    """They are answered all the same, and clients with a certificate keep theirs."""
+    """They still get replies, and clients with a certificate keep their connections."""
     berth = start_tls("--max-connections", 16)
     context = authority.context(authority.issue_client(SCHEDULER))
     with contextlib.ExitStack() as stack:
@@ -178,7 +178,7 @@ def announce(size):
 
 
 def test_one_byte_of_a_large_body_costs_little(start_berth):
-    """300 clients announce 100 MB and send a byte."""
+    """300 clients announce 100 MB and send one byte."""
     berth = start_berth("--body-grace", 60)
     with contextlib.ExitStack() as stack:
         for _ in range(300):
@@ -211,8 +211,8 @@ def test_strangers_leave_memory_to_known_clients(start_berth):
 
 
 def test_handshakes_do_not_delay_a_client_with_a_certificate(start_tls, authority):
-    """Its p99 beside 64 attacking connections is at most 10 times its p99 without them, and new clients get
-    in. The attacker uses the same processors, so in the rounds without it attacks another berth."""
+    """Its p99 during an attack with 64 connections is at most 10 times its p99 without, and new clients can
+    connect. The attacker uses the same processors, so in rounds without an attack it attacks another berth."""
     berth, other = start_tls(), start_tls()
     scheduler = Client(berth, authority.context(authority.issue_client(SCHEDULER)))
     times_of(scheduler, 50)
@@ -230,7 +230,7 @@ def test_handshakes_do_not_delay_a_client_with_a_certificate(start_tls, authorit
 
 
 def cpu_seconds(berth):
-    """Processor time by the name of the thread."""
+    """CPU time by thread name."""
     times = {}
     for task in pathlib.Path(f"/proc/{berth.proc.pid}/task").iterdir():
         name, _, rest = (task / "stat").read_text().partition("(")[2].rpartition(")")
@@ -240,13 +240,13 @@ def cpu_seconds(berth):
 
 
 def test_handshakes_cost_the_workers_little(start_tls):
-    """They are the work of another thread. What is left to a worker is to close the connection."""
+    """Another thread does the handshakes; a worker only closes the connection."""
     berth = start_tls()
     before = cpu_seconds(berth)
     with attacking(Handshakes(berth, 64)) as done:
         wait_until(lambda: done.value > 1000, "handshakes")
     after = cpu_seconds(berth)
-    # A thread that had not set its name yet had done nothing.
+    # A thread without a name had used no CPU yet.
     accepting, working = (after[name] - before.get(name, 0) for name in ("http-accept", "http-worker"))
     print(f"1,000 handshakes: {accepting:.2f} s of the accepting thread, {working:.2f} s of the workers")
     assert accepting > 0

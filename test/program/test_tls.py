@@ -33,7 +33,7 @@ def authorities(tmp_path_factory):
 
 
 def post(berth, context, connection=None):
-    """The status of a filter call."""
+    """Calls filter and returns the status."""
     own = connection or http.client.HTTPSConnection(
         berth.host, berth.port, context=context, timeout=PATIENCE
     )
@@ -152,8 +152,8 @@ def test_body_over_the_limit(start_tls, authorities):
 
 @contextlib.contextmanager
 def lenient_server(pair):
-    """Accepts everything that this machine's library can: shows that the client of these tests
-    could use what berth rejects."""
+    """A server that accepts all versions and ciphers of this machine's library: shows that the client of these
+    tests supports what berth rejects."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*map(str, pair))
     context.set_ciphers("ALL:@SECLEVEL=0")
@@ -177,7 +177,7 @@ def lenient_server(pair):
 
 
 def handshake(berth, **settings):
-    """(version, cipher, application protocol), or None when no handshake is possible."""
+    """(version, cipher, application protocol), or None if the handshake fails."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -210,7 +210,7 @@ def test_versions_and_ciphers(start_tls, authorities):
     first, second = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"
     for cipher in (first, second):
         assert handshake(berth, most=two, ciphers=cipher)[1] == cipher
-    assert handshake(berth, most=two, ciphers=f"{second}:{first}")[1] == first  # berth's order
+    assert handshake(berth, most=two, ciphers=f"{second}:{first}")[1] == first  # in berth's order of preference
     with lenient_server(authorities[0].issue_server()) as lenient:
         for settings in REFUSED:
             assert handshake(lenient, **settings), f"cannot be tried here: {settings}"
@@ -218,7 +218,7 @@ def test_versions_and_ciphers(start_tls, authorities):
 
 
 def test_only_http_1_1_is_offered(start_tls):
-    """As Go does: a client that names protocols and not this one is refused."""
+    """Like Go, berth rejects a client that offers protocols without http/1.1."""
     berth = start_tls(clients=False)
     assert handshake(berth)[2] == "http/1.1"
     assert handshake(berth, protocols=["http/1.1"])[2] == "http/1.1"
@@ -228,7 +228,7 @@ def test_only_http_1_1_is_offered(start_tls):
 
 
 def test_key_exchange_with_an_rsa_certificate(start_tls, authorities):
-    """Elliptic curves only: no finite field, no key that the client encrypts."""
+    """Only elliptic curves: no finite-field groups and no RSA key transport."""
     pair = authorities[0].issue("berth", "serverAuth", "IP:127.0.0.1", rsa=True)
     berth = start_tls(clients=False, pair=pair)
     two = ssl.TLSVersion.TLSv1_2
@@ -239,7 +239,7 @@ def test_key_exchange_with_an_rsa_certificate(start_tls, authorities):
 
 
 def s_client(berth, *flags):
-    """openssl's client: (whether there was a handshake, its output)."""
+    """Runs openssl s_client. Returns (whether the handshake succeeded, output)."""
     done = subprocess.run(
         ["openssl", "s_client", "-connect", f"{berth.host}:{berth.port}", *flags],
         input="", capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -248,7 +248,7 @@ def s_client(berth, *flags):
 
 
 def test_groups(start_tls, authorities):
-    """With an RSA certificate: in TLS 1.2 a client without P-256 could not verify the other kind."""
+    """With an RSA certificate, because in TLS 1.2 a client without P-256 could not verify an ECDSA one."""
     pair = authorities[0].issue("berth", "serverAuth", "IP:127.0.0.1", rsa=True)
     berth = start_tls(clients=False, pair=pair)
     for version in ("-tls1_2", "-tls1_3"):
@@ -266,7 +266,7 @@ GROUPS = {"ffdhe8192": (0x0104, 1024), "x25519": (0x001D, 32)}
 
 
 def client_hello(share, groups):
-    """TLS 1.3, with a made-up key share of the group @share: it costs its sender nothing."""
+    """A TLS 1.3 ClientHello with a made-up key share of the group @share, which costs its sender nothing."""
 
     def vector(size, content):
         return len(content).to_bytes(size, "big") + content
@@ -297,7 +297,7 @@ def cpu_nsec(berth):
 
 
 def cost_of(berth, hello, n=200):
-    """(types of the records that answer, CPU time of berth)"""
+    """(types of the records in the reply, CPU time of berth)"""
     before, kinds = cpu_nsec(berth), set()
     for _ in range(n):
         with socket.create_connection((berth.host, berth.port), timeout=PATIENCE) as sock:
@@ -307,7 +307,7 @@ def cost_of(berth, hello, n=200):
 
 
 def test_finite_field_share_costs_no_more_than_another(start_tls):
-    """1,159 bytes that cost half a second ("D(HE)at"): refused, or another group is requested."""
+    """1,159 bytes that would cost half a second ("D(HE)at"): berth rejects them, or requests another group."""
     berth = start_tls(clients=False)
     kinds, ordinary = cost_of(berth, lambda: client_hello("x25519", ["x25519"]))
     assert kinds == {b"\x16"}
@@ -319,7 +319,7 @@ def test_finite_field_share_costs_no_more_than_another(start_tls):
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_no_session_is_resumed(start_tls, authorities, version):
-    """Each connection shows its certificate again, so none escapes a check."""
+    """Each connection must present its certificate, so berth checks it every time."""
     own, _ = authorities
     berth = start_tls()
     context = own.context(own.issue(NAME))
@@ -359,7 +359,7 @@ def test_handshake_has_a_deadline(start_tls):
 
 
 def test_connection_caps(start_tls, authorities):
-    """A connection over the limit is closed, even during a handshake."""
+    """berth closes a connection above the limit, even during a handshake."""
     cap, n_clients = 3, 20
     berth = start_tls("--max-connections-per-address", cap, clients=False)
     context = authorities[0].context()
@@ -373,7 +373,7 @@ def test_connection_caps(start_tls, authorities):
         except OSError:
             pass  # closed by berth
         finally:
-            all_have_tried.wait(PATIENCE)  # an accepted client stays until then
+            all_have_tried.wait(PATIENCE)  # an accepted client keeps its connection until then
             connection.close()
 
     def is_served():
@@ -408,7 +408,7 @@ def test_plain_http_on_the_tls_port(start_tls, authorities):
 
 
 class MountedSecret:
-    """Files the way a kubelet mounts them: behind a symbolic link that is exchanged whole."""
+    """Files like those of a kubelet: behind a symbolic link that is replaced atomically."""
 
     FILES = ("tls.crt", "tls.key", "ca.crt")
 
@@ -447,7 +447,7 @@ def wait_until_served(berth, certificate):
 
 
 class Traffic:
-    """Clients that go on calling, on kept connections and on new ones."""
+    """Clients that send requests continuously, on kept and on new connections."""
 
     def __init__(self, berth, context):
         self.berth, self.context = berth, context
@@ -497,8 +497,8 @@ def test_rotation_under_traffic(start_berth, authorities, tmp_path):
 
 
 def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
-    """A key that does not fit, half a file, an empty CA, a certificate that has expired, is not valid yet or
-    for clients only: what was in use stays in use."""
+    """After a key that does not match, a truncated file, an empty CA, or a certificate that has expired, is not
+    valid yet or is for clients only, the old set stays in use."""
     own, _ = authorities
     good = own.issue_server()
     other = own.issue_server()
@@ -529,11 +529,11 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
         wait_until(lambda: metrics(berth, context=context)[refused] > before, "a refusal")
         assert served_certificate(berth) == pem(good[0])
         assert post(berth, context) == 200
-        assert post(berth, context, kept) == 200  # a connection from before
+        assert post(berth, context, kept) == 200  # an earlier connection
     kept.close()
     assert "[+]certificates ok: degraded" in readyz(berth, context)
     assert "[+]certificates ok\n" in readyz(berth)  # clients without rights do not see reasons
-    secret.put(*good, own.certificate)  # put back: nothing to load, and nothing wrong any more
+    secret.put(*good, own.certificate)  # restored: nothing to load, and no error
     wait_until(lambda: "degraded" not in readyz(berth, context), "the alarm to clear")
     secret.put(*other, own.certificate)
     berth.proc.send_signal(signal.SIGHUP)
@@ -542,7 +542,7 @@ def test_bad_sets_keep_the_old_one(start_berth, authorities, tmp_path):
 
 
 def readyz(berth, context=None):
-    """Health is open to all, also without a client certificate."""
+    """Health needs no client certificate."""
     if not context:
         context = ssl.create_default_context()
         context.check_hostname = False
@@ -555,7 +555,7 @@ def readyz(berth, context=None):
 
 
 def test_client_ca_rotates(start_berth, authorities, tmp_path):
-    """Clients of the old CA are refused, also on existing connections."""
+    """Clients of the old CA are rejected, also on existing connections."""
     own, other = authorities
     secret = MountedSecret(tmp_path / "secret")
     secret.put(*own.issue_server(), own.certificate)
@@ -591,7 +591,7 @@ def test_change_is_noticed_without_a_signal(start_berth, authorities, tmp_path, 
 
 
 def start_in_vain(berth_path, certificate, key, *flags):
-    """The error of a berth that does not start."""
+    """Starts a berth that must fail. Returns its error."""
     command = [berth_path] + (["serve"] if pathlib.Path(berth_path).name == "berth" else [])
     done = subprocess.run(
         [*command, "--listen", "127.0.0.1:0", "--tls-cert", certificate, "--tls-key", key, *flags],
@@ -631,7 +631,7 @@ def test_refused_pair_is_used_when_it_becomes_valid(start_logged, authorities, t
 
 
 def test_mode_of_the_key(start_logged, berth_path, authorities):
-    """A key that everyone can write is refused; one that everyone can read is named in the log."""
+    """berth rejects a key that all users can write; it logs a warning for a key that all users can read."""
     own, _ = authorities
     certificate, key = own.issue_server()
     key.chmod(0o666)

@@ -42,7 +42,7 @@ def test_top_in_a_terminal(berth, berth_path):
             r"zones/zone +\S+ +4\b",  # nodes rejected since the start
         ])  # fmt: skip
 
-        terminal.type("w")  # only those without a node
+        terminal.type("w")  # only pending pods
         terminal.wait_for("shop/web-2", gone=["shop/web-1"])
         terminal.type("w")
         terminal.type("/")
@@ -64,7 +64,7 @@ def test_top_in_a_terminal(berth, berth_path):
         shown = terminal.wait_for("shop/web-4", "q quit")
         assert all(len(line) <= 60 for line in shown.splitlines())
         terminal.type("q")
-        terminal.wait_for("ended: 0", gone=["berth top"])  # the earlier screen is back
+        terminal.wait_for("ended: 0", gone=["berth top"])  # the earlier screen is restored
 
 
 def test_selects_and_explains(berth, berth_path):
@@ -76,7 +76,7 @@ def test_selects_and_explains(berth, berth_path):
         terminal.type("Down")
         terminal.wait_for(">shop/web-2")
         filter_pod(berth, "web-3", ["n1"])
-        terminal.wait_for("shop/web-3", ">shop/web-2")  # a newer one does not move the mark to another pod
+        terminal.wait_for("shop/web-3", ">shop/web-2")  # a newer decision does not move the selection to another pod
         terminal.type("Down")
         terminal.wait_for(">shop/web-1", gone=[">shop/web-2"])
         terminal.type("Up")
@@ -88,7 +88,7 @@ def test_selects_and_explains(berth, berth_path):
         terminal.wait_for(">shop/web-2", gone=["Esc back"])
         terminal.type("Enter")
         terminal.wait_for("Esc back")
-        terminal.type("q")  # closes the explanation only
+        terminal.type("q")  # only closes the explanation
         terminal.wait_for(">shop/web-2", "q quit")
         terminal.type("q")
         terminal.wait_for("ended: 0")
@@ -110,7 +110,7 @@ def test_long_reasons_are_readable(start_berth, berth_path, tmp_path, columns):
         if columns >= 80:
             assert LONG in " ".join(shown[at:].split())
         assert "× node has less" in shown
-        assert "errors" in shown and "3 nodes" in shown  # the figures are all there
+        assert "errors" in shown and "3 nodes" in shown  # all figures are shown
         assert all(len(line) <= columns for line in shown.splitlines())
 
 
@@ -149,7 +149,7 @@ def test_top_in_a_pipe_prints_once(berth, berth_path):
                           stdin=subprocess.DEVNULL, timeout=PATIENCE)
     assert done.returncode == 0 and done.stderr == ""
     assert "healthy" in done.stdout and "\033" not in done.stdout
-    assert "shop/web-1" in done.stdout  # it was decided before the first client connected
+    assert "shop/web-1" in done.stdout  # berth decided before the first client connected
     assert "quit" not in done.stdout and "\n\n\n" not in done.stdout
 
 

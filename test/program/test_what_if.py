@@ -1,4 +1,4 @@
-"""What-if: decisions that were made, replayed with other policies."""
+"""What-if: replays recorded decisions with other policies."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ def test_changed_threshold(berth_path, berth, tmp_path):
 
 
 def test_verdict_on_nominated_node_is_no_rejection_of_the_pod(berth_path, start_berth, files):  # noqa: F811
-    """kube-scheduler tries the nominated node alone, and the others if it is rejected."""
+    """kube-scheduler first sends only the nominated node, and the others if it is rejected."""
     berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
     for nominated in (NODES[0], NODES[1]):
         asked = {**pod("kraken-0", app="kraken"), "status": {"nominatedNodeName": nominated}}
@@ -145,7 +145,7 @@ def test_keys_with_dots(start_berth, berth_path, files):  # noqa: F811
 
 
 def test_policies_on_standard_input(berth_path, berth):
-    """As the command of the what-if page gives them."""
+    """The command of the what-if page passes policies this way."""
     result = subprocess.run([berth_path, "what-if", "--policy", "-", "--server", berth.url, "-o", "json"],
                             input=OTHER.encode(), capture_output=True, timeout=PATIENCE)
     page = ask_page(berth, {"policies": [{"name": "other.yaml", "text": OTHER}], "set": {}}).json()

@@ -1,7 +1,7 @@
-"""The extender protocol over real HTTP: requests of kube-scheduler v1.36.4, and wrong ones.
+"""The extender protocol over real HTTP: requests of kube-scheduler v1.36.4, and invalid ones.
 
-Requests are the recorded bytes of test/data/wire/fixtures; replies are read as kube-scheduler reads
-them, and more strictly: Go's names, lists that are lists, nothing null, whole numbers.
+Requests are the recorded bytes of test/data/wire/fixtures. Replies are parsed like in kube-scheduler, but
+more strictly: Go's names, lists that are lists, no null, whole numbers.
 """
 
 import concurrent.futures
@@ -65,7 +65,7 @@ spec:
       reason: {NOT_URGENT}
       unresolvable: true
 """
-SCORES = {N0: 10, N4: 4, N3: 1}  # the rest: 0, left out
+SCORES = {N0: 10, N4: 4, N3: 1}  # others have 0 and are omitted
 
 
 def recorded_nodes():
@@ -99,7 +99,7 @@ def berth(start_shared, files):
 
 @pytest.fixture(scope="module")
 def full(start_shared, files):
-    """The same with the pods that hold all the GPUs."""
+    """The same with pods that use all GPUs."""
     return start_shared("--policy", files / "policy.yaml", "--cluster", files / "full.json")
 
 
@@ -119,7 +119,7 @@ def blind(start_shared, files):
 
 
 def raw_items(text):
-    """The members of Nodes.items as they stand in the text."""
+    """The unparsed members of Nodes.items."""
     decoder, items = json.JSONDecoder(), []
     at = re.search(r'"Nodes": *{("metadata": *{}, *)?"items": *\[', text).end()
     while text[at] != "]":
@@ -130,7 +130,7 @@ def raw_items(text):
 
 
 class Filtered:
-    """A filter reply, with the checks that hold for every one."""
+    """A filter reply, with checks for every filter reply."""
 
     def __init__(self, body, reply):
         assert reply.status == 200, reply.text
@@ -255,7 +255,7 @@ PRIORITIES = [
     ("prioritize-nodecache-true", [N0, N4]),
     ("prioritize-nodecache-true-https", [N4, N0]),
     ("prioritize-nodecache-false", [N4, N0]),
-    # The bodies of filter and prioritize are alike: these were recorded once.
+    # filter and prioritize have the same bodies, so these were recorded once.
     ("filter-nodecache-true-affinity", [N0, N4, N3]),
     ("filter-nodecache-false-affinity", [N4, N0, N3]),
     ("filter-nodecache-true-gpu", [N3]),
@@ -294,8 +294,8 @@ def test_recorded_preempt(berth, free, blind, name):
     assert list(wanted) == [N1, N3] and len(wanted[N3]["Pods"]) == 2
 
     assert ask_victims(free, body) == wanted
-    assert ask_victims(blind, body) == wanted  # nothing known, nothing dropped
-    assert ask_victims(berth, body) == {N3: wanted[N3]}  # pool 1 takes no urgent pods
+    assert ask_victims(blind, body) == wanted  # berth knows no pods, so it drops no victims
+    assert ask_victims(berth, body) == {N3: wanted[N3]}  # pool 1 rejects urgent pods
     if name in ("preempt-nodecache-true", "preempt-nodecache-false"):
         assert post(free, "preempt", body).body == fixture_body(name + ".reply")
 

@@ -1,4 +1,4 @@
-"""The image and the Debian package that `make ship-test` built, looked at and run."""
+"""Inspects and runs the image and the Debian package that `make ship-test` built."""
 
 import json
 import os
@@ -13,7 +13,7 @@ sys.path += [str(HERE.parent / name) for name in ("support", "faults", "e2e")]
 
 from container import Image  # noqa: E402
 
-# `make test` collects all of test/; these need what takes minutes to build.
+# `make test` collects all of test/; these tests need files that take minutes to build.
 if "BERTH_SHIP" not in os.environ:
     collect_ignore_glob = ["test_*"]
 
@@ -30,7 +30,7 @@ def sbom(image):
 
 @pytest.fixture
 def start(image, pytestconfig):
-    """start(*arguments, …) -> Berth, run as Image.command() says."""
+    """start(*arguments, …) -> Berth, started with Image.command()."""
     shared = pytestconfig.pluginmanager.get_plugin(str(HERE.parent / "conftest.py"))
     running = []
 

@@ -1,7 +1,7 @@
 """An OCI image: its configuration, its files, and commands that run in it.
 
-A command runs as the image's user, in a read-only root, with /proc and what is
-mounted for it; as a container of it would, but on this machine's network.
+A command runs like a container: as the image's user, in a read-only root, with /proc and
+its mounts, but on this machine's network.
 """
 
 import json
@@ -12,7 +12,7 @@ import tarfile
 
 import pytest
 
-# Root, then what is mounted (FROM=TO …), then the user and the command.
+# Root, then mounts (FROM=TO …), then the user and the command.
 RUN = r"""
 set -e
 root=$1 mounts=$2 user=$3
@@ -63,7 +63,7 @@ class Image:
         return bundle / "rootfs"
 
     def members(self):
-        """Of all layers, as they are shipped."""
+        """The tar entries of all layers."""
         found = []
         for layer in self.manifest["layers"]:
             with tarfile.open(self.blob(layer["digest"])) as archive:
@@ -76,7 +76,7 @@ class Image:
         return {str(path.relative_to(self.tree)): path for path in paths}
 
     def command(self, *arguments, mounts=(), env=()):
-        """The command that starts the image's program with @arguments, or with its own. @mounts: {path in the
+        """The command that starts the image's program with @arguments, or with its default ones. @mounts: {path in the
         image: path here}."""
         if os.getuid() != 0 or not shutil.which("unshare"):
             pytest.skip("to run the image without a container engine, one has to be root")

@@ -40,7 +40,7 @@ class NameServer:
             self.socket.sendto(self._answer(query), client)
 
     def _answer(self, query):
-        """The question again, and an address if there is one: none of IPv6."""
+        """The reply: the question, and an IPv4 address if the name has one."""
         labels, at = [], 12
         while query[at]:
             labels.append(query[at + 1 : at + 1 + query[at]].decode())

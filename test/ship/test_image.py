@@ -1,4 +1,4 @@
-"""The image: its contents, and that it runs as in a cluster."""
+"""The image has the expected contents, and runs as in a cluster."""
 
 import datetime
 import hashlib
@@ -48,7 +48,7 @@ def readable_folder(path, files):
 
 
 def ask_filter(berth, context=None):
-    """Whole nodes, so that no cluster is needed."""
+    """Sends whole nodes, so that berth needs no cluster."""
     items = [node("n1"), node("n2", pool="red")]
     reply = post(berth, "filter", {"Pod": {"metadata": {"name": "a", "namespace": "b"}}, "Nodes": {"items": items},
                                    "NodeNames": None}, context=context)  # fmt: skip
@@ -81,8 +81,8 @@ def test_times_are_all_the_same(image):
 
 
 def test_only_what_is_needed(image):
-    """The program, the loader and libraries, certificates, zones, settings and licences: no shell, no
-    package manager, and nothing else that can be started."""
+    """The image has the program, the loader and libraries, certificates, zones, settings and licences, but no
+    shell, no package manager and no other program."""
     loader = r"lib(64)?/([a-z0-9_]+-linux-gnu[a-z0-9]*/)?ld-linux[^/]*\.so\.\d+"
     places = [
         r"usr/bin/berth",
@@ -117,7 +117,7 @@ def test_binary_has_no_build_paths(image):
 
 
 def test_libraries_are_those_that_are_needed(image):
-    """All that the loader will look for, and no other."""
+    """All libraries that the loader needs, and no others."""
     files = image.files()
     by_name = {path.name: path for path in image.tree.glob("usr/lib/*/*.so.*")}
     wanted, queue = set(), [files["usr/bin/berth"]]
@@ -192,7 +192,7 @@ def test_answers_over_https(start, policies, tmp_path):
 
 @pytest.fixture(params=["hosts", "dns"])
 def name_service(request, tmp_path):
-    """mounts with which kubernetes.berth.test is this machine: by the file, and by a name server."""
+    """Mounts that resolve kubernetes.berth.test to this machine: with /etc/hosts, and with a name server."""
     hosts, resolv = tmp_path / "hosts", tmp_path / "resolv.conf"
     hosts.write_text("127.0.0.1 localhost\n" + ("127.0.0.1 kubernetes.berth.test\n" if request.param == "hosts" else ""))
     resolv.write_text("nameserver 127.77.0.1\n")
@@ -210,7 +210,7 @@ def name_service(request, tmp_path):
 
 
 def test_as_in_a_pod(image, start, policies, name_service, tmp_path):
-    """The command that the image has for itself, a service account, an API server known by name."""
+    """With the image's default command, a service account, and an API server that is addressed by name."""
     authority = Authority(tmp_path / "authority", "cluster")
     certificate, key = authority.issue("kube-apiserver", "serverAuth", "DNS:kubernetes.berth.test")
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -229,7 +229,7 @@ def test_as_in_a_pod(image, start, policies, name_service, tmp_path):
         wait_until(lambda: get(berth, "/readyz").status == 200, "berth to have the cluster")
         reply = post(berth, "filter", {"Pod": {"metadata": {"name": "a"}}, "Nodes": None, "NodeNames": ["n1"]})
         assert reply.json()["NodeNames"] == ["n1"], reply.text
-        assert "seccomp" in get(berth, "/readyz?verbose").text  # all of this in its sandbox
+        assert "seccomp" in get(berth, "/readyz?verbose").text  # berth's sandbox is on
     finally:
         server.stop()
 

@@ -1,4 +1,4 @@
-"""The Debian package: its files, that it starts nothing by itself, and its service."""
+"""The Debian package has the expected files and service, and starts nothing at installation."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ import pytest
 from client import REPOSITORY
 
 VERSION = re.search(r"version: '(.*)'", (REPOSITORY / "meson.build").read_text())[1]
-MOST_EXPOSED = 1.5  # of 10, as systemd-analyze counts
+MOST_EXPOSED = 1.5  # of 10, the scale of systemd-analyze
 
 
 def run(*command, **options):
@@ -42,7 +42,7 @@ def test_name_and_needs(package):
 
 
 def test_depends_on_the_packages_of_its_libraries(package, tree):
-    """By the names that this Debian has for them: Debian 13 calls libgnutls30 libgnutls30t64."""
+    """By the package names of this Debian release: Debian 13 renamed libgnutls30 to libgnutls30t64."""
     depends = run("dpkg-deb", "--field", package, "Depends").stdout
     dynamic = run("readelf", "--wide", "--dynamic", tree / "usr/bin/berth").stdout
     libraries = set(re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic))
@@ -83,7 +83,7 @@ def test_contents(tree):
 def test_starts_nothing_by_itself(tree):
     assert (tree / "DEBIAN/conffiles").read_text().split() == ["/etc/default/berth"]
     script = (tree / "DEBIAN/postinst").read_text()
-    # A service that runs is restarted by an upgrade; a new one is neither started nor enabled.
+    # An upgrade restarts a running service; a new service is neither started nor enabled.
     assert set(re.findall(r"deb-systemd-invoke (\S+)|_dh_action=(\S+)", script)) <= {("restart", ""), ("", "restart")}
     for before in script.split("deb-systemd-helper enable")[:-1]:
         assert "deb-systemd-helper --quiet was-enabled" in before
@@ -114,7 +114,7 @@ def test_lintian(package):
     # Only a systemd service: with other init systems start berth together with kube-scheduler. Not an override,
     # since lintian of Debian 13 does not know the tag and complains about that.
     no_init = "package-supports-alternative-init-but-no-init.d-script"
-    assert result.returncode in (0, 2), result.stderr  # 2: it found something
+    assert result.returncode in (0, 2), result.stderr  # 2: with findings
     assert [line for line in result.stdout.splitlines() if no_init not in line] == []
 
 
@@ -130,7 +130,7 @@ def unit_text(tree):
 
 @pytest.fixture
 def unit(tree, tmp_path):
-    """The unit, with the program where it was unpacked."""
+    """The unit, with the path of the unpacked program."""
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
     text = unit_text(tree)
@@ -148,7 +148,7 @@ def test_unit_is_sound(unit):
     result = verify(unit)
     assert (result.returncode, result.stderr) == (0, "")
     unit.write_text(unit.read_text() + "\n[Service]\nProtectSystems=strict\n")
-    assert "ProtectSystems" in verify(unit).stderr  # the check does find errors
+    assert "ProtectSystems" in verify(unit).stderr  # the check detects errors
 
 
 def test_unit_with_the_example(unit):
@@ -160,7 +160,7 @@ def test_unit_with_the_example(unit):
 
 
 def test_decisions_outlive_a_restart_of_the_service(tree):
-    """In a folder that systemd makes for the service's user alone."""
+    """They are in a folder that systemd makes for the service's user."""
     text = unit_text(tree)
     assert "StateDirectory=berth\nStateDirectoryMode=0700\n" in text
     assert 'Environment="BERTH_STATE=--state-dir %S/berth"' in text

@@ -1,4 +1,4 @@
-"""A release of the image and the package that `make ship-test` built: complete, the same twice, and what it says it is."""
+"""A release of the image and package that `make ship-test` built is complete, reproducible and correctly described."""
 
 import hashlib
 import json
@@ -55,7 +55,7 @@ def digest(path):
 
 @pytest.fixture(scope="module")
 def trees(release, tmp_path_factory):
-    """{artifact: a folder with its files}"""
+    """{artifact: the folder with its files}"""
     folder = tmp_path_factory.mktemp("trees")
     top = f"berth-{VERSION}"
     deb = f"berth_{VERSION}_{ARCH}.deb"
@@ -87,7 +87,7 @@ def test_files(release, trees):
 
 
 def test_the_same_twice(release, tmp_path):
-    """From what was built; `make release-check` builds twice, too."""
+    """From the same builds; `make release-check` also builds twice."""
     run(sys.executable, "tools/release", "--draft", "--arch", ARCH, tmp_path / "second", cwd=REPOSITORY)
     assert (tmp_path / "second/SHA256SUMS").read_text() == (release / "SHA256SUMS").read_text()
 
@@ -111,7 +111,7 @@ def packages_of(release, name):
 
 
 def test_sboms_name_libraries(release):
-    """The archive has them, with the versions that Debian gave them; the package needs them."""
+    """With Debian's versions: the archive contains the libraries, the package depends on them."""
     archive = packages_of(release, f"berth-{VERSION}-linux-{ARCH}.tar.gz")
     installed = run("dpkg-query", "-W", "-f", "${Version}\n", "libgnutls30*").split()
     assert archive["libgnutls30" if "libgnutls30" in archive else "libgnutls30t64"]["versionInfo"] in installed
@@ -216,7 +216,7 @@ def test_image_index(release, image):
 
 def test_chart(release, helm, tmp_path):
     path = release / f"berth-chart-{VERSION}.tgz"
-    flags = ["--set", "placement=sidecar,pages.generateToken=false"]  # makes no certificates and tokens
+    flags = ["--set", "placement=sidecar,pages.generateToken=false"]  # renders no certificates and tokens
     packed, source = (run(helm, "template", "berth", chart, *flags) for chart in (path, REPOSITORY / "deploy/chart"))
     assert packed == source
     assert f"version: {VERSION}\n" in run(helm, "show", "chart", path)
@@ -269,7 +269,7 @@ def test_signature_of_gpg(release, tmp_path):
 
 @pytest.fixture
 def clone(tmp_path):
-    """Of this tree as it is, in a commit."""
+    """A clone of this tree, with its changes in a commit."""
     folder = tmp_path / "clone"
     run("bash", "-c", '. tools/reproducible && copy_source "$0"', folder, cwd=REPOSITORY)
     run("git", "init", "--quiet", cwd=folder)

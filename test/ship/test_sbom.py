@@ -67,7 +67,7 @@ def test_package_names(sbom):
 
 
 def test_licences(sbom):
-    """Licences without a name in SPDX's list are defined, and no others."""
+    """Exactly the licences without a name in SPDX's list are defined."""
     extracted = [licence["licenseId"] for licence in sbom["hasExtractedLicensingInfos"]]
     named = set()
     for package in sbom["packages"]:
@@ -101,7 +101,7 @@ def test_every_file_has_one_package(sbom):
 
 
 def test_own_files(sbom):
-    """Everything but these comes from Debian."""
+    """All other files come from Debian."""
     own = {file for owner, file in related(sbom, "CONTAINS") if owner == "SPDXRef-Package-berth"}
     assert {file["fileName"] for file in sbom["files"] if file["SPDXID"] in own} == {
         "./usr/bin/berth", "./usr/share/doc/berth/copyright", "./etc/passwd", "./etc/group", "./etc/nsswitch.conf",
@@ -109,8 +109,8 @@ def test_own_files(sbom):
 
 
 def test_depends_on_what_is_linked(sbom, image):
-    """The packages that berth depends on, by way of others or not, are all there are; and directly
-    those whose libraries it was linked with."""
+    """All packages are dependencies of berth, direct or indirect. The direct ones are those of the libraries that
+    it is linked with."""
     depends = related(sbom, "DEPENDS_ON")
     reached, queue = set(), ["SPDXRef-Package-berth"]
     while queue:

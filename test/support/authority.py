@@ -19,7 +19,7 @@ def openssl(*args):
 
 
 def stamp(seconds):
-    """@seconds since 1970, as openssl reads it."""
+    """@seconds since 1970, in openssl's format."""
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y%m%d%H%M%SZ")
 
 
@@ -31,7 +31,7 @@ class Pair(typing.NamedTuple):
 
 
 class Authority:
-    """A CA in a folder of its own, and the certificates it issues."""
+    """A CA in its own folder, and the certificates that it issues."""
 
     def __init__(self, folder, name):
         folder.mkdir()
@@ -49,7 +49,7 @@ class Authority:
     ):
         """A Pair. To an API server @common_name is a user of @group. @names is a subjectAltName; @start
         and @end are openssl's YYYYMMDDHHMMSSZ."""
-        # A folder for each certificate: `openssl ca` rewrites its database, which two runs cannot share.
+        # A folder for each certificate, because two runs of `openssl ca` cannot share its database.
         folder = self.folder / str(next(self.numbers))
         folder.mkdir()
         certificate, key = folder / "tls.crt", folder / "tls.key"
@@ -76,14 +76,14 @@ class Authority:
         return Pair(certificate, key)
 
     def context(self, pair=None):
-        """For a client that trusts this authority, and shows @pair."""
+        """A TLS context for a client that trusts this authority and presents @pair."""
         context = ssl.create_default_context(cafile=str(self.certificate))
         if pair:
             context.load_cert_chain(*map(str, pair))
         return context
 
     def revoke(self, *pairs, end="20491231000000Z"):
-        """A CRL as text: @pairs are revoked. A newer one is due at @end."""
+        """A CRL as text that revokes @pairs. Its nextUpdate is @end."""
         folder = self.folder / str(next(self.numbers))
         folder.mkdir()
         settings, crl = folder / "openssl.cnf", folder / "ca.crl"

@@ -15,7 +15,7 @@ FIXTURES = REPOSITORY / "test" / "data" / "wire" / "fixtures"
 IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
 FINE, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3  # exit codes
 PATIENCE = 30  # seconds; the machine may be busy
-FAULT_SCALE = int(os.environ.get("FAULT_SCALE", "1"))  # multiplies the counts of faults: for long runs
+FAULT_SCALE = int(os.environ.get("FAULT_SCALE", "1"))  # multiplies the counts of faults, for long runs
 
 
 def no_duplicates(pairs):
@@ -47,7 +47,7 @@ def open_connection(berth, context=None):
 
 
 def ask(berth, method, path, body=None, headers=(), connection=None, context=None, **options):
-    """One request; on @connection, or on one of its own."""
+    """Sends one request, on @connection or on a new one."""
     used = connection or open_connection(berth, context)
     try:
         used.request(method, path, body=body, headers=dict(headers), **options)
@@ -56,7 +56,7 @@ def ask(berth, method, path, body=None, headers=(), connection=None, context=Non
     finally:
         if not connection:
             used.close()
-    # kube-scheduler drops connections that carry chunked replies.
+    # kube-scheduler closes connections after chunked replies.
     assert reply.headers["Transfer-Encoding"] is None
     assert reply.headers.get_all("Content-Length") is not None
     assert len(reply.headers.get_all("Content-Length")) == 1
@@ -66,7 +66,7 @@ def ask(berth, method, path, body=None, headers=(), connection=None, context=Non
 
 
 def post(berth, verb, body, connection=None, **options):
-    """A verb, as kube-scheduler asks it. @body: bytes, or what becomes JSON."""
+    """Calls a verb like kube-scheduler. @body: bytes, or an object to encode as JSON."""
     if not isinstance(body, bytes):
         body = json.dumps(body).encode()
     headers = {
@@ -110,7 +110,7 @@ def wait_until(check, what):
 
 
 def pages_of(berth, listener="pages"):
-    """The listener of --pages-listen (or another), as something that can be asked. Once for a berth: it is read."""
+    """The listener of --pages-listen (or another), as an argument for ask(). Call it once per berth: it reads the output."""
     line = berth.proc.stdout.readline().strip()
     scheme, host, port = re.match(rf"{listener} on (https?)://(.*):(\d+)$", line).groups()
     url = f"{scheme}://{host}:{port}"
@@ -118,7 +118,7 @@ def pages_of(berth, listener="pages"):
 
 
 def wait_for_figures(berth, wanted):
-    """Waits until these are as wanted, and returns all: a request is counted just after its reply."""
+    """Waits for these values, and returns all figures: berth counts a request just after its reply."""
     seen = {}
 
     def look():
@@ -133,8 +133,8 @@ def wait_for_figures(berth, wanted):
 
 @contextlib.contextmanager
 def held_port():
-    """A port of 127.0.0.1 without a listener. It stays bound, so that no other process gets it; a berth
-    can still listen there, because both set SO_REUSEADDR."""
+    """A port of 127.0.0.1 without a listener. It stays bound, so that no other process gets it; berth can
+    still listen there, because both set SO_REUSEADDR."""
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
@@ -146,14 +146,14 @@ def fixture_body(name):
 
 
 def replace(path, text):
-    """As editors and `kubectl cp` do it: a new file takes the old one's name."""
+    """Replaces a file like editors and `kubectl cp`: renames a new file over the old one."""
     new = path.with_name("." + path.name + ".new")
     new.write_text(text)
     return new.replace(path)
 
 
 def log_lines(berth, words):
-    """Lines of the log of a start_logged() berth that match @words."""
+    """Lines of the log of a berth of start_logged() that match @words."""
     return [line for line in berth.log.read_text().splitlines() if re.search(words, line)]
 
 
@@ -165,7 +165,7 @@ def write_cluster(path, nodes, pods=()):
 
 
 def without_kubeconfig(home, **variables):
-    """Our environment, but with nothing of the user's own clusters and berths."""
+    """The environment without settings for the user's own clusters and berths."""
     ours = ("KUBECONFIG", "BERTH_SERVER", "XDG_CONFIG_HOME", "KUBERNETES_SERVICE_HOST")
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     return {**inherited, "HOME": str(home), **variables}

@@ -1,4 +1,4 @@
-"""The bundle that `berth demo` saves at its end, by the command that it suggests."""
+"""Saves a bundle at the end of `berth demo`, with the command that the demo suggests."""
 
 import json
 import re
@@ -6,7 +6,7 @@ import tarfile
 
 
 def read_measured(output, metric):
-    """{node: value} of the last measurement of @metric; or from the annotation of that name."""
+    """{node: value} of the last measurement of @metric, or of the annotation with that name."""
     with tarfile.open(re.search(r" explain --bundle (\S+)", output)[1]) as archive:
         texts = {name: archive.extractfile(f"berth-bundle/{name}").read() for name in ("sources.json", "metrics.jsonl", "cluster.json")}
     names = [each["name"] for each in json.loads(texts["sources.json"])["metrics"]]

@@ -1,12 +1,12 @@
 """The documentation pages and the commands in them.
 
-    ```console              run, in a folder that has what a checkout has, and berth in PATH; what is
-                            below a command is what it prints. A line "…" stands for any lines, "…"
-                            in a line for any text
-    ```sh                   run likewise; whatever it prints, it must succeed
-                            Both only with programs that do no harm anywhere (HARMLESS)
-    ```sh needs-cluster     not run here, and says why (MARKS); what can be checked without running
-                            it is: see find_wrong()
+    ```console              is run in a folder with the files of a checkout, and berth in PATH. The
+                                                    text below a command is its expected output. A line "…" matches any
+                                                    lines, "…" in a line any text
+                            ```sh                   is run likewise and must succeed; its output is ignored
+                                                    Both may only use harmless programs (HARMLESS)
+                            ```sh needs-cluster     is not run; the mark is the reason (MARKS). It is checked as far as
+                                                    possible without running it: see find_wrong()
 
 Blocks of a page share one folder, in their order.
 """
@@ -45,7 +45,7 @@ class Block:
         self.where = f"{page}:{line}"
 
     def commands(self):
-        """(command, what stands below it) of a console block."""
+        """(command, expected output) pairs of a console block."""
         for part in re.split(r"^\$ ", self.text, flags=re.M)[1:]:
             command, output = re.fullmatch(r"((?:.*\\\n)*.*\n)((?:.*\n)*)", part).groups()
             yield command, output
@@ -70,7 +70,7 @@ def find_blocks(page, languages=("console", "sh")):
 
 
 class Folder:
-    """Where commands are run: a checkout's files, berth by the names that pages use."""
+    """The folder in which commands run: a checkout's files, and berth under the names that pages use."""
 
     def __init__(self, path, berth):
         self.path, programs = path, path / ".bin"
@@ -95,7 +95,7 @@ class Folder:
 
 
 def is_output(expected, printed):
-    """Whether a page's text matches the output."""
+    """Whether the text of a page matches the output."""
     pattern = "".join(
         "(?:.*\n)*?" if line == "…\n" else re.escape(line).replace("…", ".*")
         for line in expected.splitlines(keepends=True)
@@ -121,7 +121,7 @@ FOLDERS = "bench deploy docs examples man policies test tools".split()
 
 
 def split_commands(script):
-    """Each simple command as a list of words, without what it is redirected to."""
+    """Each simple command as a list of words, without redirections."""
     script = re.sub(r"<<-?['\"]?(\w+)['\"]?(.*)\n(?:.*\n)*?\1$", r"\2", script, flags=re.M)
     script = re.sub(r"(^|\s)#(?: .*)?$", r"\1", script.replace("\\\n", " "), flags=re.M)
     script = re.sub(r"\d?>&\d", "", script)
@@ -149,7 +149,7 @@ def find_harm(block):
 
 
 class Program:
-    """berth, by what its --help says."""
+    """Commands and options of berth, from its --help."""
 
     def __init__(self, path):
         self.path, self.known = path, {}
@@ -188,7 +188,7 @@ def find_wrong_values(words):
         for pair in given.split(","):
             at, path = values, pair.partition("=")[0]
             for name in re.split(r"(?<!\\)\.", path):
-                if at == {}:  # anything may be in it
+                if at == {}:  # free-form content
                     break
                 if not isinstance(at, dict) or name not in at:
                     yield f"the chart has no value {path}"
@@ -197,7 +197,7 @@ def find_wrong_values(words):
 
 
 def first_word(words):
-    """The first that is neither an option nor what belongs to -n."""
+    """The first word that is neither an option nor the value of -n."""
     return next((w for before, w in zip([""] + words, words) if w[0] != "-" and before not in ("-n", "--kubeconfig")), "")
 
 

@@ -1,4 +1,4 @@
-"""A JSON Schema validator for the keywords that our schema uses; others are an error."""
+"""A JSON Schema validator for the keywords of berth's schema; other keywords are an error."""
 
 import re
 

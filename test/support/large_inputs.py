@@ -3,16 +3,16 @@
 import json
 
 MIB = 1 << 20
-SIZE = 600_000  # of an input: far more than 1 MiB if it costs too much
+SIZE = 600_000  # size of an input: a parser that needs too much memory exceeds 1 MiB by far
 
 
 def limit_of(n_bytes):
-    """The memory that an input may cost at any moment."""
+    """The limit of the memory that an input may use."""
     return MIB + 100 * n_bytes
 
 
 def times(text, end=""):
-    """@text as often as fits; {} in it is a number that counts."""
+    """Repeats @text up to the size; {} in it becomes a counter."""
     if "{}" not in text:
         return text * (SIZE // len(text)) + end
     pieces, size = [], 0
@@ -45,7 +45,7 @@ POD = '{"kind":"Pod","metadata":{"name":"%s"%s},"spec":{%s}}'
 
 
 def memory_of(pid, field):
-    """Bytes, of /proc/PID/status."""
+    """A value of /proc/PID/status in bytes."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         for line in status:
             if line.startswith(field + ":"):
@@ -54,7 +54,7 @@ def memory_of(pid, field):
 
 
 def reset_peak(pid):
-    """VmHWM begins anew; returns the memory in use."""
+    """Resets VmHWM and returns the memory in use."""
     with open(f"/proc/{pid}/clear_refs", "w", encoding="ascii") as file:
         file.write("5\n")
     return memory_of(pid, "VmRSS")

@@ -2,9 +2,9 @@
 
     Exporter     a page of metrics that a test sets
     Prometheus   the real one, on loopback, which scrapes exporters every second
-    Scripted     something that answers as Prometheus does, until the test breaks it
+    Scripted     a server that answers like Prometheus, until the test breaks it
 
-Scripted has what the scripted API server has: refuse(), listen(), freeze(), thaw(), kill(),
+Scripted has the methods of the scripted API server: refuse(), listen(), freeze(), thaw(), kill(),
 script(action, when=asks(query)); the actions are those of test/faults/faults.py and those below.
 """
 
@@ -39,13 +39,13 @@ FETCH_SECONDS = 300
 
 
 def find_program():
-    """Why there is no Prometheus here, or "". Fetches it the first time."""
+    """The reason why Prometheus is not available, or "". Downloads it the first time."""
     done = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, timeout=FETCH_SECONDS)
     return "" if done.returncode == 0 else done.stderr.strip() or "it does not run"
 
 
 def run_promtool(*arguments, **options):
-    """Fetches it the first time. Where that is not possible the test is skipped; in CI it fails."""
+    """Runs promtool, which is downloaded the first time. If that fails the test is skipped; in CI it fails."""
     if missing := find_program():
         (pytest.fail if os.environ.get("BERTH_CI") else pytest.skip)(missing)
     command = [REPOSITORY / "tools" / "promtool", *arguments]
@@ -81,14 +81,14 @@ class Exporter:
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
 
     def set(self, name, value, **labels):
-        """None: no such series any more."""
+        """Sets a series; None removes it."""
         series = {**self.series}
         key = (name, tuple(sorted(labels.items())))
         if value is None:
             series.pop(key, None)
         else:
             series[key] = value
-        self.series = series  # in one step: a scrape may be running
+        self.series = series  # in one step, because a scrape may be running
 
     def page(self):
         lines = []
@@ -106,8 +106,8 @@ class Exporter:
 
 
 class Prometheus:
-    """Of what @exporters say; data and log go into @folder. Ready when made; stop() and start() as
-    often as wanted, with the same address and data."""
+    """Scrapes @exporters; data and log go into @folder. Ready after construction. stop() and start() may be
+    repeated, with the same address and data."""
 
     def __init__(self, folder, exporters):
         folder.mkdir(exist_ok=True)
@@ -115,7 +115,7 @@ class Prometheus:
         self.port = pick_port()
         self.url = f"http://127.0.0.1:{self.port}"
         targets = [exporter.address for exporter in exporters]
-        # The labels of the page stay as they are, as kube-state-metrics and cadvisor are scraped.
+        # Keeps the labels of the page, as in scrapes of kube-state-metrics and cadvisor.
         job = {"job_name": "test", "honor_labels": True, "static_configs": [{"targets": targets}]}
         interval = {"scrape_interval": "1s", "scrape_timeout": "1s"}
         config = {"global": interval, "scrape_configs": [job]}
@@ -127,12 +127,12 @@ class Prometheus:
             "prometheus",
             [
                 "env",
-                f"XDG_CACHE_HOME={CACHE}",  # HOME will be another one
+                f"XDG_CACHE_HOME={CACHE}",  # HOME will be different
                 PROGRAM,
                 f"--config.file={self.folder / 'prometheus.yml'}",
                 f"--storage.tsdb.path={self.folder / 'data'}",
                 f"--web.listen-address=127.0.0.1:{self.port}",
-                "--scrape.discovery-reload-interval=1s",  # or nothing is scraped for 5 s
+                "--scrape.discovery-reload-interval=1s",  # without it nothing is scraped for 5 s
                 "--log.level=warn",
             ],
             self.folder / "log",
@@ -175,17 +175,17 @@ def find_metric(berth, name):
 
 
 def sample(value, at=None, **labels):
-    """A series of an instant vector. @at: seconds from now, as the server's clock has it."""
+    """A series of an instant vector. @at: seconds from now, by the server's clock."""
     return labels, value, at or 0
 
 
 def by_node(**values):
-    """Series with the label node, as many as there are values."""
+    """One series with the label node per value."""
     return [sample(value, node=name) for name, value in values.items()]
 
 
 def show(value):
-    """As Prometheus writes numbers."""
+    """A number in the format of Prometheus."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -211,18 +211,18 @@ def promql(request):
 
 
 def asks(query):
-    """For script(when=…): requests of this query."""
+    """For script(when=…): matches requests of this query."""
     return lambda request: promql(request) == query
 
 
 class Scripted(ScriptedServer):
-    """Answers queries with the vectors that a test has set; one that was never set is empty, as for
-    a name that Prometheus does not know. @tls: an ssl.SSLContext."""
+    """Answers queries with the vectors that a test has set; an unset vector is empty, as for an unknown
+    metric. @tls: an ssl.SSLContext."""
 
     def __init__(self, tls=None):
         self.vectors = {}
-        self.token = None  # or the only bearer token that is let in
-        self.clock = 0  # seconds that the server's clock is ahead of ours
+        self.token = None  # or the only accepted bearer token
+        self.clock = 0  # seconds by which the server's clock is ahead
         self.has_date = True
         self.is_zipped = self.is_chunked = self.is_closing = False
         super().__init__(tls)
@@ -234,13 +234,13 @@ class Scripted(ScriptedServer):
         return [request for request in list(self.requests) if promql(request) == query]
 
     def restart(self):
-        """As a process that ends and begins."""
+        """Ends and starts, like a process."""
         self.refuse()
         self.kill()
         self.listen()
 
     def wait_asked(self, query, n=1):
-        """Until the query was asked @n times more."""
+        """Waits until the query was received @n more times."""
         before = len(self.asked_for(query))
         wait_until(lambda: len(self.asked_for(query)) >= before + n, f"{query} to be asked for")
 
@@ -281,12 +281,12 @@ def make_row(number):
     return b'{"metric":{"node":"n%d"},"value":[1700000000,"0.5"]},' % number
 
 
-# Made once: the reply must be sent within its time limit of a second.
+# Built once, because the reply must be sent within one second.
 FLOOD_ROWS = b"".join(map(make_row, range(20_000)))
 
 
 def flood(n_bytes=FLOOD_BYTES, has_length=True):
-    """A vector of so many bytes, all of it well written."""
+    """A valid vector of this many bytes."""
 
     def act(exchange, proceed):
         if has_length:
@@ -305,7 +305,7 @@ def flood(n_bytes=FLOOD_BYTES, has_length=True):
 
 
 def refuse_query(status=400, kind="bad_data", text="invalid parameter"):
-    """As Prometheus says that something is wrong with the query, or with itself."""
+    """Replies like Prometheus to an invalid query, or after an internal error."""
 
     def act(exchange, proceed):
         error = {"status": "error", "errorType": kind, "error": text}

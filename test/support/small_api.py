@@ -1,12 +1,12 @@
-"""A small API server for `berth check`: replies come from dictionaries.
+"""A small API server for `berth check` with replies from dictionaries.
 
     api = SmallApi()
     api.pods.append(pod("kube-system", "kube-scheduler-a", labels={"component": "kube-scheduler"}))
     api.config_maps["berth-system", "scheduler"] = {"scheduler.yaml": "…"}
     api.denied = {"create pods/binding"}       # rights that it denies, and …
-    api.allowed = {"get secrets"}              # … what berth must not have, but has
-    api.skew = 7200                            # seconds that its clock is ahead
-    api.kubeconfig(folder)                     # a file that leads to it
+    api.allowed = {"get secrets"}              # … rights that it grants, although berth must not have them
+    api.skew = 7200                            # seconds by which its clock is ahead
+    api.kubeconfig(folder)                     # a kubeconfig for it
 """
 
 import email.utils
@@ -22,7 +22,7 @@ NEEDED = {
 
 
 def pod(namespace, name, labels=None, node="n1", ready=True, scheduler="default-scheduler", **spec):
-    """@spec: more of it; annotations among them are the pod's."""
+    """@spec: more fields of the spec; annotations among them go to the metadata."""
     annotations = spec.pop("annotations", {})
     return {
         "metadata": {
@@ -46,7 +46,7 @@ def scheduler_pod(namespace, name, flags, volumes=(), mounts=(), labels=None, **
 
 
 def write_kubeconfig(path, url):
-    """One that leads to @url."""
+    """Writes a kubeconfig for the server @url."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({
         "apiVersion": "v1", "kind": "Config", "current-context": "c",
@@ -59,7 +59,7 @@ def write_kubeconfig(path, url):
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # head and body in one piece, or each reply takes 40 ms
+    wbufsize = -1  # head and body in one write, else each reply takes 40 ms
 
     def reply(self, status, body, headers=()):
         self.send_response_only(status)
@@ -92,11 +92,11 @@ class SmallApi(Server):
         self.pods, self.config_maps = [], {}
         self.denied, self.allowed = set(), set()
         self.skew = 0
-        self.objects = {}  # path: what it replies, besides those above
+        self.objects = {}  # {path: reply}, besides those above
         self.forbidden = set()  # paths that are answered with 403
         self.trial = 404, refusal(404, "no such kind")  # of a dry run of a policy
         self.tried = []  # their specs
-        self.reviews = []  # of whom, what
+        self.reviews = []  # (user, request)
         api = self
 
         class ApiHandler(Handler):

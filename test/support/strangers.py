@@ -1,4 +1,4 @@
-"""Attackers on a server's connections, and the client whose answers must not suffer."""
+"""Attackers on a server's connections, and a client whose latency is measured meanwhile."""
 
 import contextlib
 import http.client
@@ -18,7 +18,7 @@ BODY = json.dumps(
 
 
 class Client:
-    """Requests on one connection, which it never replaces."""
+    """Sends requests on one connection, which it never replaces."""
 
     def __init__(self, berth, context=None):
         kind = http.client.HTTPSConnection if context else http.client.HTTPConnection
@@ -28,7 +28,7 @@ class Client:
         self.connection.auto_open = 0
 
     def ask(self, method="POST", path="/filter", body=BODY):
-        """The status, and whether the server ends the connection."""
+        """Returns the status, and whether the server closes the connection."""
         self.connection.request(method, path, body)
         reply = self.connection.getresponse()
         reply.read()
@@ -43,8 +43,8 @@ PROCESSES = multiprocessing.get_context("fork")
 
 @contextlib.contextmanager
 def attacking(attack):
-    """Calls attack.run(stop, done) in a process of its own until the block ends. Yields @done, the number
-    of connections that it has made so far."""
+    """Calls attack.run(stop, done) in a separate process until the block ends. Yields @done, the number of
+    connections so far."""
     stop, done = PROCESSES.Event(), PROCESSES.Value("i", 0)
     process = PROCESSES.Process(target=attack.run, args=(stop, done))
     process.start()
@@ -85,7 +85,7 @@ def client_hello():
 
 
 class Handshakes:
-    """Begins handshakes, @n at a time, and drops each after the server's part."""
+    """Starts handshakes, @n at a time, and drops each after the server's part."""
 
     def __init__(self, berth, n):
         self.berth, self.n = berth, n

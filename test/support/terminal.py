@@ -1,4 +1,4 @@
-"""A terminal: runs a program in tmux, types keys and reads the screen."""
+"""Runs a program in tmux, types keys and reads the screen."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from client import PATIENCE
 
 
 class Terminal:
-    """`command` in a terminal of its own. Leaving the block ends it."""
+    """Runs `command` in a new terminal, until the end of the block."""
 
     def __init__(self, command, columns=100, lines=30, env=None):
         if not shutil.which("tmux"):
@@ -21,7 +21,7 @@ class Terminal:
         settings = [word for key, value in (env or {}).items() for word in ("-e", f"{key}={value}")]
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(lines),
                   "-e", "LC_ALL=C.UTF-8", *settings,
-                  # the shell stays, so that what a program leaves behind can be seen
+                  # the shell stays, so that the screen after the program's end is visible
                   "sh", "-c", 'trap : INT; "$@"; echo "ended: $?"; exec sleep 600', "sh", *map(str, command))
 
     def tmux(self, *arguments):
@@ -49,8 +49,8 @@ class Terminal:
         return self.tmux("capture-pane", "-p", "-e")
 
     def wait_for(self, *texts, gone=(), like=()):
-        """The screen, once it shows all of these, something like each of the patterns @like, and nothing
-        of what is to be gone. All of it is to be waited for: a screen may be half drawn."""
+        """Waits until the screen shows all of these texts, matches the patterns @like, and shows none of the
+        texts to be gone. Wait for every text that a test checks: a screen may be half drawn."""
         until = time.monotonic() + PATIENCE
         while True:
             shown = self.screen()

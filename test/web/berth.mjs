@@ -1,5 +1,5 @@
-// A running `berth serve` for tests: on loopback, on a port of the system's choice, ended by its
-// own pid.
+// Runs `berth serve` for tests, on loopback with a port that the system chooses. Ends it by its
+// pid.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 const PATIENCE_MS = 20000;
 
 export class Berth {
-  /** Those that were started and not stopped: for who gives up. @type {Set<Berth>} */
+  /** The running berths, to stop them on failure. @type {Set<Berth>} */
   static running = new Set();
 
   /**
@@ -78,7 +78,7 @@ export class Berth {
     this.agent = new Agent({ keepAlive: true, maxSockets: 1 });
   }
 
-  /** Files are read again. */
+  /** Makes berth reload its files. */
   reload() {
     this.process.kill('SIGHUP');
   }
@@ -92,7 +92,7 @@ export class Berth {
     if (code !== 0) throw new Error(`berth ended with ${code}`);
   }
 
-  /** After the test has ended the process itself. */
+  /** For tests that have ended the process themselves. */
   async gone() {
     Berth.running.delete(this);
     this.agent?.destroy();
@@ -130,7 +130,7 @@ export class Berth {
     });
   }
 
-  /** A verb, as kube-scheduler asks it; what it answers. */
+  /** Calls a verb like kube-scheduler. Returns the reply. */
   async verb(name, body) {
     const headers = { 'Content-Type': 'application/json', 'User-Agent': 'Go-http-client/1.1' };
     const reply = await this.ask('POST', `/${name}`, JSON.stringify(body), headers);
@@ -144,7 +144,7 @@ export class Berth {
     return JSON.parse(reply.text);
   }
 
-  /** Waits for @check(of the JSON at @path) to be true. */
+  /** Waits until @check(the JSON of @path) is true. */
   async until(path, check) {
     const deadline = Date.now() + PATIENCE_MS;
     for (;;) {

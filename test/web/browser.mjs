@@ -1,9 +1,9 @@
-// The system's Chromium, driven through playwright-core, with nothing of its own switched on.
+// The system's Chromium, controlled by playwright-core, without its own background services.
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-// Packages are outside of the tree: tools/web-test sets their folder.
+// npm packages are outside of the tree; tools/web-test sets their folder.
 const require = createRequire(
   join(process.env.BERTH_WEB ?? import.meta.dirname ?? '.', 'package.json'),
 );
@@ -21,7 +21,7 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-/** A new browser with an empty profile, which goes away with it. */
+/** A new browser with an empty profile, which is deleted with the browser. */
 export function startBrowser() {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -30,13 +30,13 @@ export function startBrowser() {
   });
 }
 
-/** Widths that pages must be good at. */
+/** Widths that pages must support. */
 export const WIDTHS = { narrow: 320, desk: 1280, projector: 1920 };
 
 const HEIGHTS = { 320: 640, 1280: 800, 1920: 1080 };
 
 /**
- * A page of its own context: no cookies, no storage of others.
+ * A page in a new context, without cookies and storage of others.
  * @param {{width?: number, theme?: 'light'|'dark', script?: boolean}} [how]
  */
 export async function openPage(

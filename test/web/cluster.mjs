@@ -1,5 +1,5 @@
-// The recorded cluster: 60 nodes, five policies, 300 decisions. Nothing in it is random: the
-// texts that pages must show are known, and stand beside the data that causes them.
+// The recorded cluster: 60 nodes, five policies, 300 decisions. Nothing is random, so the texts
+// that pages must show are beside the data that causes them.
 
 /** node-01 to node-36: general, to node-52: batch, to node-60: gpu. */
 const pools = [
@@ -17,7 +17,7 @@ export const NOT_READY = 'node-21';
 const loadOf = (i) => (nameOf(i) === HOT ? 0.97 : 0.1 + ((i * 7) % 13) * 0.05); // 0.1 to 0.7
 const poolOf = (i) => pools.find(([, last]) => i <= last)[0];
 
-/** @param {Date} now when the loads were measured */
+/** @param {Date} now the time at which the loads were measured */
 function node(i, now) {
   const name = nameOf(i);
   const allocatable = { cpu: '16', memory: '64Gi', pods: '110' };
@@ -64,7 +64,7 @@ const coresOf = (i) => (i * 3) % 11;
 const gibOf = (i) => ((i * 5) % 40) + 1;
 const heatOf = (i) => 30 + (i % 20);
 
-/** Pods that run there from the beginning: 0 to 10 cores, and all GPUs. */
+/** Pods that run from the beginning: they use 0 to 10 cores, and all GPUs. */
 function resident(i) {
   const requests = { cpu: String(coresOf(i)), memory: `${gibOf(i)}Gi` };
   if (poolOf(i) === 'gpu') requests['nvidia.com/gpu'] = '4';
@@ -134,7 +134,7 @@ spec:
 
 const cores = (cpu, gib) => ({ cpu: String(cpu), memory: `${gib}Gi` });
 
-/** What the policies make of a first pod of shop on a node that only its resident is on; of 100. */
+/** The score (0 to 100) of a node for its first pod of shop. */
 export function scoreOfShop(name) {
   const i = NODES.indexOf(name) + 1;
   const free = ((CORES - coresOf(i) - 1) / CORES + (64 - gibOf(i) - 2) / 64) / 2;
@@ -146,7 +146,7 @@ export function scoreOfShop(name) {
   return { parts, score: parts.spread + parts.idle + parts.chilled };
 }
 
-/** A filter and, if it left more than one node, a prioritize; the nodes in berth's order. */
+/** Sends a filter and, if more than one node passes, a prioritize. Returns the nodes in berth's order. */
 async function place(berth, asked, offered) {
   const { NodeNames, Error: error } = await berth.verb('filter', {
     Pod: asked,
@@ -160,13 +160,13 @@ async function place(berth, asked, offered) {
   return [...passed].sort((a, b) => (byHost.get(b) ?? 0) - (byHost.get(a) ?? 0));
 }
 
-/** The last ten nodes are never offered to pods of shop: kube-scheduler's own filters took them. */
+/** The last ten nodes are never candidates for pods of shop: kube-scheduler's own filters reject them. */
 export const OFFERED_TO_SHOP = 50;
 export const SHOP_PODS = 70;
 export const BATCH_PODS = 50;
 export const WAITING_FOR_GPUS = 6;
 
-/** What kube-scheduler's own filters would leave: nodes that work, with so many cores free. */
+/** Nodes that pass kube-scheduler's own filters: ready, with this many free cores. */
 const fitting = (free, cpu) =>
   NODES.filter((name) => free.get(name) >= cpu && name !== CORDONED && name !== NOT_READY);
 
@@ -174,8 +174,8 @@ const fitting = (free, cpu) =>
 const ROUND = 10;
 
 /**
- * 300 decisions: 70 pods of shop and 50 of batch are placed (two each), 6 wait for GPUs (8 attempts
- * each), one at the edge for its hot node (12).
+ * 300 decisions: 70 pods of shop and 50 of batch are placed (two decisions each), 6 are pending for
+ * GPUs (8 attempts each), and one pod of edge because its node is hot (12 attempts).
  * @param {Date} now as for cluster()
  */
 export async function feed(berth, now) {
@@ -192,7 +192,7 @@ export async function feed(berth, now) {
   for (let i = 1; i <= SHOP_PODS; i++) {
     const asked = pod('shop', `web-${i}`, { requests: cores(1, 2), labels: { app: 'web' } });
     const ranked = await place(berth, asked, NODES.slice(0, OFFERED_TO_SHOP));
-    // Every fifth: kube-scheduler's own scores outweighed ours.
+    // For every fifth pod, kube-scheduler's own scores outweigh berth's.
     await settle(asked, ranked[i % 5 === 0 ? 8 : i % 4]);
   }
   for (let i = 1; i <= BATCH_PODS; i++) {
@@ -212,7 +212,7 @@ const GPU = {
   labels: { 'example.com/accelerator': 'gpu' },
 };
 
-/** berth reads its cluster again. */
+/** Makes berth reload the cluster file. */
 async function tell(berth, items) {
   const { generation } = (await berth.json('/api/v1/status')).cluster;
   await berth.writeCluster(items);

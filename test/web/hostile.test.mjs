@@ -1,4 +1,4 @@
-// Names and texts of users are shown as text on every page.
+// Every page shows names and texts of users as plain text.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -10,7 +10,7 @@ import { openPage, watch } from './browser.mjs';
 const RTL = '\u202e'; // turns what follows round
 const KEPT = 253; // of a name, the longest that Kubernetes has
 
-/** As a name, and what must be on the page instead of what cannot be seen. */
+/** [name, text on the page, which shows invisible characters] */
 const NAMES = [
   ['<script>hacked=1</script>', '<script>hacked=1</script>'],
   ['"><img src=x onerror=hacked=2>', '"><img src=x onerror=hacked=2>'],
@@ -27,13 +27,13 @@ const NAMES = [
   ['${hacked=6}{{hacked=7}}', '${hacked=6}{{hacked=7}}'],
   ['long'.repeat(1024), 'long'.repeat(8)],
 ];
-/** berth refuses requests whose nodes have control characters in their names. */
+/** berth rejects requests whose nodes have control characters in their names. */
 const NODE_NAMES = NAMES.filter(([name]) => !/[\0-\x1f]/.test(name));
 const REASON = '<img src=x onerror=hacked=8> "is" &amp; \'busy\'';
 
 /**
- * Of policies and rules: letters, digits, '-', '_' and '.', so they are words. But words that
- * scripts, shells and pages have meanings for.
+ * Names of policies and rules only have letters, digits, '-', '_' and '.'. These are words with a
+ * meaning in scripts, shells or pages.
  */
 const WORDS = [
   '__proto__',
@@ -229,7 +229,7 @@ test('in a what-if', async () => {
   await page.locator('#what-if-run').click();
   await result.locator('pre.diff').waitFor();
   assert.ok((await result.innerText()).includes('+# <svg onload=hacked=12>'));
-  // Policies take the place of all there are: the command has the texts that were not edited, too.
+  // The policies of a what-if replace all others, so the command also has the unedited texts.
   command = await result.locator('.command code').innerText();
   assert.ok(command.includes(' --policy - '), command);
   assert.ok(command.includes(" <<'END'\n") && command.endsWith('\nEND'), command);

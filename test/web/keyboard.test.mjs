@@ -1,4 +1,4 @@
-// Everything without a mouse.
+// All functions of the dashboard work without a mouse.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -15,7 +15,7 @@ after(() => stage?.end());
 
 const focused = (what) => page.evaluate((name) => document.activeElement[name], what);
 
-/** Tab until @check(focused element) holds. */
+/** Presses Tab until @check(focused element) is true. */
 async function tabTo(check, most = 80) {
   for (let i = 0; i < most; i++) {
     await page.keyboard.press('Tab');

@@ -1,4 +1,4 @@
-// Pages stay up to date by themselves, and leave alone who reads them.
+// Pages update automatically, and do not disturb the reader.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -104,7 +104,7 @@ test('the page shows since when berth is unreachable', async () => {
   await lost.route('**/api/v1/events', (route) => route.abort());
   await lost.context().setOffline(true);
   await lost.evaluate(() => {
-    // what a browser does when it comes back
+    // the event of a browser when the page becomes visible again
     document.dispatchEvent(new Event('visibilitychange'));
   });
   await lost

@@ -1,5 +1,5 @@
-// Every page, in both themes and at both ends of the widths: accessible, readable without a script,
-// within its sizes, and with nothing from elsewhere.
+// Every page, in both themes and with the smallest and largest width, is accessible, readable without a
+// script, within its size limits, and loads nothing from other hosts.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -30,7 +30,7 @@ async function violations(page) {
   );
 }
 
-/** How far a page is wider than the window: only tables may scroll, in their own regions. */
+/** The width of a page beyond the window: only tables may scroll, in their own regions. */
 const overflow = (page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
@@ -135,7 +135,7 @@ test('an injected script is not run', async () => {
       globalThis.refused.push(event.effectiveDirective),
     );
   });
-  // Once: the page fetches itself again when something is new, also while it is being closed.
+  // Only once, because the page may fetch itself again while it is being closed.
   const changeOnce = async (route) => {
     const reply = await route.fetch();
     const evil =
@@ -152,7 +152,7 @@ test('an injected script is not run', async () => {
   for (const directive of ['script-src-elem', 'script-src-attr', 'style-src-attr']) {
     assert.ok(refused.includes(directive), `${directive} was not refused: ${refused}`);
   }
-  // And no script of ours can make markup of text, by mistake or by force.
+  // Trusted types: berth's own scripts cannot turn text into markup.
   const threw = await page.evaluate(() => {
     try {
       document.body.innerHTML = '<p>markup</p>';

@@ -1,5 +1,5 @@
-// The questions people have at 3 am, each from "/" in three clicks at most, with the right answer
-// on screen. What is right is known from the recorded cluster (cluster.mjs), not from berth.
+// Questions of an on-call engineer: each is answered on screen with at most three clicks from "/".
+// The expected answers come from the recorded cluster (cluster.mjs), not from berth.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -14,7 +14,7 @@ let stage;
 before(async () => (stage = await raise()));
 after(() => stage?.end());
 
-/** A walk from "/": every click counts, and so does every text that is sent by Enter. */
+/** A path from "/" that counts clicks, and texts sent with Enter. */
 class Walk {
   static async begin() {
     const walk = new Walk();
@@ -40,7 +40,7 @@ class Walk {
     await this.page.keyboard.press('Enter');
   }
 
-  /** All of it is visible after scrolling, not only in the document. */
+  /** The text is visible after scrolling, not only in the document. */
   async sees(...texts) {
     for (const text of texts) {
       const found =
@@ -106,7 +106,7 @@ question(2, 'Why is this pod pending?', async (walk) => {
   await walk.sees(...NODES.slice(52), 'nvidia.com/gpu: -2 would remain free, 0 required');
 });
 
-/** Nodes that take the first pods of shop, the best first. */
+/** The nodes of the first pods of shop, best first. */
 const taking = NODES.slice(0, 36)
   .filter((name) => ![HOT, CORDONED, NOT_READY].includes(name))
   .sort((a, b) => scoreOfShop(b).score - scoreOfShop(a).score);
@@ -160,7 +160,7 @@ question(5, 'What would happen if I changed the threshold?', async (walk) => {
   const text = walk.page.locator('textarea.policy');
   await text.fill(policies({ limit: 0.98 }));
   await walk.click(walk.page.locator('#what-if-run'));
-  // The hot node counts as cool now: gateway-0 could go there, in each of its 12 attempts.
+  // With the new limit the hot node passes, so gateway-0 could be placed in each of its 12 attempts.
   await walk.sees('12 newly passing', 'edge/gateway-0', 'cool/hot', '300 decisions');
   await walk.sees('max: 0.98', '- - {name: hot', '+ - {name: hot', 'berth what-if --policy - ');
 });

@@ -5,7 +5,7 @@ import { Berth } from './berth.mjs';
 import { cluster, feed, policies } from './cluster.mjs';
 import { startBrowser } from './browser.mjs';
 
-/** The recorded cluster: policies were changed once, then 300 decisions were made. */
+/** The recorded cluster: one change of policies, then 300 decisions. */
 export async function recordedBerth() {
   const now = new Date();
   const berth = await Berth.start({ policy: policies({ limit: 0.9 }), cluster: cluster(now) });
@@ -17,7 +17,7 @@ export async function recordedBerth() {
   return berth;
 }
 
-/** Both, and how to end them. */
+/** The berth, the browser, and a function to end them. */
 export async function raise(start = recordedBerth) {
   const browser = await startBrowser();
   const end = async () => {
@@ -36,7 +36,7 @@ export function shotPath(name) {
   return join(process.env.BERTH_WEB_SHOTS ?? 'build/web', `${name}.png`);
 }
 
-/** Every page, by name; those of one thing are about what the recorded cluster has. */
+/** Every page by name; pages of one object use objects of the recorded cluster. */
 export const PAGES = {
   overview: '/',
   pods: '/pods',

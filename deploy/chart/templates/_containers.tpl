@@ -50,7 +50,7 @@ seccompProfile: {type: RuntimeDefault}
 {{- end }}
 {{- end }}
 
-{{/* Flags that are the same wherever berth runs. */}}
+{{/* Flags that are the same in all modes. */}}
 {{- define "berth.commonArgs" -}}
 {{- $v := .Values -}}
 {{- if $v.bind.enabled }}
@@ -97,7 +97,7 @@ seccompProfile: {type: RuntimeDefault}
 {{- end }}
 {{- end }}
 
-{{/* berth as a container of a pod in the cluster: of its own, or beside kube-scheduler. */}}
+{{/* The container of berth in the cluster, in its own pod or beside kube-scheduler. */}}
 {{- define "berth.container" -}}
 {{- $v := .Values -}}
 {{- $tls := include "berth.usesTls" . -}}

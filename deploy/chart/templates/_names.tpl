@@ -17,7 +17,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{/* Without what a new chart with the same berth in it would change: pods stay. */}}
+{{/* Labels that a new chart with the same berth does not change, so that pods do not restart. */}}
 {{- define "berth.podLabels" -}}
 {{ include "berth.selector" . }}
 app.kubernetes.io/part-of: berth
@@ -44,7 +44,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- include "berth.image" (dict "image" .Values.image "tag" .Chart.AppVersion) -}}
 {{- end }}
 
-{{/* v1.31.2 of v1.31.2+k3s1, v1.31.2-gke.100: what vendors append is no tag of kube-scheduler's image. */}}
+{{/* v1.31.2 of v1.31.2+k3s1, v1.31.2-gke.100: kube-scheduler's image has no tags with suffixes of vendors. */}}
 {{- define "berth.clusterVersion" -}}
 {{- regexFind "^v[0-9]+\\.[0-9]+\\.[0-9]+" .Capabilities.KubeVersion.Version -}}
 {{- end }}
@@ -59,7 +59,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- if semverCompare ">=1.31.0-0" $tag }}true{{ end -}}
 {{- end }}
 
-{{/* --- what the values amount to; "true" or nothing --- */}}
+{{/* --- conditions over several values; "true" or empty --- */}}
 
 {{- define "berth.isSidecar" -}}
 {{- if and (eq .Values.mode "second-scheduler") (eq .Values.placement "sidecar") }}true{{ end -}}
@@ -78,7 +78,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- with .Values.pages }}{{ if or .generateToken .tokenSecret .viewerTokenSecret .clientNames }}true{{ end }}{{ end -}}
 {{- end }}
 
-{{/* Whether the API server asks berth about policies. */}}
+{{/* Whether the API server sends policies to berth's webhook. */}}
 {{- define "berth.hasAdmission" -}}
 {{- if and .Values.policiesFromCluster.enabled .Values.policiesFromCluster.admission.enabled }}true{{ end -}}
 {{- end }}
@@ -91,7 +91,7 @@ true
 {{- end -}}
 {{- end }}
 
-{{/* Which ServiceAccount berth runs as. */}}
+{{/* The ServiceAccount of berth. */}}
 {{- define "berth.serviceAccount" -}}
 {{- include "berth.fullname" . }}{{ if include "berth.isSidecar" . }}-scheduler{{ end -}}
 {{- end }}

@@ -1,5 +1,5 @@
-{{/* Combinations of values that the schema cannot refuse. Each message tells what to
-     change. */}}
+{{/* Rejects combinations of values that the schema cannot reject. Each message names the value
+     to change. */}}
 {{- define "berth.refuse" -}}
 {{- $v := .Values -}}
 {{- if and $v.bind.enabled $v.extender.ignorable -}}

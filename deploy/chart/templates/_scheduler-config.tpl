@@ -10,7 +10,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* berth.extender (dict "root" ROOT "tls" TEXT): TEXT is what stands under tlsConfig */}}
+{{/* berth.extender (dict "root" ROOT "tls" TEXT): TEXT is the content of tlsConfig */}}
 {{- define "berth.extender" -}}
 {{- $v := .root.Values -}}
 - urlPrefix: {{ include "berth.urlPrefix" .root }}
@@ -24,9 +24,9 @@
   nodeCacheCapable: true    # names only: berth knows the cluster
   httpTimeout: {{ $v.extender.timeout | default (ternary "15s" "1s" $v.bind.enabled) }}
   {{- if $v.extender.ignorable }}
-  ignorable: true    # pods are placed without berth when it cannot be reached
+  ignorable: true    # pods are placed without berth while it cannot be reached
   {{- else }}
-  ignorable: false    # pods wait when berth cannot be reached
+  ignorable: false    # pods stay pending while berth cannot be reached
   {{- end }}
   {{- with $v.extender.managedResources }}
   managedResources:

@@ -14,7 +14,7 @@
 {{- concat $own .Values.tls.extraIPs | uniq | toJson -}}
 {{- end }}
 
-{{/* berth.keptPair (dict "secret" SECRET "for" TEXT "ca" PEM): "true" when it can stay as it is */}}
+{{/* berth.keptPair (dict "secret" SECRET "for" TEXT "ca" PEM): "true" if the pair needs no renewal */}}
 {{- define "berth.keptPair" -}}
 {{- if .secret -}}
 {{- $notes := .secret.metadata.annotations | default dict -}}
@@ -25,7 +25,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* Puts .Values.madeTls there: ca, caKey, and server and client with cert, key, for and renew. */}}
+{{/* Sets .Values.madeTls: ca, caKey, and server and client with cert, key, for and renew. */}}
 {{- define "berth.makeTls" -}}
 {{- if not (hasKey .Values "madeTls") -}}
 {{- $name := include "berth.fullname" . -}}

@@ -1,11 +1,11 @@
-// cel-go with the libraries of Kubernetes, behind the interface of `berth eval --batch`.
+// Runs cel-go with the libraries of Kubernetes, with the interface of `berth eval --batch`.
 //
 // Reads one JSON record a line ({"id", "expr", "type_env", "bindings"}), prints one line each:
 // {"id", "value": {typed}} or {"id", "error"}. Values are typed as in the conformance vectors.
-// Beyond berth's:
+// Additional fields:
 //
-//	"dialect": "kubernetes"  as kube-apiserver 1.37 compiles expressions, with its validators. Without
-//	                      it, the newest version of every library.
+//	"dialect": "kubernetes"  compiles like kube-apiserver 1.37, with its validators. Default: the newest
+//	                      version of every library.
 //	"world": {…}          a cluster (world.go); later records with "rows": true are evaluated once
 //	                      for each of its nodes: {"id", "rows": [{"value": …}, {"error": …}]}
 package main
@@ -47,7 +47,7 @@ type answer struct {
 	Rows  []answer `json:"rows,omitempty"`
 }
 
-// plainEnv has the newest version of every library, as berth has with --plain.
+// plainEnv has the newest version of every library, like berth with --plain.
 func plainEnv() (*cel.Env, error) {
 	return cel.NewEnv(cel.CrossTypeNumericComparisons(true), cel.DefaultUTCTimeZone(true),
 		cel.OptionalTypes(), ext.Strings(), ext.Math(), ext.Encoders(), ext.Sets(), ext.Lists(),
@@ -124,7 +124,7 @@ func evaluate(program cel.Program, variables map[string]any) answer {
 	return answer{Value: toTyped(out)}
 }
 
-// answer makes a panic of cel-go, of which there are some, an error.
+// answer converts a panic of cel-go to an error.
 func (p *peer) answer(r *request) (a answer) {
 	defer func() {
 		if reason := recover(); reason != nil {

@@ -151,7 +151,7 @@ func (w *world) NativeToValue(value any) ref.Val {
 	return w.Registry.NativeToValue(value)
 }
 
-// --- functions that berth has and Kubernetes has not ---
+// --- functions of berth that Kubernetes does not have ---
 
 func listOf(values []ref.Val) ref.Val { return types.NewRefValList(types.DefaultTypeAdapter, values) }
 
@@ -215,7 +215,7 @@ func toleratesText(pod, text ref.Val) ref.Val {
 	return types.Bool(tolerates(pod.(*record), key, value, effect))
 }
 
-// selects leaves node affinity out: pods of a world have none.
+// selects ignores node affinity, because pods of a world have none.
 func selects(pod, node ref.Val) ref.Val {
 	selector := pod.(*record).fields["spec"].(*record).fields["nodeSelector"].(traits.Mapper)
 	for it := selector.Iterator(); it.HasNext() == types.True; {

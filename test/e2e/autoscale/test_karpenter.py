@@ -1,9 +1,9 @@
-"""Does a real Karpenter make nodes for pods that policies limit to four on a node?
+"""A real Karpenter makes nodes for pods that policies limit to four per node.
 
     make autoscale-test
 
-kube-scheduler, API server and Karpenter are real; nodes are Karpenter's kwok provider's, and a thread does what their
-kubelets would do. Prints the table of docs/publish.md.
+kube-scheduler, API server and Karpenter are real; Karpenter's kwok provider makes the nodes, and a thread replaces
+their kubelets. Prints the table of docs/publish.md.
 """
 
 import collections
@@ -51,7 +51,7 @@ spec:
   disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 10s}
 """
 class Kubelets(threading.Thread):
-    """Nodes become ready, and pods on them run."""
+    """Makes nodes ready and sets their pods to running."""
 
     def __init__(self, api):
         super().__init__(daemon=True)
@@ -67,7 +67,7 @@ class Kubelets(threading.Thread):
                         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
                         self.api.patch(f"{path}/status", {"status": {"phase": "Running"}})
             except (OSError, ApiError):
-                pass  # it is gone, or changed just now
+                pass  # it was deleted or changed meanwhile
             time.sleep(0.3)
 
     def make_ready(self, node):
@@ -111,7 +111,7 @@ def claims(cluster):
 
 
 def watch(cluster, n_pods, seconds):
-    """Until all pods have a node, or for @seconds: (claims ever seen, seconds it took)."""
+    """Waits until all pods have a node, at most @seconds. Returns (NodeClaims seen, seconds)."""
     seen, begin = {}, time.monotonic()
     while len(cluster.places()) < n_pods and time.monotonic() - begin < seconds:
         seen |= claims(cluster)
@@ -165,7 +165,7 @@ def test_label(cluster, karpenter, apply_admission, n_pods, has_extender):
 
 @pytest.mark.parametrize("n_pods", [10, 50])
 def test_without_publishing(cluster, karpenter, n_pods):
-    """What publishing is for: a node has room by its resources, so Karpenter makes no other, whatever berth says."""
+    """Without publishing, nodes have room by their resources, so Karpenter adds none, although berth rejects them."""
     policy = cluster.write_policy(LIMITED % "")
     berth = cluster.start_berth(*Live().flags(cluster), "--policy", policy)
     cluster.start_scheduler(make_extender(berth.url))

@@ -1,5 +1,5 @@
-"""Faults with real processes, again and again: `make faults FAULT_SCALE=500` for docs/reliability.md, a
-few of each in `make e2e`."""
+"""Repeated faults with real processes: `make faults FAULT_SCALE=500` for docs/reliability.md, a few of
+each in `make e2e`."""
 
 import pathlib
 import sys
@@ -14,7 +14,7 @@ from load import Load  # noqa: E402
 
 @pytest.fixture
 def make_load(cluster):
-    """Load of the test's cluster, which ends before that."""
+    """Makes the load of the test's cluster, and ends it before the cluster is cleared."""
     made = []
 
     def make(**options):
@@ -28,7 +28,7 @@ def make_load(cluster):
 
 @pytest.fixture
 def report(record_property):
-    """report(text): shown after the tests, with the time that the test took so far."""
+    """report(text): printed after the tests, with the duration of the test so far."""
     begin = time.monotonic()
 
     def say(text):

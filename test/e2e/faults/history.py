@@ -1,4 +1,4 @@
-"""Every state that pods ever had, read from etcd: no crash of an API server hides one."""
+"""Reads every state of pods from etcd, so that a crash of an API server hides none."""
 
 import base64
 import collections
@@ -7,7 +7,7 @@ import json
 import threading
 
 PODS = "/registry/pods/"
-STORED = b"k8s\0"  # before each object; a runtime.Unknown follows, and in its field 2 the object
+STORED = b"k8s\0"  # precedes each object; a runtime.Unknown follows, with the object in its field 2
 
 
 def fields(message):
@@ -40,14 +40,14 @@ def find_field(message, number):
 
 
 def decode_pod(stored):
-    """(uid, node) of a pod as the API server writes it; node "" while it has none."""
+    """(uid, node) of a pod as stored by the API server; node "" if it has none."""
     assert stored.startswith(STORED)
     pod = dict(fields(find_field(stored[len(STORED) :], 2)))
     return find_field(pod[1], 5).decode(), find_field(pod[2], 10).decode()
 
 
 class Etcd:
-    """Its JSON gateway."""
+    """A client of etcd's JSON gateway."""
 
     def __init__(self, port):
         self.port = port
@@ -70,23 +70,23 @@ class Etcd:
         return int(self.post("/v3/kv/range", {"key": encode(PODS)})["header"]["revision"])
 
     def compact(self):
-        """Forgets all old versions: a watch that would continue from one of them has expired."""
+        """Removes all old versions, so that watches from one of them expire."""
         self.post("/v3/kv/compaction", {"revision": self.revision()})
 
 
 class PodHistory:
-    """Follows the pods of one namespace, as an informer does. Threads may share it.
+    """Watches the pods of one namespace, like an informer. Threads may share it.
 
-    nodes[uid] are all nodes that the pod was ever bound to, in order.
+    nodes[uid] are all nodes to which the pod was ever bound, in order.
     """
 
     def __init__(self, etcd, namespace, slots):
-        """@slots: {node: pods that it has room for}."""
+        """@slots: {node: maximum number of pods}."""
         self.prefix, self.slots = f"{PODS}{namespace}/", slots
         self.changed = threading.Condition()
-        self.uids, self.nodes = {}, {}  # {name: uid} of pods that exist; of all that ever did
-        self.on = collections.defaultdict(set)  # {node: uids} of pods that exist
-        self.overfull = []  # (node, uids) after a bind that brought one pod too many
+        self.uids, self.nodes = {}, {}  # {name: uid} of existing pods; of all pods ever
+        self.on = collections.defaultdict(set)  # {node: uids} of existing pods
+        self.overfull = []  # (node, uids) after a bind that exceeded the slots
         self.n_placed = 0
         self.failure = None
         self.connection = etcd.connect(timeout=None)
@@ -104,7 +104,7 @@ class PodHistory:
             return [(name, uid) for name, uid in self.uids.items() if not self.nodes[uid]]
 
     def bound(self):
-        """[(name, uid)] of those that exist, oldest first."""
+        """[(name, uid)] of existing bound pods, oldest first."""
         with self.changed:
             self.check()
             return [(name, uid) for name, uid in self.uids.items() if self.nodes[uid]]
@@ -125,7 +125,7 @@ class PodHistory:
                         self._apply(event)
                     self.changed.notify_all()
             self.failure = "etcd ended the watch"
-        except Exception as error:  # noqa: BLE001: check() raises it where the test sees it
+        except Exception as error:  # noqa: BLE001: check() raises it in the test
             self.failure = repr(error)
 
     def _apply(self, event):

@@ -1,5 +1,5 @@
-"""Pods that come and go, and clients that place them as kube-scheduler does: a filter, a choice of a
-node, a bind; and all of it again when berth, the API server or the answer is lost."""
+"""Creates and deletes pods, with clients that place them like kube-scheduler: a filter, the choice of a
+node, a bind; and again if berth, the API server or the reply is lost."""
 
 import collections
 import http.client
@@ -23,21 +23,21 @@ filters:
   - {{name: pool, nodeLabels: {{pool: blue}}, reason: node is not in the pool}}
   - {{name: slots, headroom: {{{SLOT}: 0}}, reason: no slot is free}}
 """
-# kube-scheduler does not count it; berth does.
+# berth counts this resource, kube-scheduler does not.
 MANAGED = [{"name": SLOT, "ignoredByScheduler": True}]
 N_BLUE, N_RED, N_SLOTS = 6, 2, 6
 N_CLIENTS = 6
-PAUSE = 0.01  # before a client tries again, in seconds
+PAUSE = 0.01  # seconds before a client retries
 FAILURES = (OSError, http.client.HTTPException, ApiError)
-SETTLE = 120  # seconds after the last fault, for all pods to get a node
+SETTLE = 120  # seconds in which all pods must get a node after the last fault
 
 
 class Load:
-    """Of one cluster: nodes with slots, and pods for them. No pod is ever without room: what has no
-    node in the end is lost.
+    """Load of one cluster: nodes with slots, and pods for them. There is always room for every pod, so a pod
+    without a node at the end is an error.
 
-    @is_shared: a kube-scheduler places half of the pods. Clients of our own place the others, or
-    all; place() starts them. @closed: nodes that get no pod for another reason than their pool.
+    @is_shared: a kube-scheduler places half of the pods. The clients of place() place the others, or
+    all. @closed: nodes that get no pod for a reason other than their pool.
     """
 
     def __init__(self, cluster, is_shared=False, closed=()):
@@ -50,22 +50,22 @@ class Load:
         self.etcd = Etcd(cluster.plane.etcd_port)
         slots = {name: N_SLOTS for name in blue if name not in closed}
         self.history = PodHistory(self.etcd, cluster.namespace, slots)
-        # Almost full: a pod that is counted twice, or not at all, shows.
+        # Almost full, so that a pod that is counted twice or not at all is detected.
         self.n_pods = len(slots) * N_SLOTS - 2
         self.api = Api(cluster.plane.port, cluster.api.context)
         self.audit_start = cluster.plane.audit.size()
         self.passed = collections.defaultdict(set)  # {uid: nodes that a filter passed}
-        self.unanswered = set()  # UIDs of pods with a bind that got no answer
+        self.unanswered = set()  # UIDs of pods whose bind got no reply
         self.n_errors = self.n_audited = 0
         self.texts = collections.Counter()  # of errors
-        self.in_flight, self.taken = set(), set()  # UIDs: a bind was sent; a client has the pod
+        self.in_flight, self.taken = set(), set()  # UIDs of pods whose bind was sent; of pods that a client handles
         self.lock = threading.Condition()
         self.is_fed, self.is_resting, self.is_stopping, self.update_at = True, False, False, 0
         self.threads = []
         self._start(self._feed)
 
     def flags(self, kubeconfig=None, policy=POLICY):
-        """Of a berth that binds."""
+        """Flags of a berth that binds."""
         access = kubeconfig or self.cluster.plane.berth_kubeconfig
         return ["--kubeconfig", access, "--policy", self.cluster.write_policy(policy), "--bind"]
 
@@ -77,7 +77,7 @@ class Load:
     # --- pods ---
 
     def _feed(self):
-        """Keeps n_pods pods: once most have a node, the oldest are deleted and others come."""
+        """Keeps n_pods pods: once most have a node, deletes the oldest and creates new ones."""
         numbers = itertools.count()
         while not self.is_stopping:
             self.is_resting = not self.is_fed
@@ -98,7 +98,7 @@ class Load:
         self._wait_change(lambda: name in self.history.uids)
 
     def _update(self, bound):
-        """Once a second something changes, as kubelets report: a watch that shows nothing proves nothing."""
+        """Changes objects once per second, like kubelets, so that every watch has events."""
         if bound and time.monotonic() >= self.update_at:
             self.update_at = time.monotonic() + 1
             change = {"metadata": {"annotations": {"example.com/reported": str(self.update_at)}}}
@@ -120,7 +120,7 @@ class Load:
     # --- clients ---
 
     def place(self, berth, context=None, keeps_connections=True):
-        """@berth: the address of one, which may be restarted."""
+        """@berth: the address of a berth, which may restart."""
         for i in range(N_CLIENTS):
             self._start(self._run_client, berth, context, keeps_connections, random.Random(i))
 
@@ -158,7 +158,7 @@ class Load:
                     return name, uid
 
     def _place(self, connection, dice, name, uid):
-        """True if berth says so."""
+        """Returns whether berth reports success."""
         pod = self._make_pod(name)
         pod["metadata"].update(namespace=self.cluster.namespace, uid=uid)
         reply = ask(connection, "filter", {"Pod": pod, "Nodes": None, "NodeNames": self.nodes})
@@ -181,14 +181,14 @@ class Load:
         return not error
 
     def wait_in_flight(self):
-        """Until a client waits for the answer to a bind."""
+        """Waits until a bind is in flight."""
         deadline = time.monotonic() + SETTLE
         with self.lock:
             while not self.in_flight:
                 assert self.lock.wait(deadline - time.monotonic()), f"no bind in {SETTLE} s: {self.texts}"
 
     def wait_placed(self, n):
-        """Until @n more pods have got a node: the cluster works."""
+        """Waits until @n more pods have a node, which shows that the cluster works."""
         wanted = self.history.n_placed + n
 
         def look():
@@ -205,20 +205,20 @@ class Load:
             thread.join()
 
     def settle(self, *berths):
-        """The faults are over: every pod gets a node, nothing is assumed, and the load ends."""
+        """After the last fault: waits until every pod has a node and berth assumes no pods, and ends the load."""
         self.is_fed = False
         wait_for("the last pods to be made", lambda: self.is_resting)
         self.cluster.api.create(self.cluster.pods_path, self._make_pod("last-0"))
         wait_for("the last pod to be known", lambda: "last-0" in self.history.uids)
         wait_for("every pod to get a node", self.history.pending, lambda seen: not seen, seconds=SETTLE)
-        for berth in berths:  # pods that no watch has shown, as they are deleted, count for a minute
+        for berth in berths:  # assumed pods that were deleted before a watch showed them count for a minute
             wait_for("an empty ledger", lambda: count_assumed(berth), lambda n: n == 0, seconds=SETTLE)
         self.stop()
 
     def check(self, may_overfill=False):
-        """Nothing is lost, nothing is bound twice, no node has more than its slots.
-        @may_overfill: berth was killed and restarted at once, so that a pod whose bind got no answer
-        may be bound after the new berth has listed the pods (docs/bind-and-replicas.md)."""
+        """No pod is lost or bound twice, and no node has more pods than slots.
+        @may_overfill: berth was killed and restarted at once, so a pod whose bind got no reply may be
+        bound after the new berth has listed the pods (docs/bind-and-replicas.md)."""
         nodes = self.history.nodes
         assert nodes and not self.history.pending()
         assert not {uid: found for uid, found in nodes.items() if len(found) > 1}, "bound twice"
@@ -231,7 +231,7 @@ class Load:
         self._check_audit(nodes)
 
     def _check_audit(self, nodes):
-        """The API server accepted one Binding of a pod at most, for the node that it is on."""
+        """The API server accepted at most one Binding per pod, to its current node."""
         made = collections.Counter()
         for uid, node in self.cluster.plane.audit.bindings(self.audit_start):
             if uid in nodes:

@@ -1,4 +1,4 @@
-"""The API server is killed while berth binds, and started again."""
+"""The API server is killed and restarted while berth binds."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""berth is killed while it binds, and started again at once."""
+"""berth is killed while it binds, and restarted at once."""
 
 import random
 import time
@@ -16,7 +16,7 @@ def test_berth_is_killed_while_it_binds(cluster, make_load, report):
     load.place(berth)
     for _ in range(N_KILLS):
         load.wait_in_flight()
-        time.sleep(dice.expovariate(1 / 0.03))  # mostly at once, at times much later
+        time.sleep(dice.expovariate(1 / 0.03))  # mostly at once, sometimes much later
         load.wait_in_flight()
         berth.crash()
 

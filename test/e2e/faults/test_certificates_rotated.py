@@ -17,7 +17,7 @@ ACCOUNT, GROUP = f"system:serviceaccount:{BERTH_NAMESPACE}:berth", f"system:serv
 
 
 class Secret:
-    """A folder as a kubelet mounts a Secret: all files change in one step."""
+    """A folder like a Secret volume of a kubelet: all files change atomically."""
 
     def __init__(self, folder):
         folder.mkdir()
@@ -41,14 +41,14 @@ class Secret:
 
 
 class Certificates:
-    """berth's own, as a server and as a client of the API server, and the CAs of its clients."""
+    """berth's certificates as a server and as a client of the API server, and the CAs of its clients."""
 
     def __init__(self, cluster):
         folder = cluster.folder
         self.secret, self.plane = Secret(folder / "secret"), cluster.plane
         self.servers = Authority(folder / "servers", "servers")
         self.clients = Authority(folder / "clients", "clients")
-        # The CA that is not used makes the file another one each time.
+        # The unused CA changes the content of the file each time.
         self.spares = itertools.cycle([Authority(folder / name, name) for name in ("red", "blue")])
         self.client = self.clients.issue_client(SCHEDULER)
         self.seen = set()  # serial numbers that berth has shown
@@ -73,7 +73,7 @@ class Certificates:
         )
 
     def is_served(self, berth):
-        """The newest one."""
+        """Whether berth serves the newest certificate."""
         shown = ssl.get_server_certificate((berth.host, berth.port))
         self.seen.add(shown)
         return shown.strip() in self.server.certificate.read_text()

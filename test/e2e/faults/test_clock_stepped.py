@@ -1,4 +1,4 @@
-"""berth's wall clock is set an hour ahead and back while it binds. The machine's stays as it is."""
+"""berth's wall clock is set an hour ahead and back while it binds. The machine's clock does not change."""
 
 import datetime
 import pathlib
@@ -18,7 +18,7 @@ LEASE_PATH = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases/berth-
 
 
 class Clock:
-    """Of the berths that cluster starts from now on."""
+    """The clock of all berths that the cluster starts afterwards."""
 
     def __init__(self, cluster):
         library = cluster.folder / "clock.so"
@@ -36,7 +36,7 @@ class Clock:
         cluster.berth_path = wrapper
 
     def set(self, seconds):
-        with self.file.open("r+b", buffering=0) as file:  # the same file: berth has mapped it
+        with self.file.open("r+b", buffering=0) as file:  # writes into the same file, because berth has mapped it
             file.write(struct.pack("q", seconds))
 
     def now(self):

@@ -1,4 +1,4 @@
-"""The disk of the dump is full while berth binds."""
+"""The disk of berth's dump is full while berth binds."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ FULL = 'msg="no dump" error="cannot write'
 
 
 def test_the_disk_is_full_while_berth_binds(cluster, make_load, report, tmp_path):
-    """The disk is a tmpfs that only this berth sees."""
+    """The disk is a tmpfs that only this berth has mounted."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to mount a small disk")
     disk = tmp_path / "disk"

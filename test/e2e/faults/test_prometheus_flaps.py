@@ -1,4 +1,4 @@
-"""Prometheus is killed, comes back, and stops answering while berth binds by measured load."""
+"""Prometheus is killed, restarted and paused while berth binds by measured load."""
 
 import random
 import signal
@@ -39,7 +39,7 @@ def test_prometheus_flaps_while_berth_binds(cluster, make_load, measured, report
     load.place(berth)
     for i in range(N_FLAPS):
         load.wait_placed(3)
-        seconds = dice.uniform(0, 2 * MAX_AGE)  # now shorter, now longer than values last
+        seconds = dice.uniform(0, 2 * MAX_AGE)  # shorter or longer than the maxAge of values
         if i % 2 == 0:
             prometheus.process.stop(signal.SIGKILL)
             time.sleep(seconds)

@@ -1,4 +1,4 @@
-"""Watches end, and etcd forgets the version from which they would continue: 410 from the API server."""
+"""Watches end, and etcd compacts the version from which they would continue: 410 from the API server."""
 
 import itertools
 
@@ -9,21 +9,21 @@ from objects import make_pod
 from waiting import wait_for
 
 N_EXPIRIES = 2 * FAULT_SCALE
-N_REPLICAS = 3  # each watches; one is asked
+N_REPLICAS = 3  # all watch; one gets requests
 ASIDE = "aside"  # no pod here counts
 EXPIRED = 'msg="listing again"'
 
 
 @pytest.fixture
 def uncached(plane):
-    """The API server without its own memory of changes, which outlives those of etcd."""
+    """The API server without its watch cache, which keeps changes that etcd has compacted."""
     plane.restart_apiserver("--watch-cache=false")
     yield plane
     plane.restart_apiserver()
 
 
 def count_events(berths):
-    """Of watches, for each berth and kind."""
+    """Counts watch events by berth and kind."""
     names = [f'berth_cluster_events_total{{resource="{kind}",type="modified"}}' for kind in ("nodes", "pods")]
     return [metrics(berth)[name] for berth in berths for name in names]
 
@@ -47,7 +47,7 @@ def test_watches_expire_while_berth_binds(uncached, cluster, make_load, report):
         return sum(berth.log.read_text().count(EXPIRED) for berth in berths)
 
     def change():
-        """Both kinds, so that the versions that berth holds are old ones."""
+        """Changes both kinds, so that berth's versions are old."""
         patch = {"metadata": {"annotations": {"example.com/step": str(next(steps))}}}
         uncached.api.patch("/api/v1/nodes/red-0", patch)
         uncached.api.patch(f"{aside}/changes", patch)
