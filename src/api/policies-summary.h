@@ -41,7 +41,7 @@ typedef struct PolicySummary {
     size_t n_only_blocker;
     double cost_nsec;     /* a node, its filters together; NaN: not measured */
     int64_t matched_nsec; /* since 1970: the newest of n_matched; 0: none */
-    RuleSummary *rules; /* its filters, then its scores */
+    RuleSummary *rules;   /* its filters, then its scores */
     size_t n_rules;
 } PolicySummary;
 

@@ -88,8 +88,8 @@ static void check_pod(RuleCheck *check, const PodSummary *pod, Arena *arena) {
 
     arena_reset(arena);
     if (!pod_text_decode(pod->filter->pod_text, arena, &sent) ||
-        extender_explain_rows(scene->view, scene->at_nsec, &sent, &scene->row, /* n= */ 1, arena,
-            &explanation) < 0)
+        extender_explain_rows(
+            scene->view, scene->at_nsec, &sent, &scene->row, /* n= */ 1, arena, &explanation) < 0)
         return;
     node = &explanation.nodes[0];
     for (size_t i = 0; i < node->n_failed; i++)

@@ -154,9 +154,8 @@ static void draw_reasons(const PodPage *page) {
 void pod_attempt(const PodPage *page) {
     Html *html = page->html;
 
-    html_write(html,
-        "<section id='attempt' data-live><h2>Attempt %zu of %zu</h2><p>Time: %td%s", page->number,
-        page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
+    html_write(html, "<section id='attempt' data-live><h2>Attempt %zu of %zu</h2><p>Time: %td%s",
+        page->number, page->pod->n_attempts, attempt_first(page->attempt)->at_nsec,
         page->is_pinned ? ". This page stays on this attempt; " : ", the newest.");
     if (page->is_pinned)
         html_write(html, "<a href='/pod?namespace=%.*s&name=%.*s'>follow the newest</a>",

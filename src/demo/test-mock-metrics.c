@@ -73,8 +73,8 @@ static void scene_init(Scene *scene) {
     scene->rules = compile(policy);
     scene->zones = zones_new();
     assert_non_null(scene->zones);
-    scene->source = (MetricSource){
-        .name = STR("default"), .server.url = mock_metrics_url(scene->metrics)};
+    scene->source =
+        (MetricSource){.name = STR("default"), .server.url = mock_metrics_url(scene->metrics)};
     scene->sources = (MetricSources){.items = &scene->source, .n = 1};
 }
 

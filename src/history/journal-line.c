@@ -264,8 +264,8 @@ static void read_decision(JsonReader *reader, Arena *arena, void *target) {
         {"narrowed", JSON_FIELD_COUNT, AT(past.summary.n_narrowed)},
         {"late", JSON_FIELD_COUNT, AT(past.summary.n_late)},
         {"unjudged", JSON_FIELD_COUNT, AT(past.summary.n_unjudged)},
-        JSON_LIST_CUT("rules", Line, counts, n_counts, has_too_many, PROGRAM_FILTERS_MAX,
-            read_count),
+        JSON_LIST_CUT(
+            "rules", Line, counts, n_counts, has_too_many, PROGRAM_FILTERS_MAX, read_count),
         {"main.rule", JSON_FIELD_INT, AT(main.rule)},
         {"main.nodes", JSON_FIELD_INT, AT(main.n_nodes)},
         {"main.neverRule", JSON_FIELD_INT, AT(main.never_rule)},
@@ -318,8 +318,7 @@ static bool take_nodes(JournalContext *context, const Line *line) {
         line->first != (int64_t)node_numbers_size(context->node_numbers) + 1)
         return false;
     for (size_t i = 0; i < line->n_nodes; i++)
-        if (node_numbers_add(context->node_numbers, line->nodes[i]) !=
-            line->first + (int64_t)i)
+        if (node_numbers_add(context->node_numbers, line->nodes[i]) != line->first + (int64_t)i)
             return false;
     return true;
 }

@@ -72,8 +72,7 @@ bool api_status_read(Str text, Arena *arena, ApiStatus *ret) {
     StatusFields read = {.status = {.retry_after_sec = -1}};
 
     *ret = read.status;
-    if (!JSON_READ_DOCUMENT(text, arena, status_fields, &read) ||
-        !str_eq(read.kind, STR("Status")))
+    if (!JSON_READ_DOCUMENT(text, arena, status_fields, &read) || !str_eq(read.kind, STR("Status")))
         return false;
     *ret = read.status;
     if (read.retry_after_sec > 0)

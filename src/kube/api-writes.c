@@ -131,8 +131,8 @@ bool mark_queue_add(WriteQueue *queue, Str node) {
         return false;
     buf_append(&path, STR("/api/v1/nodes/"));
     url_escape(&path, node);
-    json_write(&writer, "{metadata: {annotations: {%s: %.0td}}}", MARK_ANNOTATION,
-        clock_wall_nsec());
+    json_write(
+        &writer, "{metadata: {annotations: {%s: %.0td}}}", MARK_ANNOTATION, clock_wall_nsec());
     return write_queue_add(queue, &path, &body);
 }
 

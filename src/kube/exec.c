@@ -74,8 +74,8 @@ static void write_cluster(JsonWriter *writer, const Kubeconfig *config) {
 void exec_write_info(const Kubeconfig *config, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
-    json_write(&writer, "{kind: 'ExecCredential', apiVersion?: %s, spec: {",
-        config->exec->api_version);
+    json_write(
+        &writer, "{kind: 'ExecCredential', apiVersion?: %s, spec: {", config->exec->api_version);
     if (config->exec->wants_cluster)
         write_cluster(&writer, config);
     json_write(&writer, "interactive: false}}");

@@ -6,8 +6,8 @@
  * at any time, and the reflector always has something it waits for.
  */
 
-#include "base/fuzz.h"
 #include "base/clock.h"
+#include "base/fuzz.h"
 #include "cluster/store.h"
 #include "kube/backoff.h"
 #include "kube/reflector.h"

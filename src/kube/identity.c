@@ -105,8 +105,7 @@ static bool set_base(Identity *identity, const char *server, const Origin *origi
 
 /* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
 static bool set_proxy(Identity *identity, const Origin *origin, const Credentials *credentials) {
-    const char *url =
-        credentials->is_direct ? NULL : proxy_choose(origin, credentials->proxy_url);
+    const char *url = credentials->is_direct ? NULL : proxy_choose(origin, credentials->proxy_url);
     Str rest = str_from_c(url ? url : "");
     bool is_socks = str_has_prefix(rest, STR("socks5://"));
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/message.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/url.h"
 #include "kube/reflector-internal.h"
 

@@ -69,10 +69,10 @@ typedef struct ReflectorSink {
 } ReflectorSink;
 
 typedef struct ReflectorOptions {
-    const char *path;       /* "/api/v1/nodes"; outlives the reflector */
-    const char *resource;   /* "nodes": for messages about rights */
-    uint64_t seed;          /* of delays and of how long watches last */
-    unsigned silence_sec;   /* a watch without a whole document for so long is given up */
+    const char *path;     /* "/api/v1/nodes"; outlives the reflector */
+    const char *resource; /* "nodes": for messages about rights */
+    uint64_t seed;        /* of delays and of how long watches last */
+    unsigned silence_sec; /* a watch without a whole document for so long is given up */
     ReflectorSink sink;
 } ReflectorOptions;
 

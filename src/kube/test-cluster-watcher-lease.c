@@ -5,8 +5,7 @@
 
 #define LEASE_ONE "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l"
 
-static const WatcherOptions by_lease = {
-    .lease = {"ns", "l"}, .identity = "me"};
+static const WatcherOptions by_lease = {.lease = {"ns", "l"}, .identity = "me"};
 
 static void answer_lease(
     WatcherFixture *fixture, size_t call, unsigned version, const char *holder) {

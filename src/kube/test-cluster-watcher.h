@@ -223,8 +223,7 @@ static inline WatcherStatus fixture_turn(WatcherFixture *fixture) {
     n_written = status.writes[WATCHER_MARKS].n_written;
     (void)snprintf(name, sizeof(name), "turn-%u", fixture->n_turns++);
     (void)snprintf(path, sizeof(path), "/api/v1/nodes/%s", name);
-    assert_true(
-        mark_queue_add(watcher_writes(fixture->watcher, WATCHER_MARKS), str_from_c(name)));
+    assert_true(mark_queue_add(watcher_writes(fixture->watcher, WATCHER_MARKS), str_from_c(name)));
     call = fake_wait_for(fixture->client, "PATCH", path, 0);
     assert_true(call != SIZE_MAX);
     fake_answer(fixture->client, call, 200, "{}");

@@ -20,9 +20,8 @@ static WriteQueue *writer;
 
 static void make(const char *lease) {
     client = client_new(NULL);
-    writer = patch_queue_new(&(LeaseOptions){.client = client,
-                                 .object = {"berth-system", lease},
-                                 .identity = "me"},
+    writer = patch_queue_new(
+        &(LeaseOptions){.client = client, .object = {"berth-system", lease}, .identity = "me"},
         PUBLISH_CALLS);
     assert_non_null(writer);
 }

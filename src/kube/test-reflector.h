@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fuzz.h"
 #include "base/clock.h"
+#include "base/fuzz.h"
 #include "kube/reflector.h"
 #include "kube/test-fake-client.h"
 

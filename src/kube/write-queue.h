@@ -38,7 +38,7 @@ typedef struct WriteQueueOptions {
 
 typedef struct WriteFigures {
     uint64_t n_written, n_failed, n_dropped;
-    uint64_t n_refused; /* of the failed: by 4xx, but 429; the object has changed, or is gone */
+    uint64_t n_refused;   /* of the failed: by 4xx, but 429; the object has changed, or is gone */
     size_t n_unanswered;  /* waiting, or under way */
     int64_t latency_nsec; /* of one call, a moving mean; 0: none was answered yet */
     bool is_forbidden;    /* by the last answer the right is missing */

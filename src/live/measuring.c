@@ -165,7 +165,7 @@ static int find_access(const MeasuringOptions *options, Access **ret, char *erro
     if (!instead.server.url && !live_is_wanted(live))
         return 0;
     r = instead.server.url ? source_access(&instead, ret, text)
-                    : access_find(live->kubeconfig, live->context, ret, text);
+                           : access_find(live->kubeconfig, live->context, ret, text);
     if (r < 0)
         (void)snprintf(error, size, "%s", text);
     return r;

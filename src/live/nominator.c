@@ -26,7 +26,7 @@ struct Nominator {
     Current *current;
     const LiveOptions *options;
     WriteQueue *writes; /* of nominations */
-    Images *images; /* of the nodes, kept from round to round; its thread's */
+    Images *images;     /* of the nodes, kept from round to round; its thread's */
     pthread_t thread;
     bool has_thread;
 

@@ -215,7 +215,7 @@ typedef struct Rows {
     uint32_t *items;  /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
     uint32_t *counts; /* by row: series that lead there */
     size_t n_labelled, n_matched, n_nodes; /* series with the label, with a row; their rows */
-    uint64_t labels; /* their digest; 0: not needed */
+    uint64_t labels;                       /* their digest; 0: not needed */
 } Rows;
 
 static bool is_row(uint32_t row) {

@@ -109,8 +109,7 @@ static void print_published(const LiveStatus *live, int64_t now_nsec, Buf *out) 
 static void print_nominations(const LiveStatus *live, Buf *out) {
     const NominatorFigures *figures = &live->nominator;
 
-    exposition_gauge(
-        out, "berth_nominator", "1: this berth nominates nodes for pending pods.",
+    exposition_gauge(out, "berth_nominator", "1: this berth nominates nodes for pending pods.",
         live->watcher.nominates);
     exposition_head(out, "berth_nominations_total", "counter",
         "Nominations, by outcome: used, unused (bound elsewhere), expired (withdrawn), rejected "

@@ -18,7 +18,7 @@ typedef struct Services {
     Arena *arena; /* of all of it */
     Intern namespaces;
     VEC(NamespaceServices) groups; /* by number of the namespace - 1 */
-    size_t n; /* also those without a selector */
+    size_t n;                      /* also those without a selector */
 } Services;
 
 #define SERVICES_IN(where) ((Services){.arena = (where), .namespaces = INTERN_INIT_IN(where)})

@@ -148,8 +148,8 @@ TermIndex *term_index_new(void) {
     index->scratch = arena_new(TERM_INDEX_BUDGET);
     if (!index->arena || !index->scratch)
         return NULL;
-    index->term_texts = index->keys = index->read_labels = index->kind_texts =
-        index->owner_texts = INTERN_INIT_IN(index->arena);
+    index->term_texts = index->keys = index->read_labels = index->kind_texts = index->owner_texts =
+        INTERN_INIT_IN(index->arena);
     index->text = BUF_INIT(KEY_MAX);
     return VEC_PUSH(&index->kinds, index->arena) ? TAKE_PTR(index) : NULL;
 }
