@@ -2,6 +2,8 @@
 
 #include "commands/counting-rules.h"
 
+#include <assert.h>
+
 #include "base/visible.h"
 
 #define LINE_MAX_BYTES ((size_t)256 * 1024)
@@ -13,8 +15,10 @@ static Exactness exactness_at(CountingPolicy policy, size_t i, BindWiring bind) 
 
 bool counting_rules_print(
     CountingPolicy policy, BindWiring bind, Exactness exactness, const char *before, Buf *out) {
-    size_t n = policy.policy ? policy.policy->n_filters : policy.fact->n_counting, n_printed = 0;
+    size_t n, n_printed = 0;
 
+    assert(policy.policy || policy.fact);
+    n = policy.policy ? policy.policy->n_filters : policy.fact->n_counting;
     for (size_t i = 0; i < n; i++) {
         if (exactness_at(policy, i, bind) != exactness)
             continue;

@@ -383,18 +383,18 @@ static void make_kind(TermIndex *index, const Pod *pod, PodKind *ret) {
     Pod only = {.namespace = pod->namespace};
     Related related = {0};
     Namespace unlabelled = {.name = pod->namespace};
-    const Namespace *namespace = NULL;
+    const Namespace *found = NULL;
     const OwnerTerms *owner = find_owner(index, pod);
     TermNumbers selecting = {0};
 
     if (related_objects_find(&index->namespaces, &only, index->arena, &related) < 0)
         index->has_failed = true;
     if (related.knows_namespaces)
-    namespace = related.namespace ? related.namespace : &unlabelled;
+        found = related.namespace ? related.namespace : &unlabelled;
     for (size_t i = 0; i < index->tried.n; i++)
-        try_term(index, pod, namespace, index->tried.items[i], &selecting, ret);
+        try_term(index, pod, found, index->tried.items[i], &selecting, ret);
     for (size_t i = 0; owner && i < owner->n; i++)
-        try_term(index, pod, namespace, owner->items[i], &selecting, ret);
+        try_term(index, pod, found, owner->items[i], &selecting, ret);
     ret->terms = selecting.items;
     ret->n_terms = selecting.n;
 }
