@@ -86,19 +86,34 @@ static void decode_pod_preference(JsonReader *reader, Arena *arena, void *target
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
+static void decode_node_affinity(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        {REQUIRED, JSON_FIELD_CUSTOM, 0, node_required_decode},
+        JSON_LIST(PREFERRED, PodAffinity, node_preferred, n_node_preferred, AFFINITY_ITEMS_MAX,
+            node_preference_decode),
+    };
+
+    if (!json_null(reader))
+        JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
+static void decode_pod_terms(JsonReader *reader, Arena *arena, void *target) {
+    static const JsonField fields[] = {
+        JSON_LIST(
+            REQUIRED, PodAffinityTerms, required, n_required, AFFINITY_ITEMS_MAX, decode_pod_term),
+        JSON_LIST(PREFERRED, PodAffinityTerms, preferred, n_preferred, AFFINITY_ITEMS_MAX,
+            decode_pod_preference),
+    };
+
+    if (!json_null(reader))
+        JSON_READ_FIELDS(reader, arena, fields, target);
+}
+
 void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
     static const JsonField fields[] = {
-        {"nodeAffinity." REQUIRED, JSON_FIELD_CUSTOM, 0, node_required_decode},
-        JSON_LIST("nodeAffinity." PREFERRED, PodAffinity, node_preferred, n_node_preferred,
-            AFFINITY_ITEMS_MAX, node_preference_decode),
-        JSON_LIST("podAffinity." REQUIRED, PodAffinity, pods.required, pods.n_required,
-            AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST("podAffinity." PREFERRED, PodAffinity, pods.preferred, pods.n_preferred,
-            AFFINITY_ITEMS_MAX, decode_pod_preference),
-        JSON_LIST("podAntiAffinity." REQUIRED, PodAffinity, anti.required, anti.n_required,
-            AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST("podAntiAffinity." PREFERRED, PodAffinity, anti.preferred, anti.n_preferred,
-            AFFINITY_ITEMS_MAX, decode_pod_preference),
+        {"nodeAffinity", JSON_FIELD_CUSTOM, 0, decode_node_affinity},
+        JSON_CUSTOM("podAffinity", PodAffinity, pods, decode_pod_terms),
+        JSON_CUSTOM("podAntiAffinity", PodAffinity, anti, decode_pod_terms),
     };
 
     *ret = (PodAffinity){0};

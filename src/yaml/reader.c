@@ -8,6 +8,8 @@
 
 #include "base/ascii.h"
 
+#define HINT_MAX ((size_t)4 * 1024)
+
 bool reader_report(
     YamlReader *reader, DiagLevel level, const YamlNode *at, Str hint, const char *format, ...) {
     char text[512];
@@ -24,17 +26,17 @@ bool reader_report(
 
 void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
     const char *what, const Str *known, size_t n_known) {
-    Arena *arena = reader->diags->arena;
+    _cleanup_(buf_done) Buf hint = BUF_INIT(HINT_MAX);
     Str meant = str_nearest(key->text, known, n_known);
-    Str hint = arena_printf(arena, "did you mean \"%.*s\"?", STR_FMT(meant));
 
-    if (str_is_empty(meant))
-        hint = arena_printf(arena, "%s has the fields", what);
+    if (!str_is_empty(meant))
+        buf_printf(&hint, "did you mean \"%.*s\"?", STR_FMT(meant));
+    else
+        buf_printf(&hint, "%s has the fields", what);
     for (size_t i = 0; str_is_empty(meant) && i < n_known; i++)
-        hint =
-            arena_printf(arena, "%.*s%s %.*s", STR_FMT(hint), i > 0 ? "," : "", STR_FMT(known[i]));
-    reader_report(
-        reader, level, key, hint, "unknown field \"%.*s\" in %s", STR_FMT(key->text), what);
+        buf_printf(&hint, "%s %.*s", i > 0 ? "," : "", STR_FMT(known[i]));
+    reader_report(reader, level, key, buf_str(&hint), "unknown field \"%.*s\" in %s",
+        STR_FMT(key->text), what);
 }
 
 /* FOUND: a number as written, a string in quotes. */
