@@ -187,7 +187,8 @@ static void try_damaged(RandomCluster *rng, Str text, size_t *n_refused) {
         _cleanup_(program_unrefp) Program *program = compile(&policy, 1);
         WhatIfReport report;
 
-        assert_int_equal(what_if_run(&bundle.recording, program, NULL, arena, &report), 0);
+        assert_int_equal(
+            what_if_run(&bundle.recording, program, &(WhatIfOptions){0}, arena, &report), 0);
     }
 }
 

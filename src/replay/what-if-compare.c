@@ -19,8 +19,6 @@ typedef struct FilterPair {
     const RecordedDecision *decision;
     const Decision *answer;
     const uint32_t *rules; /* the decision's as places in the tallies */
-    uint16_t *same;        /* the decision's as numbers of filters, as far as that was found out;
-                              VERDICT_PASS: it was not */
     Blame blame;
 } FilterPair;
 
@@ -29,13 +27,11 @@ static int find_rules(FilterPair *pair, Arena *scratch) {
     uint32_t *rules = ARENA_RAW(scratch, uint32_t, decision->n_rules);
     size_t n;
 
-    pair->same = ARENA_RAW(scratch, uint16_t, decision->n_rules);
-    if (!rules || !pair->same)
+    if (!rules)
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_rules; i++) {
         rules[i] = tallies_rule(
             pair->tallies, decision->rules[i].policy, decision->rules[i].name, scratch);
-        pair->same[i] = VERDICT_PASS;
         if (rules[i] == TALLY_NONE)
             return -ENOMEM;
     }
@@ -50,32 +46,26 @@ static int find_rules(FilterPair *pair, Arena *scratch) {
 }
 
 static bool has_rule(const RecordedNode *node) {
-    return node->kind == RECORDED_REJECTED && node->rule != RECORDED_NO_RULE;
+    return node->kind == OUTCOME_REJECTED && node->rule != RECORDED_NO_RULE;
 }
 
-/* Whether filter @verdict is the decision's rule @rule, by name. */
+/* Whether filter @verdict is the decision's rule @rule. */
 static bool is_same_rule(const FilterPair *pair, uint16_t rule, uint16_t verdict) {
-    const RecordedRule *recorded = &pair->decision->rules[rule];
-    const Filter *filter = pair->tallies->program->filters[verdict];
+    const Tallies *tallies = pair->tallies;
 
-    if (pair->same[rule] == verdict)
-        return true;
-    if (!str_eq(recorded->name, filter->name) || !str_eq(recorded->policy, filter->policy->name) ||
-        !str_eq(recorded->reason, filter->reason))
-        return false;
-    pair->same[rule] = verdict;
-    return true;
+    return tallies->of_filter[verdict] == pair->rules[rule] &&
+           str_eq(pair->decision->rules[rule].reason, tallies->program->filters[verdict]->reason);
 }
 
 static bool is_same(const FilterPair *pair, const RecordedNode *node, uint16_t verdict) {
     switch (node->kind) {
-    case RECORDED_PASSED:
+    case OUTCOME_PASSED:
         return verdict == VERDICT_PASS;
-    case RECORDED_NARROWED:
+    case OUTCOME_NARROWED:
         return verdict == VERDICT_NARROWED;
-    case RECORDED_UNKNOWN:
+    case OUTCOME_UNKNOWN:
         return verdict == VERDICT_UNKNOWN_NODE;
-    case RECORDED_REJECTED: /* without a known rule any rule is the same */
+    case OUTCOME_REJECTED: /* without a known rule any rule is the same */
         return verdict < pair->tallies->program->n_filters &&
                (!has_rule(node) || is_same_rule(pair, node->rule, verdict));
     default:
@@ -93,10 +83,10 @@ static void add(uint32_t *counts, uint32_t rule) {
 static bool compare_node(
     FilterPair *pair, const RecordedNode *node, uint16_t verdict, WhatIfCase *into) {
     Tallies *tallies = pair->tallies;
-    uint32_t before = pair->rules && has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
+    uint32_t before = has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
     uint32_t after =
         verdict < tallies->program->n_filters ? tallies->of_filter[verdict] : TALLY_NONE;
-    bool passed = node->kind == RECORDED_PASSED, passes = verdict == VERDICT_PASS;
+    bool passed = node->kind == OUTCOME_PASSED, passes = verdict == VERDICT_PASS;
 
     into->n_before += passed;
     into->n_after += passes;
@@ -178,7 +168,7 @@ int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Dec
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
-        bool passed = node->kind == RECORDED_PASSED, passes = answer->verdicts[i] == VERDICT_PASS;
+        bool passed = node->kind == OUTCOME_PASSED, passes = answer->verdicts[i] == VERDICT_PASS;
 
         n_differ += !compare_node(&pair, node, answer->verdicts[i], &ret->one);
         moves |= passed != passes;
@@ -225,7 +215,7 @@ int compare_prioritize(Tallies *tallies, const RecordedDecision *decision, const
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
-        bool is_known = node->kind == RECORDED_SCORED;
+        bool is_known = node->kind == OUTCOME_SCORED;
         uint8_t score = answer->scores && is_known ? answer->scores[i] : RECORDED_NO_SCORE;
 
         n_differ += score != node->score;

@@ -201,14 +201,13 @@ static int replay_all(Run *run) {
 
 int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
     Arena *arena, WhatIfReport *ret) {
-    static const WhatIfOptions none;
     _cleanup_(arena_freep) Arena *request = arena_new(REQUEST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(REQUEST_BUDGET);
     Run run = {
         .recording = recording,
         .program = program,
-        .options = options ? options : &none,
-        .setting = options ? options->setting : none.setting,
+        .options = options,
+        .setting = options->setting,
         .report = ret,
         .request = request,
         .scratch = scratch,
@@ -216,8 +215,7 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
     };
     int r;
 
-    run.setting.clock =
-        (PlanDeadline){.is_over = run.options->is_over, .context = run.options->context};
+    run.setting.clock = (PlanDeadline){.is_over = options->is_over, .context = options->context};
     *ret = (WhatIfReport){.cases = run.cases};
     if (!request || !scratch || !run.cases)
         return -ENOMEM;

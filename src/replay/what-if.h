@@ -90,8 +90,8 @@ typedef struct WhatIfOptions {
     void *context;
 } WhatIfOptions;
 
-/* The newest decisions come first, in case the deadline passes. @options may be NULL. Strings are
- * of the recording and of @program, the rest is in @arena. 0, or -ENOMEM. */
+/* The newest decisions come first, in case the deadline passes. Strings are of the recording and of
+ * @program, the rest is in @arena. 0, or -ENOMEM. */
 int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
     Arena *arena, WhatIfReport *ret) MUST_CHECK;
 
