@@ -213,7 +213,7 @@ static void name_runs(Simulation *simulation) {
         simulation->report.runs[0].name = STR("none");
 }
 
-static void run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
+static void run_one(Simulation *simulation, const ViewParts *parts) {
     const SimulateSettings *settings = simulation->settings;
     const RunOptions options = {
         .scheduler =
@@ -249,7 +249,7 @@ static void run_policy(Simulation *simulation, Program *program) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     MetricsSource metrics = {.file = simulation->settings->metrics};
     ClusterSource cluster = {.file = simulation->settings->files.cluster};
-    BerthExtenderOptions parts = {
+    ViewParts parts = {
         .program = program,
         .zones = zones_finder(simulation->zones),
         .now_nsec = simulation->now_nsec,

@@ -42,6 +42,6 @@ typedef struct RunOptions {
     void *context;
 } RunOptions;
 
-/* @berth NULL: no policy. 0, or -ENOMEM. */
-int run_simulation(const SimulationInput *input, const BerthExtenderOptions *berth,
-    const RunOptions *options, SimulationResult **ret);
+/* @berth: berth_extender_new()'s parts; NULL: no policy. 0, or -ENOMEM. */
+int run_simulation(const SimulationInput *input, const ViewParts *berth, const RunOptions *options,
+    SimulationResult **ret);
