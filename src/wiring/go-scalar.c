@@ -1,7 +1,4 @@
-/*
- * Walks the tree without recursion, and applies the rules of Go's YAML 1.1 to plain scalars where
- * they differ from 1.2.
- */
+/* Applies the rules of Go's YAML 1.1 to the plain scalars of a tree where they differ from 1.2. */
 
 #include "wiring/read-internal.h"
 
@@ -106,31 +103,12 @@ static void resolve(YamlNode *node) {
         resolve_number(node);
 }
 
-typedef struct Level {
-    const YamlNode *node;
-    size_t next;
-} Level;
-
+/* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 void go_scalars_resolve(YamlNode *root) {
-    Level levels[YAML_DEPTH_MAX + 1] = {{.node = root}};
-    size_t depth = 1;
-
-    resolve(root);
-    while (depth > 0) {
-        Level *level = &levels[depth - 1];
-        const YamlNode *node = level->node;
-        YamlNode *child;
-
-        if (level->next == node->n) {
-            depth--;
-            continue;
-        }
-        child =
-            node->kind == YAML_SEQUENCE ? node->items[level->next] : node->pairs[level->next].value;
-        level->next++;
-        if (child->kind == YAML_SEQUENCE || child->kind == YAML_MAPPING)
-            levels[depth++] = (Level){.node = child};
-        else
-            resolve(child);
-    }
+    for (size_t i = 0; root->kind == YAML_SEQUENCE && i < root->n; i++)
+        go_scalars_resolve(root->items[i]);
+    for (size_t i = 0; root->kind == YAML_MAPPING && i < root->n; i++)
+        go_scalars_resolve(root->pairs[i].value);
+    if (yaml_is_scalar(root))
+        resolve(root);
 }
