@@ -7,19 +7,15 @@
 
 #include "replay/what-if-internal.h"
 
-/* How often a rule is the reason of a difference. */
-typedef struct Blame {
-    uint32_t *lost;   /* by place of the rule: nodes that passed and that it rejects now */
-    uint32_t *gained; /* nodes that it rejected and that pass now */
-    uint32_t *other;  /* nodes that are rejected before and after, but not by the same */
-} Blame;
-
 typedef struct FilterPair {
     Tallies *tallies;
     const RecordedDecision *decision;
     const Decision *answer;
     const uint32_t *rules; /* the decision's as places in the tallies */
-    Blame blame;
+    /* How often a rule is the reason of a difference, by its place in the tallies: */
+    uint32_t *lost;   /* nodes that passed and that it rejects now */
+    uint32_t *gained; /* nodes that it rejected and that pass now */
+    uint32_t *other;  /* nodes that are rejected before and after, but not by the same */
 } FilterPair;
 
 static int find_rules(FilterPair *pair, Arena *scratch) {
@@ -37,12 +33,10 @@ static int find_rules(FilterPair *pair, Arena *scratch) {
     }
     n = pair->tallies->rules.n;
     pair->rules = rules;
-    pair->blame = (Blame){
-        .lost = ARENA_ARRAY(scratch, uint32_t, n),
-        .gained = ARENA_ARRAY(scratch, uint32_t, n),
-        .other = ARENA_ARRAY(scratch, uint32_t, n),
-    };
-    return pair->blame.lost && pair->blame.gained && pair->blame.other ? 0 : -ENOMEM;
+    pair->lost = ARENA_ARRAY(scratch, uint32_t, n);
+    pair->gained = ARENA_ARRAY(scratch, uint32_t, n);
+    pair->other = ARENA_ARRAY(scratch, uint32_t, n);
+    return pair->lost && pair->gained && pair->other ? 0 : -ENOMEM;
 }
 
 static bool has_rule(const RecordedNode *node) {
@@ -97,11 +91,11 @@ static bool compare_node(
     if (is_same(pair, node, verdict))
         return true;
     if (passed && !passes)
-        add(pair->blame.lost, after);
+        add(pair->lost, after);
     else if (!passed && passes)
-        add(pair->blame.gained, before);
+        add(pair->gained, before);
     else
-        add(pair->blame.other, after != TALLY_NONE ? after : before);
+        add(pair->other, after != TALLY_NONE ? after : before);
     return false;
 }
 
@@ -121,7 +115,7 @@ static uint32_t most_of(const uint32_t *counts, const uint32_t *more, size_t n) 
 }
 
 static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Comparison *ret) {
-    const uint32_t *counts = pair->blame.lost, *more = NULL;
+    const uint32_t *counts = pair->lost, *more = NULL;
     WhatIfCase *one = &ret->one;
     uint32_t rule;
 
@@ -131,18 +125,18 @@ static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Co
     }
     if (moves && !str_is_empty(decision_nominated(pair->answer))) {
         one->change = WHAT_IF_NOMINATED;
-        more = pair->blame.gained;
+        more = pair->gained;
     } else if (one->n_before > 0 && one->n_after == 0) {
         one->change = WHAT_IF_NEWLY_REJECTED;
     } else if (one->n_before == 0 && one->n_after > 0) {
         one->change = WHAT_IF_NEWLY_PASSING;
-        counts = pair->blame.gained;
+        counts = pair->gained;
     } else if (moves) {
         one->change = WHAT_IF_NODES;
-        more = pair->blame.gained;
+        more = pair->gained;
     } else {
         one->change = WHAT_IF_REASONS;
-        counts = pair->blame.other;
+        counts = pair->other;
     }
     rule = most_of(counts, more, pair->tallies->rules.n);
     if (rule == TALLY_NONE)
