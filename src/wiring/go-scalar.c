@@ -98,17 +98,12 @@ static void resolve_number(YamlNode *node) {
         node->kind = YAML_STRING; /* 1e400: not a number in Go */
 }
 
-static void resolve(YamlNode *node) {
-    if (node->is_plain && node->kind != YAML_NULL && node->kind != YAML_BOOL && !resolve_word(node))
-        resolve_number(node);
-}
-
 /* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 void go_scalars_resolve(YamlNode *root) {
     for (size_t i = 0; root->kind == YAML_SEQUENCE && i < root->n; i++)
         go_scalars_resolve(root->items[i]);
     for (size_t i = 0; root->kind == YAML_MAPPING && i < root->n; i++)
         go_scalars_resolve(root->pairs[i].value);
-    if (yaml_is_scalar(root))
-        resolve(root);
+    if (root->is_plain && root->kind != YAML_NULL && root->kind != YAML_BOOL && !resolve_word(root))
+        resolve_number(root);
 }

@@ -84,13 +84,15 @@ const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key) {
     return mapping;
 }
 
-bool wiring_is_beyond(
-    WiringReading *reading, const YamlNode *list, unsigned max, const char *what) {
-    if (list->n <= max)
+bool wiring_is_list(WiringReading *reading, const YamlNode *value, const char *name, unsigned max,
+    const char *what) {
+    if (!reader_sequence(&reading->reader, value, name))
         return false;
-    reader_error(&reading->reader, list, "more than %u %s are not read", max, what);
+    if (value->n <= max)
+        return true;
+    reader_error(&reading->reader, value, "more than %u %s are not read", max, what);
     reading->is_beyond = true;
-    return true;
+    return false;
 }
 
 void wiring_read_string(
