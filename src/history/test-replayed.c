@@ -140,9 +140,9 @@ static size_t replay_until(
     const Recording *recording, Program *program, size_t left, WhatIfReport *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     Deadline deadline = {.left = left};
-    WhatIfOptions options = {.is_over = is_over, .context = &deadline};
+    RestoreOptions setting = {.clock = {.is_over = is_over, .context = &deadline}};
 
-    assert_int_equal(what_if_run(recording, program, &options, arena, ret), 0);
+    assert_int_equal(what_if_run(recording, program, &setting, NULL, arena, ret), 0);
     return deadline.n_calls;
 }
 
