@@ -107,14 +107,8 @@ static void interrupt(int signal) {
     is_interrupted = 1;
 }
 
-static bool is_over(void *context) {
+static bool is_over(void) {
     return is_interrupted != 0;
-}
-
-static void note_progress(void *context, size_t n_done) {
-    const Simulation *simulation = context;
-
-    progress_count(n_done, simulation->report.input->n_arrivals);
 }
 
 /* Shapes: sizes of pods, of which it is counted how many more would fit. */
@@ -229,8 +223,7 @@ static void run_one(Simulation *simulation, const ViewParts *parts) {
         .shapes = simulation->report.shapes,
         .n_shapes = simulation->report.n_shapes,
         .is_over = is_over,
-        .progress = note_progress,
-        .context = simulation,
+        .progress = progress_count,
     };
 
     (void)snprintf(simulation->running, sizeof(simulation->running),

@@ -187,9 +187,9 @@ static bool try_pod(Run *run, uint32_t number) {
 
 static bool is_over(Run *run) {
     if (!run->is_over && run->n_looks++ % LOOK_EVERY == 0 && run->options->is_over)
-        run->is_over = run->options->is_over(run->options->context);
+        run->is_over = run->options->is_over();
     if (run->n_looks % LOOK_EVERY == 1 && run->options->progress)
-        run->options->progress(run->options->context, run->result->n_reached);
+        run->options->progress(run->result->n_reached, run->input->n_arrivals);
     return run->is_over;
 }
 
