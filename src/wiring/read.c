@@ -339,7 +339,7 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     YamlStream stream = {0};
     int r;
 
-    *ret = (SchedulerConfig){.file = file, .percentage = -1};
+    *ret = (SchedulerConfig){.percentage = -1};
     r = yaml_parse(file, text, arena, diags, &stream);
     if (r < 0 && is_unread(&reading, &stream, diags->n_errors - n_errors))
         return WIRING_E_UNREAD;
