@@ -94,8 +94,7 @@ int berth_extender_new(const ViewParts *parts, const RelatedObjects *related,
     berth->rows = calloc(cluster->table->n_rows + 1, sizeof(uint32_t));
     if (!berth->store || !berth->scratch || !berth->rows)
         return -ENOMEM;
-    if (related)
-        store_set_related(berth->store, related);
+    store_set_related(berth->store, related);
     r = add_nodes(berth);
     if (r == 0)
         *ret = TAKE_PTR(berth);

@@ -7,15 +7,14 @@
  * makes a new view, at a cost proportional to the change.
  */
 
-#include "cluster/measurement.h"
 #include "extender/view.h"
 #include "scheduler/scheduler.h"
 
 typedef struct BerthExtender BerthExtender;
 
 /* With the nodes of @cluster and no pods. @parts: those of its views, without a snapshot; as their
- * time stands still, values never become stale. @related may be NULL. All must outlive it, except
- * @parts itself, which is copied. 0, or -ENOMEM. */
+ * time stands still, values never become stale. All must outlive it, except @parts itself, which is
+ * copied. 0, or -ENOMEM. */
 int berth_extender_new(const ViewParts *parts, const RelatedObjects *related,
     const ClusterState *cluster, BerthExtender **ret);
 BerthExtender *berth_extender_free(BerthExtender *berth); /* takes NULL, returns NULL */
