@@ -91,10 +91,10 @@ static void open_world(RandomCluster *cluster, uint64_t seed) {
 static void assert_equal_again(const Bundle *bundle, size_t n) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
     _cleanup_(program_unrefp) Program *program = compile(bundle->policies, bundle->n_policies);
-    WhatIfOptions options = {.setting.exemptions = &bundle->exemptions};
+    RestoreOptions setting = {.exemptions = &bundle->exemptions};
     WhatIfReport report;
 
-    assert_int_equal(what_if_run(&bundle->recording, program, &options, arena, &report), 0);
+    assert_int_equal(what_if_run(&bundle->recording, program, &setting, NULL, arena, &report), 0);
     assert_int_equal(report.n, n);
     if (report.skipped_why)
         print_error("%s\n", report.skipped_why);
@@ -187,7 +187,8 @@ static void try_damaged(RandomCluster *rng, Str text, size_t *n_refused) {
         _cleanup_(program_unrefp) Program *program = compile(&policy, 1);
         WhatIfReport report;
 
-        assert_int_equal(what_if_run(&bundle.recording, program, NULL, arena, &report), 0);
+        assert_int_equal(
+            what_if_run(&bundle.recording, program, &(RestoreOptions){0}, NULL, arena, &report), 0);
     }
 }
 

@@ -235,15 +235,15 @@ static unsigned answer(ApiContext *api, const WhatIfParams *params, const View *
     Program *program, Arena *arena, Buf *out) {
     _cleanup_(recording_done) Recording recording = {0};
     int64_t until = clock_monotonic_nsec() + WHAT_IF_PAGE_SEC * NSEC_PER_SEC;
-    WhatIfOptions options = {
-        .setting = {.zones = view->zones, .exemptions = view->exemptions},
-        .is_over = is_over,
-        .context = &until,
+    RestoreOptions setting = {
+        .zones = view->zones,
+        .exemptions = view->exemptions,
+        .clock = {.is_over = is_over, .context = &until},
     };
     WhatIfReport report;
 
     if (decisions_record(api->decisions, 0, (size_t)params->last, arena, &recording) < 0 ||
-        what_if_run(&recording, program, &options, arena, &report) < 0)
+        what_if_run(&recording, program, &setting, /* progress= */ NULL, arena, &report) < 0)
         return no_memory(out);
     what_if_write(&report, out);
     return buf_error(out) ? no_memory(out) : 200;

@@ -28,12 +28,12 @@
 
 /* The outcome of a node in one letter. */
 static const char decision_letters[] = {
-    [RECORDED_PASSED] = 'p',
-    [RECORDED_REJECTED] = 'r',
-    [RECORDED_UNKNOWN] = 'u',
-    [RECORDED_NARROWED] = 'n',
-    [RECORDED_LATE] = 'l',
-    [RECORDED_SCORED] = 's',
+    [OUTCOME_PASSED] = 'p',
+    [OUTCOME_REJECTED] = 'r',
+    [OUTCOME_UNKNOWN] = 'u',
+    [OUTCOME_NARROWED] = 'n',
+    [OUTCOME_LATE] = 'l',
+    [OUTCOME_SCORED] = 's',
 };
 
 typedef struct BundleWrite {

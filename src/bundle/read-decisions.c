@@ -152,7 +152,8 @@ static const JsonField line_fields[] = {
 
 /* False: no such letter. */
 static bool kind_of(char letter, uint8_t *ret) {
-    const char *found = memchr(decision_letters, letter, sizeof(decision_letters));
+    const char *found = memchr(
+        decision_letters + OUTCOME_PASSED, letter, sizeof(decision_letters) - OUTCOME_PASSED);
 
     if (found)
         *ret = (uint8_t)(found - decision_letters);
@@ -180,7 +181,7 @@ static const char *fill_nodes(const DecisionLine *line, size_t n_names, Recorded
             return "\"became\" has an unknown letter";
         if (line->n_scores > 0)
             nodes[i].score = line->scores[i];
-        if (nodes[i].kind == RECORDED_REJECTED && next_rule < line->n_by)
+        if (nodes[i].kind == OUTCOME_REJECTED && next_rule < line->n_by)
             nodes[i].rule = line->by[next_rule++];
         if (nodes[i].rule != RECORDED_NO_RULE && nodes[i].rule >= line->n_rules)
             return "\"by\" names a rule that does not exist";

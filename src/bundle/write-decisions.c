@@ -161,7 +161,7 @@ static void write_by(JsonWriter *writer, const RecordedDecision *decision) {
         return;
     json_member_array(writer, "by");
     for (size_t i = 0; i < decision->n_nodes; i++)
-        if (decision->nodes[i].kind == RECORDED_REJECTED)
+        if (decision->nodes[i].kind == OUTCOME_REJECTED)
             json_write_int_or_null(writer, decision->nodes[i].rule, RECORDED_NO_RULE);
     json_write_end_array(writer);
 }

@@ -59,16 +59,13 @@ typedef enum CheckScope {
 typedef struct CheckSubject CheckSubject; /* verdict.h */
 typedef struct Verdict Verdict;
 
-/* Judges the subject and reports the result. */
-typedef void (*CheckJudge)(const CheckSubject *at, Verdict *verdict);
-
 typedef struct Check {
     const char *code;    /* "B102" */
     CheckGroup group;    /* CHECK_SCHEDULER: a configuration file alone is enough */
     const char *title;   /* a statement that is true when it passes */
     const char *meaning; /* what a failure means to you */
     CheckScope scope;
-    CheckJudge judge;
+    void (*judge)(const CheckSubject *at, Verdict *verdict);
 } Check;
 
 /* All of them, in the order in which they are shown. */

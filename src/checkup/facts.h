@@ -15,7 +15,8 @@
 #define FACTS_CONFIGS_MAX 16u
 #define FACTS_RIGHTS_MAX 128u
 #define FACTS_POLICIES_MAX                                                                         \
-    1024u /* of one berth; further ones are not read, and the check reports that */
+    1024u                       /* of one berth; further ones are not read, as the check reports   \
+                                 */
 #define FACTS_COUNTING_MAX 256u /* filters of one policy */
 #define FACTS_PODS_MAX 64u      /* berth's own, and kube-scheduler's */
 

@@ -40,10 +40,9 @@ static const PolicyFact *sum_policy(const InstallationFacts *facts, Str name, Po
     return first;
 }
 
-typedef void (*PolicyJudge)(const PolicyFact *policy, Verdict *verdict);
-
 /* Each policy is reported once. */
-static void each_policy(const InstallationFacts *facts, PolicyJudge judge, Verdict *verdict) {
+static void each_policy(const InstallationFacts *facts,
+    void (*judge)(const PolicyFact *policy, Verdict *verdict), Verdict *verdict) {
     PolicyFact sum;
 
     FOR_EACH_BERTH (berth, facts, verdict)
@@ -97,9 +96,9 @@ void judge_policy_enforced(const CheckSubject *at, Verdict *verdict) {
     each_policy(at->facts, judge_mode_of, verdict);
 }
 
-typedef void (*SourceJudge)(const BerthFact *berth, const SourceFact *source, Verdict *verdict);
-
-static void each_source(const InstallationFacts *facts, SourceJudge judge, Verdict *verdict) {
+static void each_source(const InstallationFacts *facts,
+    void (*judge)(const BerthFact *berth, const SourceFact *source, Verdict *verdict),
+    Verdict *verdict) {
     size_t n = 0;
 
     FOR_EACH_BERTH (berth, facts, verdict)

@@ -144,7 +144,6 @@ static SchedulerConfigFact *next_fact(Collector *collector, Str origin) {
     fact = &facts->configs[facts->n_configs++];
     *fact = (SchedulerConfigFact){.origin = origin, .berth_index = SIZE_MAX};
     fact->config.percentage = -1;
-    fact->config.file = origin;
     return fact;
 }
 

@@ -337,7 +337,7 @@ static const Str *list_nodes(const Recording *recording, const RecordedDecision 
 
         if (also && str_is(name, also))
             also = NULL;
-        if (order[i]->kind != RECORDED_UNKNOWN)
+        if (order[i]->kind != OUTCOME_UNKNOWN)
             names[n++] = name;
     }
     if (also)

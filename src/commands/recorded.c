@@ -91,20 +91,15 @@ void recorded_load(RecordedSource *source, Arena *arena, Recorded *ret) {
     keep_last(&ret->recording, source->last);
 }
 
-static void note_progress(void *context, size_t done, size_t of) {
-    progress_count(done, of);
-}
-
 void recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret) {
     _cleanup_(zones_freep) Zones *zones = terminal_need(zones_new(), "the replayed decisions");
-    WhatIfOptions options = {
-        .setting = {.zones = zones_finder(zones), .exemptions = &recorded->bundles[0].exemptions},
-        .progress = note_progress,
-    };
+    RestoreOptions setting = {
+        .zones = zones_finder(zones), .exemptions = &recorded->bundles[0].exemptions};
 
     arena_on_refusal(arena, terminal_out_of_memory, "the replayed decisions");
     progress_begin("replaying decisions");
-    (void)terminal_check(what_if_run(&recorded->recording, program, &options, arena, ret),
+    (void)terminal_check(
+        what_if_run(&recorded->recording, program, &setting, progress_count, arena, ret),
         "the replayed decisions", arena);
     progress_end();
 }

@@ -108,14 +108,8 @@ static void interrupt(int signal) {
     is_interrupted = 1;
 }
 
-static bool is_over(void *context) {
+static bool is_over(void) {
     return is_interrupted != 0;
-}
-
-static void note_progress(void *context, size_t n_done) {
-    const Simulation *simulation = context;
-
-    progress_count(n_done, simulation->report.input->n_arrivals);
 }
 
 /* Shapes: sizes of pods, of which it is counted how many more would fit. */
@@ -216,7 +210,7 @@ static void name_runs(Simulation *simulation) {
         simulation->report.runs[0].name = STR("none");
 }
 
-static void run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
+static void run_one(Simulation *simulation, const ViewParts *parts) {
     const SimulateSettings *settings = simulation->settings;
     const RunOptions options = {
         .scheduler =
@@ -232,8 +226,7 @@ static void run_one(Simulation *simulation, const BerthExtenderOptions *parts) {
         .shapes = simulation->report.shapes,
         .n_shapes = simulation->report.n_shapes,
         .is_over = is_over,
-        .progress = note_progress,
-        .context = simulation,
+        .progress = progress_count,
     };
 
     (void)snprintf(simulation->running, sizeof(simulation->running),
@@ -252,7 +245,7 @@ static void run_policy(Simulation *simulation, Program *program) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     MetricsSource metrics = {.file = simulation->settings->metrics};
     ClusterSource cluster = {.file = simulation->settings->files.cluster};
-    BerthExtenderOptions parts = {
+    ViewParts parts = {
         .program = program,
         .zones = zones_finder(simulation->zones),
         .now_nsec = simulation->now_nsec,

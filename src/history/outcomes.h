@@ -14,17 +14,7 @@
 #include "base/ref.h"
 #include "extender/verbs.h"
 #include "history/node-numbers.h"
-
-typedef enum OutcomeKind {
-    OUTCOME_NOT_ASKED, /* the request did not name it */
-    OUTCOME_PASSED,
-    OUTCOME_REJECTED,
-    OUTCOME_UNKNOWN,  /* berth did not know the node */
-    OUTCOME_NARROWED, /* passed, but narrowing did not return it */
-    OUTCOME_LATE,     /* not evaluated before the deadline, so rejected */
-    OUTCOME_SCORED,   /* prioritize */
-    _OUTCOME_MAX,
-} OutcomeKind;
+#include "replay/recording.h"
 
 /* "passed", "rejected", "unknown", "narrowed", "late", "scored", "not-asked". */
 extern const char *const outcome_names[];

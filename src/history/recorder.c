@@ -102,17 +102,8 @@ static size_t count_nodes(const Outcomes *outcomes) {
 }
 
 static RecordedNode node_of(Outcome outcome, const uint16_t *rules) {
-    static const uint8_t kinds[] = {
-        [OUTCOME_PASSED] = RECORDED_PASSED,
-        [OUTCOME_REJECTED] = RECORDED_REJECTED,
-        [OUTCOME_UNKNOWN] = RECORDED_UNKNOWN,
-        [OUTCOME_NARROWED] = RECORDED_NARROWED,
-        [OUTCOME_LATE] = RECORDED_LATE,
-        [OUTCOME_SCORED] = RECORDED_SCORED,
-    };
-
     return (RecordedNode){
-        .kind = kinds[outcome.kind],
+        .kind = (uint8_t)outcome.kind,
         .rule = outcome.rule == OUTCOME_NO_RULE ? RECORDED_NO_RULE : rules[outcome.rule],
         .score = outcome.has_score ? outcome.score : RECORDED_NO_SCORE,
     };

@@ -83,7 +83,8 @@ static void assert_replays_equal(Decisions *decisions, Program *program, size_t 
     assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     for (size_t i = 0; i < recording.n; i++)
         assert_false(has_secret(recording.decisions[i].pod_text));
-    assert_int_equal(what_if_run(&recording, program, NULL, arena, &report), 0);
+    assert_int_equal(
+        what_if_run(&recording, program, &(RestoreOptions){0}, NULL, arena, &report), 0);
     assert_int_equal(report.n, n);
     assert_int_equal(report.n_changes[WHAT_IF_EQUAL], n);
     recording_done(&recording);

@@ -71,7 +71,7 @@ static inline void replay_all(
     Recording recording;
 
     assert_int_equal(decisions_record(decisions, 0, last, arena, &recording), 0);
-    assert_int_equal(what_if_run(&recording, program, NULL, arena, ret), 0);
+    assert_int_equal(what_if_run(&recording, program, &(RestoreOptions){0}, NULL, arena, ret), 0);
     recording_done(&recording); /* names and texts live in the arena */
 }
 

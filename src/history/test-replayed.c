@@ -140,9 +140,9 @@ static size_t replay_until(
     const Recording *recording, Program *program, size_t left, WhatIfReport *ret) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     Deadline deadline = {.left = left};
-    WhatIfOptions options = {.is_over = is_over, .context = &deadline};
+    RestoreOptions setting = {.clock = {.is_over = is_over, .context = &deadline}};
 
-    assert_int_equal(what_if_run(recording, program, &options, arena, ret), 0);
+    assert_int_equal(what_if_run(recording, program, &setting, NULL, arena, ret), 0);
     return deadline.n_calls;
 }
 
@@ -213,7 +213,7 @@ static void test_request(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const Str names[] = {STR("n1"), STR("a\"b\\"), STR("\xC3\xA4")};
     const RecordedNode nodes[] = {
-        {.name = 2, .kind = RECORDED_NARROWED}, {.name = 0}, {.name = 1, .kind = RECORDED_UNKNOWN}};
+        {.name = 2, .kind = OUTCOME_NARROWED}, {.name = 0}, {.name = 1, .kind = OUTCOME_UNKNOWN}};
     Recording recording = {.names = names, .n_names = 3};
     RecordedDecision decision = {.pod_text = STR("{}"), .nodes = nodes, .n_nodes = 3};
 
@@ -251,14 +251,15 @@ static void test_explains_replayed_decision(void **state) {
             .now_nsec = found.past->at_nsec,
         };
         if (found.past->verb == VERB_BIND) {
-            assert_int_equal(
-                replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
+            assert_int_equal(replayed_decision_explain(&past, NULL, &(RestoreOptions){0}, arena,
+                                 &view, &pod, &explanation),
                 REPLAY_E_NO_SCENE);
             found_done(&found);
             continue;
         }
-        assert_int_equal(
-            replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
+        assert_int_equal(replayed_decision_explain(
+                             &past, NULL, &(RestoreOptions){0}, arena, &view, &pod, &explanation),
+            0);
         assert_true(str_eq(pod.uid, found.past->pod_uid));
         for (size_t i = 0; found.past->verb == VERB_FILTER && i < explanation.n_nodes; i++) {
             const NodeExplanation *node = &explanation.nodes[i];
@@ -272,8 +273,8 @@ static void test_explains_replayed_decision(void **state) {
         }
         view = view_unref(view);
         past.pod_text = STR("{");
-        assert_int_equal(
-            replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation),
+        assert_int_equal(replayed_decision_explain(
+                             &past, NULL, &(RestoreOptions){0}, arena, &view, &pod, &explanation),
             REPLAY_E_NO_POD);
         assert_non_null(replayed_decision_error(REPLAY_E_NO_POD));
         found_done(&found);
@@ -300,20 +301,21 @@ static size_t check_request_nodes(
 
     for (size_t i = 0; i < decision->n_nodes; i++)
         names[i] = recording->names[order[i]->name];
-    assert_int_equal(
-        replayed_decision_explain(&past, NULL, NULL, arena, &view, &pod, &explanation), 0);
+    assert_int_equal(replayed_decision_explain(
+                         &past, NULL, &(RestoreOptions){0}, arena, &view, &pod, &explanation),
+        0);
     for (size_t i = 0; i < decision->n_nodes; i++) {
         static const uint8_t kinds[] = {
-            [NODE_PASSED] = RECORDED_PASSED,
-            [NODE_NARROWED] = RECORDED_NARROWED,
-            [NODE_REJECTED] = RECORDED_REJECTED,
+            [NODE_PASSED] = OUTCOME_PASSED,
+            [NODE_NARROWED] = OUTCOME_NARROWED,
+            [NODE_REJECTED] = OUTCOME_REJECTED,
         };
 
-        if (order[i]->kind == RECORDED_UNKNOWN)
+        if (order[i]->kind == OUTCOME_UNKNOWN)
             continue;
         assert_true(str_eq(explanation.nodes[n].node, names[i]));
         assert_int_equal(kinds[explanation.nodes[n++].outcome], order[i]->kind);
-        n_narrowed += order[i]->kind == RECORDED_NARROWED;
+        n_narrowed += order[i]->kind == OUTCOME_NARROWED;
     }
     assert_int_equal(n, explanation.n_nodes);
     return n_narrowed;

@@ -296,12 +296,8 @@ int acceptor_open(Server *server, uint16_t *ret_port) {
     struct epoll_event resume = {.events = EPOLLIN | EPOLLET, .data.ptr = &acceptor->resume_fd};
     int r;
 
-    *acceptor = (Acceptor){
-        .listen_fd = -1,
-        .waiting_fd = -1,
-        .allowance_nsec = HANDSHAKE_BURST_NSEC,
-        .allowance_at = clock_monotonic_nsec(),
-    };
+    acceptor->allowance_nsec = HANDSHAKE_BURST_NSEC;
+    acceptor->allowance_at = clock_monotonic_nsec();
     atomic_init(&acceptor->is_accepting, true);
     acceptor->resume_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (acceptor->resume_fd < 0 ||

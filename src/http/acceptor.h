@@ -48,7 +48,8 @@ typedef struct Acceptor {
     int64_t allowance_at;   /* ... this time */
 } Acceptor;
 
-/* Starts to listen. 0 or a negative errno. In any case acceptor_close() follows. */
+/* Starts to listen. Its descriptors are -1, the rest is zeroed. 0 or a negative errno. In any case
+ * acceptor_close() follows. */
 int acceptor_open(Server *server, uint16_t *ret_port);
 void acceptor_close(Acceptor *acceptor);
 

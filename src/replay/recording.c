@@ -17,7 +17,7 @@ void recording_done(Recording *recording) {
 }
 
 const char *recorded_obstacle(const RecordedDecision *decision) {
-    if (decision->verb != VERB_FILTER && decision->verb != VERB_PRIORITIZE)
+    if (!recorded_is_filter_or_score(decision))
         return "only filter and prioritize are made again";
     if (!str_is_empty(decision->error))
         return "it was answered with an error";
@@ -42,7 +42,7 @@ const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *are
 
     for (unsigned is_last = 0; order && is_last < 2; is_last++)
         for (size_t i = 0; i < decision->n_nodes; i++)
-            if ((decision->nodes[i].kind == RECORDED_NARROWED) == (is_last == 1))
+            if ((decision->nodes[i].kind == OUTCOME_NARROWED) == (is_last == 1))
                 order[n++] = &decision->nodes[i];
     return order;
 }

@@ -14,16 +14,17 @@
 #include "extender/verbs.h"
 #include "replay/saved-view.h"
 
-/* The recorded outcome of a node. */
-typedef enum RecordedKind {
-    RECORDED_PASSED,
-    RECORDED_REJECTED, /* by @rule */
-    RECORDED_UNKNOWN,  /* berth did not know the node */
-    RECORDED_NARROWED, /* passed, but narrowing did not return it */
-    RECORDED_LATE,     /* not evaluated before the deadline, so rejected */
-    RECORDED_SCORED,   /* prioritize */
-    _RECORDED_MAX,
-} RecordedKind;
+/* The outcome of a node. */
+typedef enum OutcomeKind {
+    OUTCOME_NOT_ASKED, /* the request did not name it: not in a recording */
+    OUTCOME_PASSED,
+    OUTCOME_REJECTED,
+    OUTCOME_UNKNOWN,  /* berth did not know the node */
+    OUTCOME_NARROWED, /* passed, but narrowing did not return it */
+    OUTCOME_LATE,     /* not evaluated before the deadline, so rejected */
+    OUTCOME_SCORED,   /* prioritize */
+    _OUTCOME_MAX,
+} OutcomeKind;
 
 #define RECORDED_NO_RULE UINT16_MAX
 #define RECORDED_NO_SCORE UINT8_MAX
@@ -31,7 +32,7 @@ typedef enum RecordedKind {
 typedef struct RecordedNode {
     uint32_t name; /* a place in Recording.names */
     uint16_t rule; /* a place in RecordedDecision.rules; RECORDED_NO_RULE: none, or not known */
-    uint8_t kind;  /* RecordedKind */
+    uint8_t kind;  /* OutcomeKind */
     uint8_t score; /* as it went over the wire; RECORDED_NO_SCORE: none */
 } RecordedNode;
 

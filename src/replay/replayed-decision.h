@@ -39,8 +39,7 @@ enum {
 /* The reason, for users. Static. */
 const char *replayed_decision_error(int error);
 
-/* With @program; NULL: the saved view's own, which was in force then. @setting may be NULL, and has
- * no clock.
+/* With @program; NULL: the saved view's own, which was in force then. @setting has no clock.
  *
  * 0: @ret_view is a reference, which must outlive everything else: the explanation and @ret_pod lie
  * in @arena and point into it. Or one of the above, or -ENOMEM; then @ret_view is NULL. */

@@ -206,16 +206,15 @@ int saved_view_restore(const SavedView *saved_view, Program *program, const Rest
     ViewParts parts = {
         .snapshot = saved_view->snapshot,
         .program = program,
-        .zones = setting ? setting->zones : NULL,
-        .exemptions = setting ? setting->exemptions : NULL,
+        .zones = setting->zones,
+        .exemptions = setting->exemptions,
         .now_nsec = saved_view->made_at_nsec,
         .uptime_nsec = saved_view->uptime_nsec,
+        .clock = setting->clock,
     };
     int r;
 
     *ret = NULL;
-    if (setting)
-        parts.clock = setting->clock;
     /* Measurements expire: a later view has lost values that this one still has. */
     if (before && program->n_gauges > 0 && before->measured.uptime_nsec > saved_view->uptime_nsec)
         before = NULL;

@@ -66,6 +66,6 @@ typedef struct RestoreOptions {
  * digest of one of the saved view has its values; gauges of annotations read the nodes; others are
  * absent and counted in @ret_unmeasured (may be NULL). @before: a view of the same program from a
  * nearby saved view, to share with; NULL: none. One of a later saved view helps only if nothing is
- * measured. @setting may be NULL. 0, or -ENOMEM. */
+ * measured. 0, or -ENOMEM. */
 int saved_view_restore(const SavedView *saved_view, Program *program, const RestoreOptions *setting,
     const View *before, View **ret, size_t *ret_unmeasured) MUST_CHECK;

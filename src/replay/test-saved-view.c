@@ -56,12 +56,14 @@ static void test_view_again(void **state) {
             assert_non_null(scene);
             assert_ptr_equal(scene->program, step % 2 ? cluster.program : NULL);
             assert_true(saved_view_is_of(scene, cluster.view));
-            assert_int_equal(
-                saved_view_restore(scene, cluster.program, NULL, NULL, &alone, &n_unmeasured), 0);
+            assert_int_equal(saved_view_restore(scene, cluster.program, &(RestoreOptions){0}, NULL,
+                                 &alone, &n_unmeasured),
+                0);
             assert_int_equal(n_unmeasured, 0);
             assert_int_equal(alone->generation, cluster.view->generation);
-            assert_int_equal(
-                saved_view_restore(scene, cluster.program, NULL, before, &shared, NULL), 0);
+            assert_int_equal(saved_view_restore(scene, cluster.program, &(RestoreOptions){0},
+                                 before, &shared, NULL),
+                0);
             view_unref(before);
             before = shared;
             assert_same_answers(&cluster, cluster.view, alone, step, &seen);
@@ -93,8 +95,9 @@ static void test_restores_values_that_expired_later(void **state) {
         for (unsigned step = STEPS; step-- > 0;) {
             View *again = NULL;
 
-            assert_int_equal(
-                saved_view_restore(scenes[step], cluster.program, NULL, before, &again, NULL), 0);
+            assert_int_equal(saved_view_restore(scenes[step], cluster.program, &(RestoreOptions){0},
+                                 before, &again, NULL),
+                0);
             assert_same_answers(&cluster, then[step], again, step, &seen);
             view_unref(before);
             before = again;
@@ -124,7 +127,7 @@ static void test_saved_view_outlives_its_sources(void **state) {
     assert_ptr_equal(bare->snapshot, scene->snapshot);
     program = program_ref(scene->program);
     scene = saved_view_unref(scene);
-    assert_int_equal(saved_view_restore(bare, program, NULL, NULL, &view, NULL), 0);
+    assert_int_equal(saved_view_restore(bare, program, &(RestoreOptions){0}, NULL, &view, NULL), 0);
     assert_int_equal(view->table->names->n_nodes, 100);
 }
 
@@ -140,7 +143,8 @@ static void test_other_program(void **state) {
 
     random_cluster_open(&cluster, 5, 100);
     scene = saved_view_new(cluster.view);
-    assert_int_equal(saved_view_restore(scene, program, NULL, NULL, &view, &n_unmeasured), 0);
+    assert_int_equal(
+        saved_view_restore(scene, program, &(RestoreOptions){0}, NULL, &view, &n_unmeasured), 0);
     assert_int_equal(n_unmeasured, 1);
     for (size_t i = 0; i < program->n_gauges; i++)
         for (size_t j = 0; j < cluster.program->n_gauges; j++)
@@ -155,7 +159,8 @@ static void test_other_program(void **state) {
             }
     assert_true(n_values > 100);
     /* Columns are shared with the previous view, although the measurements were sorted. */
-    assert_int_equal(saved_view_restore(scene, program, NULL, view, &next, NULL), 0);
+    assert_int_equal(
+        saved_view_restore(scene, program, &(RestoreOptions){0}, view, &next, NULL), 0);
     assert_ptr_equal(next->measurements, view->measurements);
     assert_ptr_equal(next->loads.chunks[0], view->loads.chunks[0]);
     random_cluster_close(&cluster);

@@ -7,21 +7,15 @@
 
 #include "replay/what-if-internal.h"
 
-/* How often a rule is the reason of a difference. */
-typedef struct Blame {
-    uint32_t *lost;   /* by place of the rule: nodes that passed and that it rejects now */
-    uint32_t *gained; /* nodes that it rejected and that pass now */
-    uint32_t *other;  /* nodes that are rejected before and after, but not by the same */
-} Blame;
-
 typedef struct FilterPair {
     Tallies *tallies;
     const RecordedDecision *decision;
     const Decision *answer;
     const uint32_t *rules; /* the decision's as places in the tallies */
-    uint16_t *same;        /* the decision's as numbers of filters, as far as that was found out;
-                              VERDICT_PASS: it was not */
-    Blame blame;
+    /* How often a rule is the reason of a difference, by its place in the tallies: */
+    uint32_t *lost;   /* nodes that passed and that it rejects now */
+    uint32_t *gained; /* nodes that it rejected and that pass now */
+    uint32_t *other;  /* nodes that are rejected before and after, but not by the same */
 } FilterPair;
 
 static int find_rules(FilterPair *pair, Arena *scratch) {
@@ -29,53 +23,43 @@ static int find_rules(FilterPair *pair, Arena *scratch) {
     uint32_t *rules = ARENA_RAW(scratch, uint32_t, decision->n_rules);
     size_t n;
 
-    pair->same = ARENA_RAW(scratch, uint16_t, decision->n_rules);
-    if (!rules || !pair->same)
+    if (!rules)
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_rules; i++) {
         rules[i] = tallies_rule(
             pair->tallies, decision->rules[i].policy, decision->rules[i].name, scratch);
-        pair->same[i] = VERDICT_PASS;
         if (rules[i] == TALLY_NONE)
             return -ENOMEM;
     }
     n = pair->tallies->rules.n;
     pair->rules = rules;
-    pair->blame = (Blame){
-        .lost = ARENA_ARRAY(scratch, uint32_t, n),
-        .gained = ARENA_ARRAY(scratch, uint32_t, n),
-        .other = ARENA_ARRAY(scratch, uint32_t, n),
-    };
-    return pair->blame.lost && pair->blame.gained && pair->blame.other ? 0 : -ENOMEM;
+    pair->lost = ARENA_ARRAY(scratch, uint32_t, n);
+    pair->gained = ARENA_ARRAY(scratch, uint32_t, n);
+    pair->other = ARENA_ARRAY(scratch, uint32_t, n);
+    return pair->lost && pair->gained && pair->other ? 0 : -ENOMEM;
 }
 
 static bool has_rule(const RecordedNode *node) {
-    return node->kind == RECORDED_REJECTED && node->rule != RECORDED_NO_RULE;
+    return node->kind == OUTCOME_REJECTED && node->rule != RECORDED_NO_RULE;
 }
 
-/* Whether filter @verdict is the decision's rule @rule, by name. */
+/* Whether filter @verdict is the decision's rule @rule. */
 static bool is_same_rule(const FilterPair *pair, uint16_t rule, uint16_t verdict) {
-    const RecordedRule *recorded = &pair->decision->rules[rule];
-    const Filter *filter = pair->tallies->program->filters[verdict];
+    const Tallies *tallies = pair->tallies;
 
-    if (pair->same[rule] == verdict)
-        return true;
-    if (!str_eq(recorded->name, filter->name) || !str_eq(recorded->policy, filter->policy->name) ||
-        !str_eq(recorded->reason, filter->reason))
-        return false;
-    pair->same[rule] = verdict;
-    return true;
+    return tallies->of_filter[verdict] == pair->rules[rule] &&
+           str_eq(pair->decision->rules[rule].reason, tallies->program->filters[verdict]->reason);
 }
 
 static bool is_same(const FilterPair *pair, const RecordedNode *node, uint16_t verdict) {
     switch (node->kind) {
-    case RECORDED_PASSED:
+    case OUTCOME_PASSED:
         return verdict == VERDICT_PASS;
-    case RECORDED_NARROWED:
+    case OUTCOME_NARROWED:
         return verdict == VERDICT_NARROWED;
-    case RECORDED_UNKNOWN:
+    case OUTCOME_UNKNOWN:
         return verdict == VERDICT_UNKNOWN_NODE;
-    case RECORDED_REJECTED: /* without a known rule any rule is the same */
+    case OUTCOME_REJECTED: /* without a known rule any rule is the same */
         return verdict < pair->tallies->program->n_filters &&
                (!has_rule(node) || is_same_rule(pair, node->rule, verdict));
     default:
@@ -93,10 +77,10 @@ static void add(uint32_t *counts, uint32_t rule) {
 static bool compare_node(
     FilterPair *pair, const RecordedNode *node, uint16_t verdict, WhatIfCase *into) {
     Tallies *tallies = pair->tallies;
-    uint32_t before = pair->rules && has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
+    uint32_t before = has_rule(node) ? pair->rules[node->rule] : TALLY_NONE;
     uint32_t after =
         verdict < tallies->program->n_filters ? tallies->of_filter[verdict] : TALLY_NONE;
-    bool passed = node->kind == RECORDED_PASSED, passes = verdict == VERDICT_PASS;
+    bool passed = node->kind == OUTCOME_PASSED, passes = verdict == VERDICT_PASS;
 
     into->n_before += passed;
     into->n_after += passes;
@@ -107,11 +91,11 @@ static bool compare_node(
     if (is_same(pair, node, verdict))
         return true;
     if (passed && !passes)
-        add(pair->blame.lost, after);
+        add(pair->lost, after);
     else if (!passed && passes)
-        add(pair->blame.gained, before);
+        add(pair->gained, before);
     else
-        add(pair->blame.other, after != TALLY_NONE ? after : before);
+        add(pair->other, after != TALLY_NONE ? after : before);
     return false;
 }
 
@@ -131,7 +115,7 @@ static uint32_t most_of(const uint32_t *counts, const uint32_t *more, size_t n) 
 }
 
 static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Comparison *ret) {
-    const uint32_t *counts = pair->blame.lost, *more = NULL;
+    const uint32_t *counts = pair->lost, *more = NULL;
     WhatIfCase *one = &ret->one;
     uint32_t rule;
 
@@ -141,18 +125,18 @@ static void judge_filter(const FilterPair *pair, size_t n_differ, bool moves, Co
     }
     if (moves && !str_is_empty(decision_nominated(pair->answer))) {
         one->change = WHAT_IF_NOMINATED;
-        more = pair->blame.gained;
+        more = pair->gained;
     } else if (one->n_before > 0 && one->n_after == 0) {
         one->change = WHAT_IF_NEWLY_REJECTED;
     } else if (one->n_before == 0 && one->n_after > 0) {
         one->change = WHAT_IF_NEWLY_PASSING;
-        counts = pair->blame.gained;
+        counts = pair->gained;
     } else if (moves) {
         one->change = WHAT_IF_NODES;
-        more = pair->blame.gained;
+        more = pair->gained;
     } else {
         one->change = WHAT_IF_REASONS;
-        counts = pair->blame.other;
+        counts = pair->other;
     }
     rule = most_of(counts, more, pair->tallies->rules.n);
     if (rule == TALLY_NONE)
@@ -178,7 +162,7 @@ int compare_filter(Tallies *tallies, const RecordedDecision *decision, const Dec
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
-        bool passed = node->kind == RECORDED_PASSED, passes = answer->verdicts[i] == VERDICT_PASS;
+        bool passed = node->kind == OUTCOME_PASSED, passes = answer->verdicts[i] == VERDICT_PASS;
 
         n_differ += !compare_node(&pair, node, answer->verdicts[i], &ret->one);
         moves |= passed != passes;
@@ -225,7 +209,7 @@ int compare_prioritize(Tallies *tallies, const RecordedDecision *decision, const
         return -ENOMEM;
     for (size_t i = 0; i < decision->n_nodes; i++) {
         const RecordedNode *node = order[i];
-        bool is_known = node->kind == RECORDED_SCORED;
+        bool is_known = node->kind == OUTCOME_SCORED;
         uint8_t score = answer->scores && is_known ? answer->scores[i] : RECORDED_NO_SCORE;
 
         n_differ += score != node->score;

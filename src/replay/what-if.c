@@ -20,8 +20,8 @@
 typedef struct Run {
     const Recording *recording;
     Program *program;
-    const WhatIfOptions *options;
-    RestoreOptions setting;
+    const RestoreOptions *setting;
+    void (*progress)(size_t done, size_t of); /* may be NULL */
     WhatIfReport *report;
     Tallies tallies;
     Arena *request, *scratch;
@@ -55,8 +55,7 @@ static int find_view(Run *run, const SavedView *saved_view) {
 
     if (run->saved_view == saved_view)
         return 0;
-    r = saved_view_restore(
-        saved_view, run->program, &run->setting, run->view, &view, &n_unmeasured);
+    r = saved_view_restore(saved_view, run->program, run->setting, run->view, &view, &n_unmeasured);
     if (r < 0)
         return r;
     view_unref(run->view);
@@ -70,8 +69,8 @@ static int find_view(Run *run, const SavedView *saved_view) {
 static void answer(const Run *run, const RecordedDecision *decision, Str body, Answer *ret) {
     RequestTime time = {
         .now_nsec = decision->now_nsec,
-        .is_over = run->options->is_over,
-        .context = run->options->context,
+        .is_over = run->setting->clock.is_over,
+        .context = run->setting->clock.context,
         .scratch = run->scratch,
     };
 
@@ -165,19 +164,19 @@ static int replay_one(Run *run, size_t i) {
 
 /* Decisions @begin up to, not including, @end. */
 static int replay_block(Run *run, size_t begin, size_t end) {
-    const WhatIfOptions *options = run->options;
+    const PlanDeadline *clock = &run->setting->clock;
     WhatIfReport *report = run->report;
     size_t n_done = run->recording->n - end;
     int r = 0;
 
     for (size_t i = begin; r == 0 && i < end && report->is_whole; i++) {
-        if (options->is_over && options->is_over(options->context)) {
+        if (clock->is_over && clock->is_over(clock->context)) {
             report->is_whole = false;
             break;
         }
         r = replay_one(run, i);
-        if (options->progress)
-            options->progress(options->context, ++n_done, run->recording->n);
+        if (run->progress)
+            run->progress(++n_done, run->recording->n);
     }
     while (run->n_block > 0 && report->n_cases < WHAT_IF_CASES_MAX) /* the newest first */
         run->cases[report->n_cases++] = run->block[--run->n_block];
@@ -199,16 +198,15 @@ static int replay_all(Run *run) {
     return r;
 }
 
-int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
-    Arena *arena, WhatIfReport *ret) {
-    static const WhatIfOptions none;
+int what_if_run(const Recording *recording, Program *program, const RestoreOptions *setting,
+    void (*progress)(size_t done, size_t of), Arena *arena, WhatIfReport *ret) {
     _cleanup_(arena_freep) Arena *request = arena_new(REQUEST_BUDGET);
     _cleanup_(arena_freep) Arena *scratch = arena_new(REQUEST_BUDGET);
     Run run = {
         .recording = recording,
         .program = program,
-        .options = options ? options : &none,
-        .setting = options ? options->setting : none.setting,
+        .setting = setting,
+        .progress = progress,
         .report = ret,
         .request = request,
         .scratch = scratch,
@@ -216,8 +214,6 @@ int what_if_run(const Recording *recording, Program *program, const WhatIfOption
     };
     int r;
 
-    run.setting.clock =
-        (PlanDeadline){.is_over = run.options->is_over, .context = run.options->context};
     *ret = (WhatIfReport){.cases = run.cases};
     if (!request || !scratch || !run.cases)
         return -ENOMEM;

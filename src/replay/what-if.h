@@ -82,18 +82,11 @@ typedef struct WhatIfReport {
 #define WHAT_IF_CASES_MAX 1000u
 #define WHAT_IF_NODES_MAX 1000u
 
-typedef struct WhatIfOptions {
-    RestoreOptions setting;
-    bool (*is_over)(void *context); /* called now and then, also during a decision, which then does
-                                       not count; NULL: no deadline */
-    void (*progress)(void *context, size_t done, size_t of); /* may be NULL */
-    void *context;
-} WhatIfOptions;
-
-/* The newest decisions come first, in case the deadline passes. @options may be NULL. Strings are
- * of the recording and of @program, the rest is in @arena. 0, or -ENOMEM. */
-int what_if_run(const Recording *recording, Program *program, const WhatIfOptions *options,
-    Arena *arena, WhatIfReport *ret) MUST_CHECK;
+/* The newest decisions come first, in case the deadline passes. That is the clock of @setting,
+ * which is called now and then, also during a decision, which then does not count. @progress may be
+ * NULL. Strings are of the recording and of @program, the rest is in @arena. 0, or -ENOMEM. */
+int what_if_run(const Recording *recording, Program *program, const RestoreOptions *setting,
+    void (*progress)(size_t done, size_t of), Arena *arena, WhatIfReport *ret) MUST_CHECK;
 
 /* As JSON, for -o json and /api/v1/what-if, one object and a newline:
  *

@@ -12,7 +12,7 @@
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
 struct BerthExtender {
-    BerthExtenderOptions options;
+    ViewParts parts; /* but for the snapshot */
     ViewVerbs verbs;
     const ClusterState *cluster;
     Store *store;
@@ -24,14 +24,7 @@ struct BerthExtender {
 /* The view of the current cluster. */
 static int refresh(BerthExtender *berth) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
-    ViewParts parts = {
-        .program = berth->options.program,
-        .zones = berth->options.zones,
-        .exemptions = berth->options.exemptions,
-        .measurements = berth->options.measurements,
-        .now_nsec = berth->options.now_nsec,
-        .uptime_nsec = berth->options.uptime_nsec,
-    };
+    ViewParts parts = berth->parts;
     View *view = NULL;
     int r;
 
@@ -54,7 +47,7 @@ static bool has_key(const NodeParts *parts, Str key) {
 
 /* Keeps only the labels that policies read: nodes have dozens of others. */
 static int add_node(BerthExtender *berth, const Node *from) {
-    const Program *program = berth->options.program;
+    const Program *program = berth->parts.program;
     Label *labels = ARENA_ARRAY(berth->scratch, Label, from->labels.n);
     Node node = *from;
     size_t n = 0;
@@ -87,22 +80,21 @@ static int add_nodes(BerthExtender *berth) {
     return r;
 }
 
-int berth_extender_new(
-    const BerthExtenderOptions *options, const ClusterState *cluster, BerthExtender **ret) {
+int berth_extender_new(const ViewParts *parts, const RelatedObjects *related,
+    const ClusterState *cluster, BerthExtender **ret) {
     _cleanup_(berth_extender_freep) BerthExtender *berth = calloc(1, sizeof(*berth));
     int r;
 
     if (!berth)
         return -ENOMEM;
-    berth->options = *options;
+    berth->parts = *parts;
     berth->cluster = cluster;
     berth->store = store_new();
     berth->scratch = arena_new(SCRATCH_BUDGET);
     berth->rows = calloc(cluster->table->n_rows + 1, sizeof(uint32_t));
     if (!berth->store || !berth->scratch || !berth->rows)
         return -ENOMEM;
-    if (options->related)
-        store_set_related(berth->store, options->related);
+    store_set_related(berth->store, related);
     r = add_nodes(berth);
     if (r == 0)
         *ret = TAKE_PTR(berth);
@@ -203,7 +195,7 @@ static int filter_published(void *context, const Pod *pod, int64_t now_nsec, con
 }
 
 SchedulerExtender berth_extender_verbs(BerthExtender *berth) {
-    berth->verbs = (ViewVerbs){.program = berth->options.program, .ask = ask, .context = berth};
+    berth->verbs = (ViewVerbs){.program = berth->parts.program, .ask = ask, .context = berth};
     return view_verbs(&berth->verbs);
 }
 

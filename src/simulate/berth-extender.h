@@ -7,25 +7,16 @@
  * makes a new view, at a cost proportional to the change.
  */
 
-#include "cluster/measurement.h"
 #include "extender/view.h"
 #include "scheduler/scheduler.h"
 
-/* All of it must outlive the BerthExtender. */
-typedef struct BerthExtenderOptions {
-    Program *program;
-    const CelZones *zones;         /* may be NULL */
-    const Exemptions *exemptions;  /* may be NULL */
-    Measurements *measurements;    /* may be NULL; values never become stale here */
-    const RelatedObjects *related; /* may be NULL */
-    int64_t now_nsec, uptime_nsec;
-} BerthExtenderOptions;
-
 typedef struct BerthExtender BerthExtender;
 
-/* With the nodes of @cluster, which is borrowed, and no pods. 0, or -ENOMEM. */
-int berth_extender_new(
-    const BerthExtenderOptions *options, const ClusterState *cluster, BerthExtender **ret);
+/* With the nodes of @cluster and no pods. @parts: those of its views, without a snapshot; as their
+ * time stands still, values never become stale. All must outlive it, except @parts itself, which is
+ * copied. 0, or -ENOMEM. */
+int berth_extender_new(const ViewParts *parts, const RelatedObjects *related,
+    const ClusterState *cluster, BerthExtender **ret);
 BerthExtender *berth_extender_free(BerthExtender *berth); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(BerthExtender *, berth_extender_free)
 

@@ -187,9 +187,9 @@ static bool try_pod(Run *run, uint32_t number) {
 
 static bool is_over(Run *run) {
     if (!run->is_over && run->n_looks++ % LOOK_EVERY == 0 && run->options->is_over)
-        run->is_over = run->options->is_over(run->options->context);
+        run->is_over = run->options->is_over();
     if (run->n_looks % LOOK_EVERY == 1 && run->options->progress)
-        run->options->progress(run->options->context, run->result->n_reached);
+        run->options->progress(run->result->n_reached, run->input->n_arrivals);
     return run->is_over;
 }
 
@@ -492,12 +492,11 @@ static void run_done(Run *run) {
     cluster_state_free(run->cluster);
 }
 
-int run_simulation(const SimulationInput *input, const BerthExtenderOptions *berth,
-    const RunOptions *options, SimulationResult **ret) {
+int run_simulation(const SimulationInput *input, const ViewParts *berth, const RunOptions *options,
+    SimulationResult **ret) {
     _cleanup_(simulation_result_freep) SimulationResult *result =
         simulation_result_new(input->n_arrivals);
     _cleanup_(run_done) Run run = {.input = input, .options = options, .result = result};
-    BerthExtenderOptions own = berth ? *berth : (BerthExtenderOptions){0};
     int r;
 
     if (!result)
@@ -505,9 +504,8 @@ int run_simulation(const SimulationInput *input, const BerthExtenderOptions *ber
     r = cluster_state_new(input->table, input->terms, &run.cluster);
     if (r == 0)
         cluster_state_hide(run.cluster, input->autoscale_pool.rows, input->autoscale_pool.n);
-    own.related = snapshot_related(input->snapshot);
     if (r == 0 && berth)
-        r = berth_extender_new(&own, run.cluster, &run.berth);
+        r = berth_extender_new(berth, snapshot_related(input->snapshot), run.cluster, &run.berth);
     if (r == 0 && berth)
         run.verbs = berth_extender_verbs(run.berth);
     if (r == 0)

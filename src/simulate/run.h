@@ -35,13 +35,11 @@ typedef struct RunOptions {
     const Resources *shapes;
     size_t n_shapes;
 
-    /* Called every few pods; may be NULL. True: the run stops early. */
-    bool (*is_over)(void *context);
-    /* Called every few pods with the number of arrivals; may be NULL. */
-    void (*progress)(void *context, size_t n_done);
-    void *context;
+    /* Both are called every few pods; may be NULL. */
+    bool (*is_over)(void); /* true: the run stops early */
+    void (*progress)(size_t n_arrived, size_t n_arrivals);
 } RunOptions;
 
-/* @berth NULL: no policy. 0, or -ENOMEM. */
-int run_simulation(const SimulationInput *input, const BerthExtenderOptions *berth,
-    const RunOptions *options, SimulationResult **ret);
+/* @berth: berth_extender_new()'s parts; NULL: no policy. 0, or -ENOMEM. */
+int run_simulation(const SimulationInput *input, const ViewParts *berth, const RunOptions *options,
+    SimulationResult **ret);

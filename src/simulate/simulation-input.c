@@ -618,20 +618,16 @@ static int read_pods(Draft *draft) {
 
 static int load(Draft *draft) {
     _cleanup_(map_done) Map names = MAP_INIT;
-    int r = read_cluster(draft);
+    int r = read_cluster(draft) ?: read_pods(draft);
 
-    if (r == 0)
-        r = read_pods(draft);
-    if (r == 0)
-        settle_existing(draft);
-    if (r == 0)
-        r = name_arrivals(draft, &names);
-    if (r == 0)
-        r = find_rescheduled(draft, &names);
-    if (r == 0)
-        settle_arrivals(draft);
-    if (r == 0)
-        r = find_terms(draft);
+    if (r < 0)
+        return r;
+    settle_existing(draft);
+    r = name_arrivals(draft, &names) ?: find_rescheduled(draft, &names);
+    if (r < 0)
+        return r;
+    settle_arrivals(draft);
+    r = find_terms(draft);
     return r == 0 && arena_has_failed(draft->input->arena) ? -ENOMEM : r;
 }
 

@@ -17,7 +17,7 @@
     "10}}\n"
 
 static SimulationResult *play(const SimulationInput *input, uint64_t seed, Program *program) {
-    BerthExtenderOptions parts = {.program = program};
+    ViewParts parts = {.program = program};
     RunOptions options = {.scheduler = {.weight = 1, .seed = seed}, .until = -1};
     SimulationResult *result = NULL;
 

@@ -1,7 +1,4 @@
-/*
- * Walks the tree without recursion, and applies the rules of Go's YAML 1.1 to plain scalars where
- * they differ from 1.2.
- */
+/* Applies the rules of Go's YAML 1.1 to the plain scalars of a tree where they differ from 1.2. */
 
 #include "wiring/read-internal.h"
 
@@ -101,36 +98,12 @@ static void resolve_number(YamlNode *node) {
         node->kind = YAML_STRING; /* 1e400: not a number in Go */
 }
 
-static void resolve(YamlNode *node) {
-    if (node->is_plain && node->kind != YAML_NULL && node->kind != YAML_BOOL && !resolve_word(node))
-        resolve_number(node);
-}
-
-typedef struct Level {
-    const YamlNode *node;
-    size_t next;
-} Level;
-
+/* yaml_parse() limits the recursion to YAML_DEPTH_MAX. */
 void go_scalars_resolve(YamlNode *root) {
-    Level levels[YAML_DEPTH_MAX + 1] = {{.node = root}};
-    size_t depth = 1;
-
-    resolve(root);
-    while (depth > 0) {
-        Level *level = &levels[depth - 1];
-        const YamlNode *node = level->node;
-        YamlNode *child;
-
-        if (level->next == node->n) {
-            depth--;
-            continue;
-        }
-        child =
-            node->kind == YAML_SEQUENCE ? node->items[level->next] : node->pairs[level->next].value;
-        level->next++;
-        if (child->kind == YAML_SEQUENCE || child->kind == YAML_MAPPING)
-            levels[depth++] = (Level){.node = child};
-        else
-            resolve(child);
-    }
+    for (size_t i = 0; root->kind == YAML_SEQUENCE && i < root->n; i++)
+        go_scalars_resolve(root->items[i]);
+    for (size_t i = 0; root->kind == YAML_MAPPING && i < root->n; i++)
+        go_scalars_resolve(root->pairs[i].value);
+    if (root->is_plain && root->kind != YAML_NULL && root->kind != YAML_BOOL && !resolve_word(root))
+        resolve_number(root);
 }

@@ -45,8 +45,7 @@ static void read_resources(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
     ExtenderEntry *entry = into;
 
-    if (!reader_sequence(&reading->reader, value, name) ||
-        wiring_is_beyond(reading, value, WIRING_RESOURCES_MAX, "resources"))
+    if (!wiring_is_list(reading, value, name, WIRING_RESOURCES_MAX, "resources"))
         return;
     entry->managed = ARENA_ARRAY(reading->reader.arena, ManagedResource, value->n);
     for (size_t i = 0; entry->managed && i < value->n; i++) {
@@ -139,8 +138,7 @@ void wiring_read_extenders(
     WiringReading *reading, const YamlNode *value, const char *name, void *config) {
     SchedulerConfig *into = config;
 
-    if (!reader_sequence(&reading->reader, value, name) ||
-        wiring_is_beyond(reading, value, WIRING_EXTENDERS_MAX, "extenders"))
+    if (!wiring_is_list(reading, value, name, WIRING_EXTENDERS_MAX, "extenders"))
         return;
     into->extenders = ARENA_ARRAY(reading->reader.arena, ExtenderEntry, value->n);
     for (size_t i = 0; into->extenders && i < value->n; i++) {

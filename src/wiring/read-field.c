@@ -20,11 +20,11 @@ static bool is_there(const WiringReading *reading, const WiringField *field) {
     return field->versions == 0 || (field->versions & reading->version) != 0;
 }
 
-/* NULL: there is none. */
-static const WiringField *find_field(const WiringReading *reading, const WiringField *fields,
-    size_t n_fields, Str key, bool (*is_same)(Str a, Str b)) {
+/* The field of this name, perhaps in another case; NULL: there is none. */
+static const WiringField *find_field(
+    const WiringReading *reading, const WiringField *fields, size_t n_fields, Str key) {
     for (size_t i = 0; i < n_fields; i++)
-        if (is_there(reading, &fields[i]) && is_same(key, str_from_c(fields[i].name)))
+        if (is_there(reading, &fields[i]) && str_eq_nocase(key, str_from_c(fields[i].name)))
             return &fields[i];
     return NULL;
 }
@@ -59,16 +59,14 @@ bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const c
         return false;
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key, *value = mapping->pairs[i].value;
-        const WiringField *field = find_field(reading, fields, n_fields, key->text, str_eq);
-        const WiringField *near =
-            field ? field : find_field(reading, fields, n_fields, key->text, str_eq_nocase);
+        const WiringField *field = find_field(reading, fields, n_fields, key->text);
 
-        if (!near)
+        if (!field)
             complain_of_key(reading, key, what, is_exact, fields, n_fields);
-        else if (!field && is_exact)
-            complain_of_case(reading, key, what, near);
-        else if (near->read && (value->kind != YAML_NULL || near->takes_null))
-            near->read(reading, value, near->name, (char *)into + near->offset);
+        else if (is_exact && !str_is(key->text, field->name))
+            complain_of_case(reading, key, what, field);
+        else if (field->read && (value->kind != YAML_NULL || field->takes_null))
+            field->read(reading, value, field->name, (char *)into + field->offset);
     }
     return true;
 }
@@ -86,13 +84,15 @@ const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key) {
     return mapping;
 }
 
-bool wiring_is_beyond(
-    WiringReading *reading, const YamlNode *list, unsigned max, const char *what) {
-    if (list->n <= max)
+bool wiring_is_list(WiringReading *reading, const YamlNode *value, const char *name, unsigned max,
+    const char *what) {
+    if (!reader_sequence(&reading->reader, value, name))
         return false;
-    reader_error(&reading->reader, list, "more than %u %s are not read", max, what);
+    if (value->n <= max)
+        return true;
+    reader_error(&reading->reader, value, "more than %u %s are not read", max, what);
     reading->is_beyond = true;
-    return true;
+    return false;
 }
 
 void wiring_read_string(

@@ -26,10 +26,11 @@ typedef struct WiringReading {
     YamlReader reader;
     unsigned version; /* one of these */
     SchedulerConfig *config;
-    bool is_legacy; /* of extenders */
-    bool is_beta;   /* KubeSchedulerConfiguration, before v1 */
-    bool is_beyond; /* over a limit of berth that kube-scheduler does not have */
-    Map managed;    /* resources that an extender manages already */
+    bool is_legacy;           /* of extenders */
+    bool is_beta;             /* KubeSchedulerConfiguration, before v1 */
+    bool is_beyond;           /* over a limit of berth that kube-scheduler does not have */
+    const YamlNode *profiles; /* the list; NULL: none */
+    Map managed;              /* resources that an extender manages already */
     bool has_binder;
 } WiringReading;
 
@@ -72,8 +73,10 @@ const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
 /* The position of @key, else of the whole mapping. A legacy key may have another case. */
 const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key);
 
-/* Reports a list over berth's limit; kube-scheduler has none. */
-bool wiring_is_beyond(WiringReading *reading, const YamlNode *list, unsigned max, const char *what);
+/* Whether @value is a list of at most @max elements, berth's limit; kube-scheduler has none. If it
+ * is not, that was reported. @what: the elements ("extenders"). */
+bool wiring_is_list(WiringReading *reading, const YamlNode *value, const char *name, unsigned max,
+    const char *what);
 
 WiringRead wiring_read_extenders; /* the whole list */
 

@@ -64,19 +64,19 @@ static void read_name(WiringReading *reading, const YamlNode *profile, bool is_o
 
 static void read_profiles(
     WiringReading *reading, const YamlNode *value, const char *name, void *into) {
-    (void)into; /* finish_profiles() reads them: it needs the global percentageOfNodesToScore */
-    if (reader_sequence(&reading->reader, value, name))
-        (void)wiring_is_beyond(reading, value, WIRING_PROFILES_MAX, "profiles");
+    /* finish_profiles() reads them: it needs the global percentageOfNodesToScore */
+    if (wiring_is_list(reading, value, name, WIRING_PROFILES_MAX, "profiles"))
+        reading->profiles = value;
 }
 
 /* A profile's own percentage overrides the global one; the smallest is the share of nodes that an
  * extender is certain to see. 0 and -1, kube-scheduler's default, count as smallest. */
-static void finish_profiles(WiringReading *reading, const YamlNode *root) {
-    const YamlNode *list = wiring_find(root, "profiles");
+static void finish_profiles(WiringReading *reading) {
+    const YamlNode *list = reading->profiles;
     SchedulerConfig *config = reading->config;
     int all = config->percentage, least = 100;
 
-    if (!list || list->kind != YAML_SEQUENCE || list->n == 0 || list->n > WIRING_PROFILES_MAX)
+    if (!list || list->n == 0)
         return;
     config->scheduler_names = ARENA_ARRAY(reading->reader.arena, Str, list->n);
     for (size_t i = 0; config->scheduler_names && i < list->n; i++) {
@@ -206,7 +206,7 @@ static void read_config(WiringReading *reading, const YamlNode *root, const Yaml
     if (reading->version == IN_ALPHA1)
         read_only_name(reading, root);
     else
-        finish_profiles(reading, root);
+        finish_profiles(reading);
     wiring_check_backoff(reading, root);
 }
 
@@ -339,7 +339,7 @@ int scheduler_config_read(Str file, Str text, Arena *arena, DiagList *diags, Sch
     YamlStream stream = {0};
     int r;
 
-    *ret = (SchedulerConfig){.file = file, .percentage = -1};
+    *ret = (SchedulerConfig){.percentage = -1};
     r = yaml_parse(file, text, arena, diags, &stream);
     if (r < 0 && is_unread(&reading, &stream, diags->n_errors - n_errors))
         return WIRING_E_UNREAD;

@@ -56,7 +56,6 @@ typedef struct ExtenderEntry {
 } ExtenderEntry;
 
 typedef struct SchedulerConfig {
-    Str file; /* its name, for messages */
     WiringFormat format;
     Str api_version;      /* "kubescheduler.config.k8s.io/v1", "v1" */
     Str *scheduler_names; /* of its profiles; none given: "default-scheduler" */

@@ -10,7 +10,6 @@ typedef enum WiringVerb {
     WIRING_PRIORITIZE,
     WIRING_PREEMPT,
     WIRING_BIND,
-    _WIRING_VERB_MAX,
 } WiringVerb;
 
 /* By the last part of @path ("/scheduler/filter", "predicate"), or by the last but one if names may

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 
 #include "base/ascii.h"
-#include "base/origin.h"
 #include "wiring/read-internal.h"
 #include "json/write.h"
 
@@ -40,12 +39,6 @@ static bool has_nothing(const ExtenderTls *tls) {
     for (size_t i = 0; i < ELEMENTS_OF(tls_texts); i++)
         len += tls_text(tls, i).len;
     return !tls->is_insecure && len == 0;
-}
-
-static bool is_tls(const ExtenderEntry *entry) {
-    Origin origin;
-
-    return origin_parse(entry->url_prefix, &origin) && origin.is_tls;
 }
 
 static bool is_default_profile(const SchedulerConfig *config) {
@@ -373,7 +366,8 @@ static void write_alpha1(const SchedulerConfig *config, Buf *out) {
 
 void scheduler_config_write(const SchedulerConfig *config, Buf *out) {
     for (size_t i = 0; i < config->n_extenders; i++)
-        assert(!is_tls(&config->extenders[i]) || has_ca(&config->extenders[i].tls));
+        assert(!address_is_https(config->extenders[i].url_prefix) ||
+               has_ca(&config->extenders[i].tls));
     if (config->format == WIRING_POLICY)
         write_policy(config, out);
     else if (is_alpha1(config))
