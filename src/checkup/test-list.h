@@ -272,6 +272,13 @@ CASE(B302, other_lease_right_missing, FAILED, "update leases.coordination.k8s.io
     s->rights[3].answer = RIGHT_DENIED; s->rights[3].name = STR("berth-publish"))
 CASE(B302, strange_right_missing, FAILED, "may not list things", "kubectl auth can-i list things --as=", s->rights[0].answer = RIGHT_DENIED;
     s->rights[0].resource = STR("things"))
+CASE(B302, nominate_right_missing, FAILED, "may not patch pods/status", "create clusterrole berth-nominate --verb=patch --resource=pods/status\n",
+    s->rights[1].answer = RIGHT_DENIED; s->rights[1].verb = STR("patch"); s->rights[1].subresource = STR("status"))
+CASE(B302, nominate_read_right_missing, FAILED, "may not list services",
+    "create clusterrole berth-nominate-read --verb=get,list,watch --resource=services,namespaces\n", s->rights[0].answer = RIGHT_DENIED;
+    s->rights[0].resource = STR("services"))
+CASE(B302, publish_right_missing, FAILED, "may not patch nodes/status", "create clusterrole berth-publish --verb=patch --resource=nodes/status\n",
+    s->rights[0].answer = RIGHT_DENIED; s->rights[0].verb = STR("patch"); s->rights[0].subresource = STR("status"))
 CASE(B302, one_right_unknown, SKIPPED, "not known of 1: list nodes: timeout", "", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[0].error = STR("timeout"))
 CASE(B302, missing_and_unknown, FAILED, "not known of 1", "berth-bind", s->rights[0].answer = RIGHT_UNKNOWN; s->rights[1].answer = RIGHT_DENIED)
 CASE(B302, rights_unknown, SKIPPED, "does not report", "", s->facts.n_rights = 0)
