@@ -274,7 +274,7 @@ static void count_uses(const Emit *e) {
     }
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool find_shares(Emit *e) {
     size_t n = (size_t)e->root + 1;
     Shares *shares = &e->shares;

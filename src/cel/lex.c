@@ -149,7 +149,7 @@ static const char *find_suffix(Str unit) {
     return NULL;
 }
 
-/* 100Mi, 90s: a number with a unit must be a string. False: no such unit. */
+/* 100Mi, 90s: a number with a unit must be a string. Returns false if there is no such unit. */
 static bool write_unit(Str number, Str unit, char *out, size_t size) {
     const char *suffix = find_suffix(unit);
     int64_t days;

@@ -214,7 +214,7 @@ static void pretend_operator(CelParser *parser, CelTokenKind kind) {
     parser->lexer.at = at;
 }
 
-/* a and b: read as &&. False: no such word. */
+/* a and b: read as &&. Returns false if there is no such word. */
 static bool blame_word(CelParser *parser) {
     Str word = cel_token_text(&parser->lexer, parser->token);
 

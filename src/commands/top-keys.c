@@ -1,4 +1,4 @@
-/* Keys of `berth top`: what they change on the screen. */
+/* Keys of `berth top`, and their effects on the screen. */
 
 #include "commands/top-screen.h"
 

@@ -23,7 +23,7 @@ struct HttpStream {
     Buf head;
     size_t head_sent;
 
-    pthread_mutex_t lock;   /* guards what follows */
+    pthread_mutex_t lock;   /* protects the fields below */
     Connection *connection; /* NULL: the request has ended */
     bool is_over;           /* no more bytes are accepted */
     bool is_ended;          /* the last chunk is in the ring */
