@@ -84,7 +84,7 @@ static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *params
     }
 }
 
-/* False: the error is in @reader. */
+/* Returns false with the error in @reader. */
 static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *params) {
     Str key;
 

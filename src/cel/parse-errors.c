@@ -244,7 +244,7 @@ static const CelOpen *open_bracket(const CelParser *parser) {
     return &parser->opens.items[i];
 }
 
-/* {key value}: goes on with the value. False: this is not the place of a key. */
+/* {key value}: goes on with the value. Returns false if this is not the place of a key. */
 static bool blame_key(CelParser *parser) {
     const CelOpen *bracket = open_bracket(parser);
     CelOpen *open;

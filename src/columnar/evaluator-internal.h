@@ -229,7 +229,7 @@ CelValue evaluator_row(Evaluator *e, size_t entry);
 /* One evaluation, with its own fuel. @is_kept: the result outlives the next evaluation. */
 CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables, bool is_kept);
 
-/* After each evaluation, when its result is in a lane. False: the status is set. */
+/* After each evaluation, when its result is in a lane. Returns false with the status set. */
 bool evaluator_continue(Evaluator *e) MUST_CHECK;
 
 /* A method: computes @column for the current entries of its space. */

@@ -95,5 +95,5 @@ void list_begin(Reflector *reflector);
 /* Drops the list so far; another one is needed. */
 void list_drop(Reflector *reflector);
 
-/* The page in body becomes a part of it, or its end. False: reflector_end_call() was called. */
+/* The page in body becomes a part of it, or its end. Returns false after reflector_end_call(). */
 bool list_take_page(Reflector *reflector);

@@ -161,7 +161,7 @@ static bool is_gated(const Run *run, uint32_t number) {
     return run->input->arrivals[number].request->pod.details->n_scheduling_gates > 0;
 }
 
-/* False: it stays pending. */
+/* Returns false if it stays pending. */
 static bool try_pod(Run *run, uint32_t number) {
     uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
     Choice choice = {.row = NO_ROW, .reason = REASON_GATED, .extender_score = -1};
