@@ -83,9 +83,9 @@ typedef struct HealthSummary {
     double error_rate; /* of verbs, last five minutes: 0..1 */
 } HealthSummary;
 
-/* Strings are in @arena. False: out of memory. */
+/* Strings are in @arena. Returns false if out of memory. */
 bool health_summary_make(
     ApiContext *api, int64_t wall_nsec, int64_t now_nsec, Arena *arena, HealthSummary *ret);
 
-/* The facts in words, so that tests can try every reason. False: out of memory. */
+/* The facts in words, so that tests can try every reason. Returns false if out of memory. */
 bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *ret);

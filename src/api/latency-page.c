@@ -50,7 +50,7 @@ static void write_slot(JsonWriter *writer, const LatencySlot *slot) {
     json_write_end_object(writer);
 }
 
-/* The oldest first; those in which nothing happened are left out. */
+/* Writes slots, oldest first; empty slots are omitted. */
 static void write_slots(JsonWriter *writer, Latency *latency, int64_t now_nsec) {
     LatencySlot slots[LATENCY_SLOTS];
 

@@ -1,4 +1,4 @@
-/* The listeners besides the verbs': who may see what, and their limits. */
+/* Listeners besides that of the verbs: access rights and limits. */
 
 #include "api/listeners.h"
 

@@ -23,7 +23,7 @@
 typedef struct PagesOptions {
     const char *address; /* numeric, no brackets; NULL: there is no such listener */
     uint16_t port;
-    const char *token_path;        /* NULL: no token lets in, ... */
+    const char *token_path;        /* NULL: no token gives access, ... */
     const char *viewer_token_path; /* ... or none for viewers */
     const Str *client_names;       /* none: no certificate does */
     size_t n_client_names;

@@ -1,4 +1,4 @@
-/* Two threads of low priority that make pages, with a bounded queue. */
+/* Two low-priority threads that render pages, with a bounded queue. */
 
 #include "api/page-workers.h"
 
@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 
-/* A nice value: decisions go first when processors are busy. */
+/* Nice value of the threads: decisions have priority when processors are busy. */
 #define PAGE_WORKER_NICE 10
 
 typedef struct Job {
@@ -24,15 +24,15 @@ struct PageWorkers {
     pthread_t threads[PAGE_WORKERS];
     unsigned n_threads;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t more;
-    Job jobs[PAGE_QUEUE_MAX]; /* the first to come first */
+    Job jobs[PAGE_QUEUE_MAX]; /* oldest first */
     size_t n;
-    bool is_slow; /* a slow page is being made */
+    bool is_slow; /* a thread renders a slow page */
     bool is_over;
 };
 
-/* With the lock held: takes the first request that may start. False: none. */
+/* Called with the lock held. Takes the first request that may start; false: there is none. */
 static bool take_job(PageWorkers *workers, Job *ret) {
     size_t i = 0;
 
@@ -47,7 +47,7 @@ static bool take_job(PageWorkers *workers, Job *ret) {
     return true;
 }
 
-/* Waits for one. False: there will be none any more. */
+/* Waits for a request. Returns false after the end, with an empty queue. */
 static bool next_job(PageWorkers *workers, Job *ret) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);
     bool is_one;
@@ -97,7 +97,7 @@ int page_workers_new(void *context, PageWorkers **ret) {
     return 0;
 }
 
-/* Answers the requests still in the queue: quick once the server has ended. */
+/* First answers the requests in the queue, which is quick once the server has ended. */
 PageWorkers *page_workers_free(PageWorkers *workers) {
     if (!workers)
         return NULL;
@@ -113,7 +113,7 @@ PageWorkers *page_workers_free(PageWorkers *workers) {
     return NULL;
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static bool has_place(const PageWorkers *workers, bool is_slow) {
     size_t n_slow = 0;
 
@@ -124,7 +124,7 @@ static bool has_place(const PageWorkers *workers, bool is_slow) {
     return !is_slow || n_slow < PAGE_SLOW_MAX;
 }
 
-/* The slot in the queue comes first: a deferred request must be answered. */
+/* Defers the request only if the queue has room: a deferred request must be answered. */
 bool page_workers_add(
     PageWorkers *workers, const HttpRequest *request, int tag, bool is_slow, HttpFill *task) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);

@@ -49,8 +49,8 @@ static bool is_over(void *context) {
     return clock_thread_cpu_nsec() > *(const int64_t *)context;
 }
 
-/* For the pod of @text on @rows; in making->scratch. False: it is no pod that could be judged, or
- * making->is_cut. */
+/* For the pod of @text on @rows; in making->scratch. Returns false if it is no pod that could be
+ * judged, or making->is_cut. */
 static bool open_evaluation(PoliciesMaking *making, const PodText *text, const uint32_t *rows,
     size_t n, RuleEvaluation *ret) {
     const View *view = making->view;

@@ -71,7 +71,7 @@ static inline bool route_is_verb(const Route *route) {
 Str route_id(Str path);
 
 /* Before the body is read, for a client that may use the route: path, method, body, and the origin
- * of a browser's request. False: @reply is the error. */
+ * of a browser's request. Returns false with the error in @reply. */
 bool route_admit(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply);
 

@@ -12,15 +12,15 @@
 #include "base/thread.h"
 #include "input/file.h"
 
-/* The secret, and white space around it. */
+/* Limit of the file: the secret and surrounding white space. */
 #define FILE_MAX ((size_t)2 * TOKEN_MAX)
 
-/* The secret as a password, and a name before it. */
+/* Limit of basic credentials: a name and the secret as password. */
 #define BASIC_MAX ((size_t)2 * TOKEN_MAX)
 
 struct Token {
     const char *path;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects secret and len */
     char secret[TOKEN_MAX];
     size_t len;
 };
@@ -31,13 +31,13 @@ static void forget(Buf *text) {
     buf_done(text);
 }
 
-/* The error of @secret; NULL: valid. */
+/* Returns the error in @secret; NULL if it is valid. */
 static const char *find_fault(Str secret) {
     if (secret.len < TOKEN_MIN)
         return "a token has at least 16 characters; `openssl rand -hex 32` makes a good one";
     if (secret.len > TOKEN_MAX)
         return "a token has at most 4096 characters";
-    for (size_t i = 0; i < secret.len; i++) /* what RFC 9110 lets a header carry, less spaces */
+    for (size_t i = 0; i < secret.len; i++) /* allowed in a header (RFC 9110), except spaces */
         if (secret.ptr[i] <= ' ' || secret.ptr[i] > '~')
             return "a token is one word of visible ASCII characters";
     return NULL;
@@ -97,7 +97,7 @@ static bool is_secret(Token *token, Str shown) {
     return shown.len == token->len && gnutls_memcmp(shown.ptr, token->secret, token->len) == 0;
 }
 
-/* The text after @scheme. False: another scheme. */
+/* Finds the text after @scheme. Returns false for another scheme. */
 static bool take_scheme(Str authorization, Str scheme, Str *ret) {
     *ret = str_trim(str_skip(authorization, scheme.len));
     return str_eq_nocase(str_take(authorization, scheme.len), scheme);

@@ -162,7 +162,7 @@ static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *dec
     json_write_end_array(writer);
 }
 
-/* False: there is no memory for it. */
+/* Returns false if there is no memory for it. */
 static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(UPDATE_BUDGET);
     JsonWriter writer = JSON_WRITER(&updates->text);

@@ -19,7 +19,7 @@ typedef struct Updates Updates;
 Updates *updates_new(void);              /* NULL when out of memory */
 Updates *updates_free(Updates *updates); /* ends all streams. Takes NULL */
 
-/* Inside handle(): @request listens from now on. False: no more can. */
+/* Inside handle(): @request listens from now on. Returns false if there are too many. */
 bool updates_join(Updates *updates, const HttpRequest *request, int tag);
 
 /* About four times a second; sends when a second has passed and there are clients. */

@@ -17,14 +17,14 @@
 
 #define POLICIES_MAX 256u
 
-/* Memory that the text of a request may need while it is read (docs/limits.md), for each byte. */
+/* Memory to parse a request: COST_MIN, and COST_FACTOR per byte (docs/limits.md). */
 #define COST_MIN ((size_t)1024 * 1024)
 #define COST_FACTOR 100u
 
-/* A body counts in steps of a huge page. */
+/* Memory of a body is counted in steps of a huge page. */
 #define BODY_STEP ((size_t)2 * 1024 * 1024)
 
-/* The request: which policies, and which of their settings to change. */
+/* The request: policies, and overrides of their settings. */
 typedef struct WhatIfParams {
     int64_t last;
     VEC(PolicySource) policies;
@@ -84,7 +84,7 @@ static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *params
     }
 }
 
-/* False: the error is in @reader. */
+/* Returns false with the error in @reader. */
 static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *params) {
     Str key;
 
@@ -118,7 +118,7 @@ bool what_if_takes(Str content_type) {
            str_eq_nocase(media_type(content_type), STR("application/json"));
 }
 
-/* A body of so many bytes can be read if nothing else needs memory: it counts itself, too. */
+/* The largest body that the listener's memory allows; the body itself counts, hence + 1. */
 static size_t body_max(const HttpRequest *request) {
     size_t memory = server_memory_max(request);
     size_t fits =
@@ -144,7 +144,7 @@ bool what_if_fits(const HttpRequest *request, HttpReply *reply) {
     return false;
 }
 
-/* 200: it was understood. */
+/* Returns 200, or the status of the error. */
 static unsigned read_params(
     const HttpRequest *request, Arena *arena, WhatIfParams *params, Buf *out) {
     static const Str names[] = {STR("last")};
@@ -195,7 +195,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
     return 400;
 }
 
-/* 200: @ret is the program to replay with. */
+/* Returns 200 with the program for the replay in @ret, or the status of the error. */
 static unsigned find_program(ApiContext *api, const View *view, const WhatIfParams *params,
     Arena *arena, Buf *out, Program **ret) {
     const PolicySource *sources = params->policies.items;

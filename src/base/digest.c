@@ -32,7 +32,7 @@ const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]) {
     return text;
 }
 
-/* False: not 16 hexadecimal digits. */
+/* Returns false if the text is not 16 hexadecimal digits. */
 static bool parse_half(Str text, uint64_t *ret) {
     *ret = 0;
     for (size_t i = 0; i < 16; i++) {

@@ -190,7 +190,7 @@ typedef struct Decimal {
     unsigned n_fraction;
 } Decimal;
 
-/* False: @text is not such a number. */
+/* Returns false if @text is not such a number. */
 static bool decimal_read(Str text, Decimal *ret) {
     size_t point = SIZE_MAX, n = 0;
     uint64_t digits = 0;

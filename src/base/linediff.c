@@ -166,7 +166,7 @@ static bool is_new(const Diff *diff, size_t y) {
     return y < diff->after.n && diff->after.is_marked[y];
 }
 
-/* The next change from (*x, *y) on. False: none. */
+/* The next change from (*x, *y) on. Returns false if there is none. */
 static bool find_change(const Diff *diff, size_t *x, size_t *y) {
     while (!has_gone(diff, *x) && !is_new(diff, *y)) {
         if (*x >= diff->before.n)

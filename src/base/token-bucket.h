@@ -11,7 +11,7 @@ typedef struct TokenBucket {
     int64_t full_at; /* monotonic: when it was, or will be, full */
 } TokenBucket;
 
-/* Takes a token. False: there is none. */
+/* Takes a token. Returns false if there is none. */
 static inline bool token_take(
     TokenBucket *bucket, unsigned per_sec, unsigned burst, int64_t now_nsec) {
     const int64_t one = NSEC_PER_SEC / per_sec;

@@ -34,7 +34,7 @@ static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '.' || c == '_' || c == '/' || c == '-';
 }
 
-/* Takes the next word from @text. False: there is none. */
+/* Takes the next word from @text. Returns false if there is none. */
 static bool next_word(Str *text, Str *ret) {
     size_t from = 0, to;
 

@@ -1,7 +1,7 @@
 /*
  * gzip by zlib, tar heads, and Pack: the head of a file contains its size and precedes the content,
- * which is compressed while it is written. Each is a gzip member of its own; the content's waits
- * until it is whole.
+ * which is compressed while it is written. Head and content are separate gzip members; that of the
+ * content is written when it is complete.
  */
 
 #include "bundle/archive.h"
@@ -13,11 +13,11 @@
 #include <zlib.h>
 
 #define LEVEL 6
-#define GZIP_WINDOW (15 + 16) /* the largest window, and gzip's own head and check sum */
+#define GZIP_WINDOW (15 + 16) /* 15: largest window; 16: gzip header and checksum */
 #define MEMORY_LEVEL 8
 #define STEP ((size_t)64 * 1024)
 
-/* Pack stays below what a reader accepts (ARCHIVE_RATIO_MAX): the level is chosen for each PART. */
+/* Pack chooses the level of each PART so that readers accept the ratio (ARCHIVE_RATIO_MAX). */
 #define RATIO_WRITTEN 12u
 #define PART ((size_t)16 * 1024)
 #define LEEWAY ((size_t)64 * 1024)
@@ -47,13 +47,13 @@ Gzip *gzip_free(Gzip *gzip) {
     return NULL;
 }
 
-/* zlib's own types are of the last century: it never writes through next_in. */
+/* next_in is not const in zlib's API, but zlib never writes through it. */
 static void give(z_stream *stream, Str bytes) {
     stream->next_in = (Bytef *)(uintptr_t)bytes.ptr;
     stream->avail_in = (uInt)bytes.len;
 }
 
-/* Until all that was given is taken, and with Z_FINISH until the end. */
+/* Calls deflate() until all input is consumed; with Z_FINISH until the end of the stream. */
 static int drive(z_stream *stream, int flush, Buf *out) {
     int r = Z_OK;
 
@@ -93,13 +93,13 @@ int gzip_end(Gzip *gzip, Buf *out) {
     return r;
 }
 
-/* Everything that was given is in @out afterwards, but for some bits. */
+/* Writes all input so far to @out, except for some bits. */
 static int gzip_flush(Gzip *gzip, Buf *out) {
     give(&gzip->stream, STR(""));
     return drive(&gzip->stream, Z_BLOCK, out);
 }
 
-/* For the bytes that follow; what was given before is in @out. */
+/* Sets the level for the next bytes; earlier input is already in @out. */
 static int gzip_set_level(Gzip *gzip, int level, Buf *out) {
     z_stream *stream = &gzip->stream;
     int r;
@@ -110,11 +110,11 @@ static int gzip_set_level(Gzip *gzip, int level, Buf *out) {
     if (r < 0)
         return r;
     gzip->level = level;
-    stream->avail_out = 0; /* nothing is left to be written */
+    stream->avail_out = 0; /* all output was flushed before */
     return deflateParams(stream, level, Z_DEFAULT_STRATEGY) == Z_OK ? 0 : -EIO;
 }
 
-/* Maps the result of inflate(); 0: it continues. */
+/* Maps the result of inflate() to an error; 0 if it succeeded. */
 static int check_inflate(int status, const Buf *out) {
     if (status == Z_MEM_ERROR || buf_error(out) == -ENOMEM)
         return -ENOMEM;
@@ -123,7 +123,7 @@ static int check_inflate(int status, const Buf *out) {
     return status == Z_OK || status == Z_STREAM_END ? 0 : GUNZIP_E_DAMAGED;
 }
 
-/* As much as there is room for in one step. */
+/* Decompresses at most one step, limited by the room in @out. */
 static int inflate_step(z_stream *stream, Buf *out) {
     size_t left = out->ceiling - out->len, step = left < STEP ? left : STEP;
     char *room = step > 0 ? buf_reserve(out, step) : NULL;
@@ -138,7 +138,7 @@ static int inflate_step(z_stream *stream, Buf *out) {
     return status;
 }
 
-/* One member, of which @rest is what follows. */
+/* Reads one gzip member; @rest becomes the text after it. */
 static int read_member(z_stream *stream, Str *rest, Buf *out) {
     int status = Z_OK, r = 0;
 
@@ -172,7 +172,7 @@ int gunzip(Str file, Buf *out) {
     return r;
 }
 
-/* Where the fields of a head are. */
+/* Offsets of the fields of a tar header. */
 enum {
     NAME_AT = 0,
     MODE_AT = 100,
@@ -191,7 +191,7 @@ static unsigned sum_of(const char *head) {
     unsigned sum = 0;
 
     for (size_t i = 0; i < TAR_BLOCK; i++) {
-        bool is_sum = i >= SUM_AT && i < SUM_AT + SUM_LEN; /* counts as blanks */
+        bool is_sum = i >= SUM_AT && i < SUM_AT + SUM_LEN; /* the checksum field counts as blanks */
 
         sum += is_sum ? ' ' : (unsigned char)head[i];
     }
@@ -204,7 +204,7 @@ static void put_octal(char *at, size_t width, uint64_t value) {
         at[i] = (char)('0' + (value & 7));
 }
 
-/* How many zeros follow the content of a file. */
+/* The number of zero bytes after the content of a file. */
 static size_t tar_padding(uint64_t size) {
     return (size_t)((TAR_BLOCK - size % TAR_BLOCK) % TAR_BLOCK);
 }
@@ -226,7 +226,7 @@ void tar_head(Str name, uint64_t size, int64_t mtime_sec, char ret[static TAR_BL
     ret[SUM_AT + 7] = ' ';
 }
 
-/* Octal digits between blanks and NULs. False: it is anything else. */
+/* Reads octal digits between blanks and NULs. Returns false for any other text. */
 static bool get_octal(const char *at, size_t width, uint64_t *ret) {
     uint64_t value = 0;
     size_t i = 0;
@@ -271,12 +271,12 @@ int tar_next(Str *rest, TarFile *ret) {
 
 struct Pack {
     Buf *out;
-    Buf content; /* made smaller already */
+    Buf content; /* compressed */
     Gzip *gzip;
     char name[TAR_NAME_MAX + 1];
-    uint64_t size;       /* of the file that is open */
-    uint64_t cost;       /* of reading everything so far */
-    uint64_t checked_at; /* the cost when the level was chosen last */
+    uint64_t size;       /* of the current file */
+    uint64_t cost;       /* memory that a reader needs for the content so far */
+    uint64_t checked_at; /* the cost at the last choice of the level */
     int64_t mtime_sec;
     int error; /* 0, or a negative errno */
 };
@@ -327,20 +327,20 @@ static bool is_too_small(const Pack *pack) {
     return pack->cost > LEEWAY + RATIO_WRITTEN * (pack->out->len + pack->content.len);
 }
 
-/* Text like {"p":1,"p":1,...} can be a hundredth of its size: it is stored as it is until the
- * archive is large enough again. */
+/* Text like {"p":1,"p":1,...} can compress to 1 % of its size. It is then stored uncompressed until
+ * the ratio is below RATIO_WRITTEN again. */
 static void choose_level(Pack *pack) {
     bool is_small = is_too_small(pack);
 
     pack->checked_at = pack->cost;
-    if (is_small) { /* zlib may hold some back */
+    if (is_small) { /* zlib may still buffer some output */
         note(pack, gzip_flush(pack->gzip, &pack->content));
         is_small = is_too_small(pack);
     }
     note(pack, gzip_set_level(pack->gzip, is_small ? Z_NO_COMPRESSION : LEVEL, &pack->content));
 }
 
-/* A part that is stored needs no more. */
+/* An uncompressed part never costs more than this. */
 static uint64_t cost_of(Str part) {
     uint64_t most = RATIO_WRITTEN * part.len;
     uint64_t cost = part.len + ARCHIVE_LINE_COST * count_lines(part);

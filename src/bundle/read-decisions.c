@@ -1,4 +1,4 @@
-/* Pods and decisions, as write-decisions.c wrote them. */
+/* Reads pods and decisions, in the format of write-decisions.c. */
 
 #include <errno.h>
 
@@ -35,17 +35,17 @@ typedef struct Run {
     int64_t first, n;
 } Run;
 
-/* A line, before its parts are put together. */
+/* The parsed fields of a line, before they are combined into a decision. */
 typedef struct DecisionLine {
-    Arena *scratch; /* of the line */
+    Arena *scratch; /* freed after the line */
     RecordedDecision decision;
     int64_t id, pod, saved_view, in, out;
     RecordedRule *rules;
     Run *asked;
-    Str became; /* ptr NULL: not kept */
+    Str became; /* ptr NULL: not recorded */
     uint16_t *by;
     uint8_t *scores;
-    Str *names; /* of the first line */
+    Str *names; /* only in the first line */
     size_t n_rules, n_asked, n_by, n_scores, n_names;
     bool has_names;
 } DecisionLine;
@@ -77,7 +77,7 @@ static void read_run(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_TYPE, "expected [the first node, the number of nodes]");
 }
 
-/* A number below @max, or null: @max. */
+/* Reads a number of at most @max; @max for null. */
 static int64_t read_below(JsonReader *reader, int64_t max) {
     int64_t number = max;
 
@@ -150,7 +150,7 @@ static const JsonField line_fields[] = {
     CUSTOM("nodes", read_names),
 };
 
-/* False: no such letter. */
+/* Returns false for an unknown letter. */
 static bool kind_of(char letter, uint8_t *ret) {
     const char *found = memchr(
         decision_letters + OUTCOME_PASSED, letter, sizeof(decision_letters) - OUTCOME_PASSED);
@@ -160,7 +160,7 @@ static bool kind_of(char letter, uint8_t *ret) {
     return found;
 }
 
-/* NULL, or the error. */
+/* Returns the error, or NULL. */
 static const char *fill_nodes(const DecisionLine *line, size_t n_names, RecordedNode *nodes) {
     size_t n = 0, next_rule = 0;
 

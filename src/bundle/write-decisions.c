@@ -33,7 +33,7 @@ static int find_related(const RecordedDecision *decision, Pod *pod, Arena *arena
     return r;
 }
 
-/* False: it is no pod, and of no use. */
+/* Returns false if it is not a pod, and so of no use. */
 static bool write_pod(
     BundleWrite *write, const RecordedDecision *decision, const char *digest, Arena *arena) {
     JsonReader reader;

@@ -1,7 +1,7 @@
 /*
- * Writes measurements: lines with the gauges of a program, lines with a measurement of one gauge,
- * each once, and a line for each saved view with those that it had. Nodes are named, because a
- * measurement may be older than its table.
+ * Writes measurements: one line per program with its gauges, one per measurement of a gauge, and
+ * one per saved view with the numbers of its measurements. Lines have the names of nodes, because
+ * a measurement may be older than the table of nodes.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 typedef struct MetricsWrite {
     BundleWrite *write;
-    VEC(Digest) programs; /* whose gauges are written */
+    VEC(Digest) programs; /* programs whose gauges are already written */
     VEC(const Measurement *) measurements;
 } MetricsWrite;
 
@@ -32,8 +32,8 @@ static void write_gauges(MetricsWrite *metrics, uint32_t number, const SavedView
     bundle_end_line(metrics->write, &writer);
 }
 
-/* The number of the saved view's gauges; they are written if they are new. NONE: it has none, or
- * they are of policies that are not in the bundle, and whose words may not be shown. */
+/* Returns the number of the saved view's gauges, and writes new ones. NONE: it has no gauges, or an
+ * anonymized bundle must not contain them because its policy differs. */
 static uint32_t gauges_of(MetricsWrite *metrics, const SavedView *saved_view) {
     if (saved_view->n_gauges == 0 ||
         (metrics->write->anonymous && !digest_equal(saved_view->policy, metrics->write->policy)))
@@ -47,7 +47,7 @@ static uint32_t gauges_of(MetricsWrite *metrics, const SavedView *saved_view) {
     return (uint32_t)(metrics->programs.n - 1);
 }
 
-/* The values of nodes, or how old they were; those without a lag are left out. */
+/* Writes the values of nodes, or their lags; lags of 0 are omitted. */
 static void write_nodes(
     MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement, bool of_lags) {
     const NodeNames *names = measurement->names;
@@ -69,7 +69,7 @@ static int compare_slots(const void *a, const void *b) {
     return str_cmp(((const MapSlot *)a)->key, ((const MapSlot *)b)->key);
 }
 
-/* By key: the order in a map differs between processes. */
+/* Sorts by key, because the order of a map differs between processes. */
 static void write_workloads(
     MetricsWrite *metrics, JsonWriter *writer, const Measurement *measurement) {
     MapSlot *sorted = calloc(measurement->workloads.n_used + 1, sizeof(*sorted));
@@ -105,7 +105,7 @@ static void write_sampling(MetricsWrite *metrics, uint32_t number, const Measure
     bundle_end_line(metrics->write, &writer);
 }
 
-/* Its number; writes it if it is new. Searches from the newest. */
+/* Returns the number of the measurement, and writes a new one. Searches from the newest. */
 static uint32_t number_of(MetricsWrite *metrics, const Measurement *measurement) {
     if (!measurement)
         return NONE;

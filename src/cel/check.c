@@ -1,6 +1,6 @@
 /* The type checker: one walk over the array from left to right, so the types of a node's children
- * are known when it is reached. A BINDER opens a scope, the macro's node closes it: scopes are a
- * stack. Types may contain variables until the end; one that stays free becomes dyn. */
+ * are known when it is reached. A BINDER opens a scope and the macro's node closes it: scopes are a
+ * stack. Types may contain type variables until the end; an unbound variable becomes dyn. */
 
 #include "cel/check.h"
 
@@ -9,7 +9,7 @@
 
 #include "cel/check-internal.h"
 
-#define TEXT_MAX 2048   /* bytes of a message; longer ones are cut */
+#define TEXT_MAX 2048   /* bytes of a message; longer ones are truncated */
 #define TYPE_MAX 4096   /* bytes of a type in it */
 #define SOURCE_SHOWN 40 /* bytes of the source in it; longer ones are shown as "…" */
 
@@ -86,7 +86,7 @@ Str cel_checker_printf(CelChecker *checker, const char *format, ...) {
         checker->arena, str_take(str_of(text, n > 0 ? (size_t)n : 0), sizeof(text) - 1));
 }
 
-/* "expected type 'bool' but found 'int'" under all of @node. */
+/* Reports "expected type 'bool' but found 'int'" for the whole of @node. */
 static void suggest_type(
     CelChecker *checker, uint32_t node, const CelType *want, const CelType *found, Str hint) {
     cel_checker_report_all(checker, node,
@@ -96,7 +96,7 @@ static void suggest_type(
         hint);
 }
 
-/* Text and optionals as conditions: what to append to @node. STR_NULL: nothing helps. */
+/* The text to append to a string or an optional that is used as a condition. STR_NULL: none. */
 static Str bool_of(CelChecker *checker, const CelType *found) {
     const CelType *inner;
 
@@ -124,7 +124,7 @@ static Str write_hint(CelChecker *checker, CelFix fix, Str otherwise) {
     return fix.text.ptr ? cel_checker_printf(checker, "write %.*s", STR_FMT(fix.text)) : otherwise;
 }
 
-/* The same for a condition; @hint may be empty. */
+/* Reports a condition of another type than bool; @hint may be empty. */
 static void suggest_bool(CelChecker *checker, uint32_t node, const CelType *found, Str hint) {
     CelFix fix = fix_bool(checker, node, found);
 
@@ -132,7 +132,7 @@ static void suggest_bool(CelChecker *checker, uint32_t node, const CelType *foun
     cel_checker_fix(checker, fix);
 }
 
-/* "the result must be bool, it is string". */
+/* Reports "the result must be bool, it is string". */
 static void suggest_result(
     CelChecker *checker, uint32_t node, const CelType *want, const CelType *found) {
     CelFix fix = want->kind == CEL_T_BOOL ? fix_bool(checker, node, found) : (CelFix){0};
@@ -161,7 +161,7 @@ static bool is_open(CelChecker *checker, const CelType *type) {
     return type->kind == CEL_T_PARAM || type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR;
 }
 
-/* The type of @node's field in a value of @type, which is no optional. */
+/* The type of @node's field in a value of @type; @type is not an optional. */
 static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType *type) {
     uint32_t field;
 
@@ -184,8 +184,8 @@ static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType
     }
 }
 
-/* a.b, a.?b and has(a.b). An optional passes its absence on: optional_type(T).b is
- * optional_type of what T.b is. */
+/* a.b, a.?b and has(a.b). A field of an optional is optional: optional_type(T).b has the type
+ * optional_type(type of T.b). */
 static void check_select(CelChecker *checker, uint32_t i) {
     const CelNode *written = &checker->tree->nodes[i];
     const CelType *operand = cel_checker_type(checker, i - 1), *result;
@@ -214,7 +214,7 @@ static void check_logic(CelChecker *checker, uint32_t i) {
     checker->infos[i].type = &cel_bool_type;
 }
 
-/* As a function (bool, T, T) -> T. */
+/* Checks ?: like a function (bool, T, T) -> T. */
 static void check_conditional(CelChecker *checker, uint32_t i) {
     uint32_t otherwise = i - 1, then = before(checker->tree, otherwise);
     uint32_t condition = before(checker->tree, then);
@@ -249,7 +249,7 @@ static const CelType *join(CelChecker *checker, const CelType *previous, const C
 static void check_elements(CelChecker *checker, uint32_t i) {
     const CelNode *written = &checker->tree->nodes[i];
     uint32_t step = written->kind == CEL_NODE_MAP ? 2 : 1;
-    const CelType *types[2] = {NULL, NULL}; /* of elements, or of keys and values */
+    const CelType *types[2] = {NULL, NULL}; /* types of elements, or of keys and values */
 
     cel_tree_children(checker->tree, i, checker->children);
     for (uint32_t k = 0; k < written->n_children; k++)
@@ -289,8 +289,8 @@ static void check_struct(CelChecker *checker, uint32_t i) {
                 : STR("a map is written {'key': value}"));
 }
 
-/* Comprehensions and the other macros that declare variables. cel-go writes them out as folds; here
- * they are nodes of their own, with the types that the folds would have had. */
+/* Comprehensions and the other macros that declare variables. cel-go expands them to folds. Here
+ * each is one node, with the type of the expanded fold. */
 
 static void own_binders(CelChecker *checker, uint32_t i) {
     const CelNode *macro = &checker->tree->nodes[i];
@@ -361,7 +361,7 @@ static const CelType *check_entries(CelChecker *checker, uint32_t body) {
     return cel_unify_resolve(&checker->unify, wanted, cel_type_contains(found, CEL_T_DYN));
 }
 
-/* As one side of a conditional, with optional.none() as the other. */
+/* The type of a conditional with the body and optional.none(). */
 static const CelType *check_flat_map(CelChecker *checker, uint32_t body) {
     const CelType *found = checker->infos[body].type;
     const CelType *none = cel_unify_optional(&checker->unify, cel_unify_fresh(&checker->unify));
@@ -380,7 +380,7 @@ static const CelType *macro_result(CelChecker *checker, const CelNode *macro, ui
 
     switch ((CelNodeKind)macro->kind) {
     case CEL_NODE_FILTER:
-        /* Of a map: its keys. */
+        /* The filter of a map returns a list of keys. */
         return cel_unify_list(unify, checker->infos[children[1]].type);
     case CEL_NODE_MAP_LIST:
         return cel_unify_list(unify, type);
@@ -425,7 +425,7 @@ static void check_macro(CelChecker *checker, uint32_t i) {
 static void check_node(CelChecker *checker, uint32_t i) {
     static const struct {
         void (*check)(CelChecker *checker, uint32_t i);
-        bool with_no_check; /* it resolves names */
+        bool with_no_check; /* also needed without type checking, because it resolves names */
     } checks[CEL_N_NODES] = {
         [CEL_NODE_LITERAL] = {check_literal},
         [CEL_NODE_IDENT] = {cel_resolve_ident, true},
@@ -442,14 +442,14 @@ static void check_node(CelChecker *checker, uint32_t i) {
     uint8_t kind = checker->tree->nodes[i].kind;
 
     if (checker->infos[i].ref != CEL_REF_NONE)
-        return; /* part of a name that was settled where it starts */
+        return; /* part of a qualified name that was resolved at its first node */
     if (checks[kind].check && (checks[kind].with_no_check || !checker->options->no_check))
         checks[kind].check(checker, i);
     else
         checker->infos[i].type = &cel_dyn_type;
 }
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 static bool prepare(CelChecker *checker) {
     const CelTree *tree = checker->tree;
     /* No name that resolving builds has a part twice. Not the source's length: macros create names
@@ -473,7 +473,7 @@ static bool prepare(CelChecker *checker) {
     return checker->children && checker->name;
 }
 
-/* Adds the function's other overloads of the same form: size(dyn(x)[?'y'].value()) takes all. */
+/* Adds the overloads with the same form of call: size(dyn(x)[?'y'].value()) takes all of size(). */
 static void widen(CelChecker *checker, CelNodeInfo *info) {
     const CelOverload *first = info->overloads[0], *const * all;
     size_t n = cel_env_overloads(checker->env, str_from_c(first->spec->name), &all), n_kept = 0;
@@ -488,7 +488,7 @@ static void widen(CelChecker *checker, CelNodeInfo *info) {
     info->n_overloads = n_kept;
 }
 
-/* Final types. Last of all, because a later node can refine an earlier one. */
+/* Computes the final types; the last step, because a later node can refine an earlier one. */
 static void settle(CelChecker *checker) {
     const CelTree *tree = checker->tree;
 
@@ -499,7 +499,7 @@ static void settle(CelChecker *checker) {
             info->type ? cel_unify_resolve(&checker->unify, info->type, true) : &cel_dyn_type;
         if (tree->nodes[i].kind != CEL_NODE_CALL)
             continue;
-        /* A call depends on its values: dyn(x).value() + dyn(y).value() may be any type. */
+        /* The overload depends on the values: dyn(x).value() + dyn(y).value() may have any type. */
         if (checker->unify.is_loose && tree->nodes[i].is_operator)
             info->n_overloads =
                 cel_env_overloads(checker->env, tree->nodes[i].name, &info->overloads);
@@ -512,7 +512,7 @@ static bool is_refused(const CelType *type) {
     return cel_type_contains(type, CEL_T_ERROR);
 }
 
-/* Every @step-th child from @first on has the type of the first of them. */
+/* Requires one type for child @first and every @step-th child after it. */
 static void want_same(CelChecker *checker, uint32_t n, uint32_t first, uint32_t step, Str hint) {
     const CelType *wanted = n > first ? checker->infos[checker->children[first]].type : NULL;
 
@@ -526,11 +526,11 @@ static void want_same(CelChecker *checker, uint32_t n, uint32_t first, uint32_t 
     }
 }
 
-/* Literals of one type, as Kubernetes wants them. The arguments of format() are exempt, however
- * deep inside, and so are lists that macros made. */
+/* Requires list and map literals of one type, like Kubernetes. Arguments of format(), at any depth,
+ * and lists made by macros are exempt. */
 static void check_literals(CelChecker *checker) {
     const CelTree *tree = checker->tree;
-    uint32_t exempt = UINT32_MAX; /* nodes from here on are inside of format() */
+    uint32_t exempt = UINT32_MAX; /* nodes from this one on are arguments of format() */
 
     for (uint32_t i = tree->n_nodes; i-- > 0;) {
         const CelNode *node = &tree->nodes[i];
@@ -554,7 +554,7 @@ static void check_literals(CelChecker *checker) {
     }
 }
 
-/* math.least(a, b, c): the list that the arguments became may be mixed, of numbers. */
+/* The arguments of math.least(a, b, c) are one list, which may mix types of numbers only. */
 static void check_numbers(CelChecker *checker) {
     const CelTree *tree = checker->tree;
 
@@ -585,7 +585,7 @@ static void check_expected(CelChecker *checker) {
     suggest_result(checker, root, want, found);
 }
 
-/* Whether the check can go on after @node. */
+/* Whether the check may continue after @node. */
 static bool is_within_bounds(CelChecker *checker, uint32_t node) {
     if (checker->unify.is_too_large)
         cel_checker_report_all(checker, node,
@@ -594,7 +594,7 @@ static bool is_within_bounds(CelChecker *checker, uint32_t node) {
     return !checker->unify.is_too_large && !arena_has_failed(checker->arena);
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool check_all(CelChecker *checker) {
     uint32_t n = checker->tree->n_nodes, i = 0;
 

@@ -30,7 +30,7 @@ typedef struct CelOptions {
     bool mixed_literals;   /* [1, "a"] is allowed (plain CEL); else an error, as in Kubernetes */
     bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), never
                               of the check */
-    bool no_fold;          /* constants stay calls: for tests and for --dump */
+    bool no_fold;          /* constants stay calls: for tests */
     bool may_be_unused;    /* a field of a composite: what always fails in it is a warning */
     uint64_t cost_limit;   /* reject expressions that could cost more; 0: no limit */
     const CelType *expect; /* the type the result must have; NULL: any. The check accepts dyn: then

@@ -36,7 +36,7 @@ typedef struct CelCallee {
 typedef struct CelShared {
     uint32_t entry;
     uint32_t n_instructions;
-    uint32_t node; /* of the graph, for the disassembler */
+    uint32_t node; /* of the graph, for the trace */
     uint8_t level; /* of that loop; CEL_SHARED_ALWAYS: it reads none */
 } CelShared;
 
@@ -120,10 +120,6 @@ typedef struct CelEmitOptions {
  * or -ENOMEM. */
 int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options, Arena *arena,
     CelCode **ret) MUST_CHECK;
-
-/* The disassembler: one instruction a line, with constants and names spelled out, then the
- * table of handlers. */
-void cel_code_print(const CelCode *code, Buf *out);
 
 /* Receives every computed value (not constants) of code made with @trace. @node is a number of the
  * graph; @v may be an error. */

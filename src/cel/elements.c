@@ -104,7 +104,7 @@ static uint64_t hash_number(double d) {
     return hash_bits(bits);
 }
 
-/* Hashing reads a string from end to end. False: out of fuel. */
+/* Hashing reads a string from end to end. Returns false if out of fuel. */
 static bool charge_hash(CelValue v, CelRun *run) {
     bool is_text = v.kind == CEL_STRING || v.kind == CEL_BYTES;
 

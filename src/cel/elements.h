@@ -43,7 +43,7 @@ typedef struct CelMembers {
     uint32_t n_others;
 } CelMembers;
 
-/* Empty, with room for @max of @values. False: cel_no_memory(). */
+/* Empty, with room for @max of @values. Returns false after cel_no_memory(). */
 bool cel_members_begin(CelMembers *members, CelRun *run, const CelValue *values, uint32_t max)
     MUST_CHECK;
 

@@ -274,7 +274,7 @@ static void count_uses(const Emit *e) {
     }
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool find_shares(Emit *e) {
     size_t n = (size_t)e->root + 1;
     Shares *shares = &e->shares;
@@ -602,7 +602,7 @@ static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
     return true;
 }
 
-/* The known slots among the needed nodes. False: unclear (code.h). */
+/* The known slots among the needed nodes. Returns false if they are unclear (code.h). */
 static bool find_outers(Emit *e) {
     const CelEmitOptions *options = e->options;
     uint8_t inner = 0, read = 0;

@@ -13,6 +13,7 @@
 #include "base/fuzz.h"
 #include "cel/limits.h"
 #include "cel/parse.h"
+#include "cel/test-print.h"
 
 #define BUDGET ((size_t)1 << 26)
 #define SHORT_TEXT 200

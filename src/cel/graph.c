@@ -4,16 +4,14 @@
 
 #include "cel/graph.h"
 
-#include <errno.h>
-
 #include "base/hash.h"
 
 #define INDEX_FIRST 64 /* places; a power of two */
 
 const CelOpInfo cel_ops[OP_N] = {
 #define N CEL_OP_N_ARGS
-#define X(name, text, class, arguments, immediate)                                                 \
-    [OP_##name] = {text, CEL_OP_##class, arguments, CEL_IMM_##immediate},
+#define X(name, class, arguments, immediate)                                                       \
+    [OP_##name] = {CEL_OP_##class, arguments, CEL_IMM_##immediate},
     CEL_OPCODES(X)
 #undef X
 #undef N
@@ -163,93 +161,4 @@ bool *cel_graph_mark(const CelGraph *graph, const uint32_t *roots, size_t n, Are
             marks[node->args[k]] = true;
     }
     return marks;
-}
-
-#define NAME_WIDTH 16
-#define TYPE_WIDTH 20
-#define OPERANDS_WIDTH 28
-#define VALUE_WIDTH 60 /* bytes of a constant that are shown */
-
-static void print_immediate(const CelGraphNode *node, Buf *out) {
-    switch (cel_ops[node->op].immediate) {
-    case CEL_IMM_CONSTANT:
-    case CEL_IMM_SET:
-        cel_value_print(node->constant, NULL, VALUE_WIDTH, out);
-        break;
-    case CEL_IMM_SLOT:
-        buf_append(out, cel_str(node->constant));
-        break;
-    case CEL_IMM_FIELD:
-        buf_printf(out, ".%.*s", STR_FMT(cel_str(node->constant)));
-        break;
-    case CEL_IMM_LOCAL:
-        buf_printf(
-            out, "%s of level %u", node->immediate % 2 ? "second" : "first", node->immediate / 2);
-        break;
-    case CEL_IMM_OVERLOAD:
-    case CEL_IMM_FUNCTION:
-        if (node->n_overloads > 0)
-            buf_append(out, node->overloads[0]->name);
-        if (node->op == OP_DISPATCH)
-            buf_printf(out, " of %zu", node->n_overloads);
-        break;
-    case CEL_IMM_LOOP:
-        buf_printf(out, "level %u%s", node->immediate & CEL_LOOP_LEVEL,
-            node->immediate & CEL_LOOP_PAIRS ? ", pairs" : "");
-        break;
-    default:
-        break;
-    }
-}
-
-void cel_dump_pad(Buf *out, size_t from, size_t width) {
-    size_t written = out->len - from;
-
-    buf_append_repeat(out, ' ', written < width ? width - written : 1);
-}
-
-static void print_bits(const char *what, uint8_t bits, Buf *out) {
-    if (bits == 0)
-        return;
-    buf_append(out, str_from_c(what));
-    for (unsigned bit = 0; bit < 8; bit++) {
-        if (bits & 1u << bit)
-            buf_printf(out, " %u", bit);
-    }
-    buf_append(out, STR("  "));
-}
-
-static void print_node(const CelGraph *graph, uint32_t number, Buf *out) {
-    const CelGraphNode *node = cel_graph_node(graph, number);
-    size_t from;
-
-    buf_printf(out, "%%%-4u", number);
-    from = out->len;
-    buf_append(out, str_from_c(cel_ops[node->op].text));
-    cel_dump_pad(out, from, NAME_WIDTH);
-    from = out->len;
-    print_immediate(node, out);
-    for (uint32_t i = 0; i < node->n_args; i++)
-        buf_printf(out, "%s%%%u", out->len > from ? " " : "", node->args[i]);
-    cel_dump_pad(out, from, OPERANDS_WIDTH);
-    cel_type_print(node->type, false, out);
-    cel_dump_pad(out, from, OPERANDS_WIDTH + TYPE_WIDTH);
-    print_bits("groups", node->groups, out);
-    print_bits("levels", node->levels, out);
-    if (node->uses > 1)
-        buf_printf(out, "uses %u", node->uses);
-    while (out->len > 0 && out->data[out->len - 1] == ' ')
-        out->len--;
-    buf_append_char(out, '\n');
-}
-
-void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out) {
-    const bool *is_needed = cel_graph_mark(graph, &root, 1, graph->arena);
-
-    if (!is_needed)
-        out->error = -ENOMEM;
-    for (uint32_t i = 0; is_needed && i <= root; i++) {
-        if (is_needed[i])
-            print_node(graph, i, out);
-    }
 }

@@ -133,10 +133,3 @@ static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
 /* Which nodes the @n @roots are made of, by node. NULL: out of memory. */
 bool *cel_graph_mark(const CelGraph *graph, const uint32_t *roots, size_t n, Arena *arena)
     MUST_CHECK;
-
-/* The nodes that @root needs, one per line: number, operation, arguments, type, groups, levels, and
- * its uses if there are several. */
-void cel_graph_print(const CelGraph *graph, uint32_t root, Buf *out);
-
-/* For dumps: spaces from @from on, up to @width columns; one at least. */
-void cel_dump_pad(Buf *out, size_t from, size_t width);

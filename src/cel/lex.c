@@ -149,7 +149,7 @@ static const char *find_suffix(Str unit) {
     return NULL;
 }
 
-/* 100Mi, 90s: a number with a unit must be a string. False: no such unit. */
+/* 100Mi, 90s: a number with a unit must be a string. Returns false if there is no such unit. */
 static bool write_unit(Str number, Str unit, char *out, size_t size) {
     const char *suffix = find_suffix(unit);
     int64_t days;
@@ -384,7 +384,7 @@ static const struct {
     {"%", CEL_TOKEN_PERCENT, NULL},
 };
 
-/* False: nothing of the sort. */
+/* Returns false for any other text. */
 static bool lex_operator(CelLexer *lexer, CelToken *ret) {
     Str rest = str_skip(lexer->source, lexer->at);
 
@@ -488,7 +488,7 @@ static unsigned digit_value(char c) {
     return (unsigned)ascii_hex_value(c);
 }
 
-/* Digits, with 0x before them or not. False: more than 64 bits. */
+/* Digits, with 0x before them or not. Returns false for more than 64 bits. */
 static bool read_whole(Str text, uint64_t *ret) {
     bool is_hex = text.len > 2 && text.ptr[1] == 'x';
     uint64_t value = 0;
@@ -542,7 +542,7 @@ static void refuse(Unescape *u, uint32_t to, const char *hint, const char *text)
     u->at = to;
 }
 
-/* @n digits of @base at @at. False: they are not there. */
+/* @n digits of @base at @at. Returns false if they are not there. */
 static bool read_digits(
     const Unescape *u, uint32_t at, unsigned n, unsigned base, uint32_t *ret_value) {
     uint32_t value = 0;

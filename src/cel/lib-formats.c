@@ -1,5 +1,5 @@
 /* Named formats (a label, a name, a date …) as in Kubernetes' library, a row of a table each.
- * validate() says what is wrong word for word as the API server does: people compare them. */
+ * validate() reports errors in the API server's words, because users compare them. */
 
 #include "base/ascii.h"
 #include "base/calendar.h"

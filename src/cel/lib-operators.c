@@ -7,12 +7,12 @@
 #include "cel/operators.h"
 
 #define UNARY(op) CEL_RETURNS(op, cel_op_##op(run, args[0]))
-#define BINARY(X, name, text, op)                                                                  \
+#define BINARY(X, name, op)                                                                        \
     __attribute__((unused)) CEL_RETURNS(op, cel_op_##op(run, args[0], args[1]))
 
 CEL_BINARY_OPCODES(BINARY, )
-BINARY(, , , index_list)
-BINARY(, , , index_map)
+BINARY(, , index_list)
+BINARY(, , index_map)
 UNARY(neg_int)
 UNARY(neg_double)
 UNARY(not )

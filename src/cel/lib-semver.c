@@ -57,7 +57,7 @@ static bool check_identifiers(Str text, bool check_numbers, const char **ret_why
     return true;
 }
 
-/* Cuts what follows the first @mark off the end of @text. False: there is no mark. */
+/* Cuts what follows the first @mark off the end of @text. Returns false if there is no mark. */
 static bool cut_behind(Str *text, char mark, Str *ret) {
     size_t at = str_find(*text, mark);
 

@@ -249,7 +249,7 @@ static size_t next_hit(Str rest, Str part, bool is_split, bool is_first) {
 }
 
 /* The number of hits, at most @limit; no limit when that is negative. Each is charged: it is a
- * search of its own. False: out of fuel. */
+ * search of its own. Returns false if out of fuel. */
 static bool count_hits(CelRun *run, Str s, Str part, bool is_split, int64_t limit, uint64_t *ret) {
     uint64_t n = 0;
 

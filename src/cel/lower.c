@@ -654,7 +654,7 @@ static uint32_t lower_part(Lower *l, const Part *part) {
     }
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool lower_node(Lower *l, uint32_t i) {
     const CelNode *node = &l->tree->nodes[i];
     bool is_binder = node->kind == CEL_NODE_BINDER;

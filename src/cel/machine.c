@@ -405,7 +405,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         CHECKED;                                                                                   \
     }
 
-#define BINARY(X, name, text, op)                                                                  \
+#define BINARY(X, name, op)                                                                        \
     ON(name) {                                                                                     \
         sp--;                                                                                      \
         TOP = cel_op_##op(run, TOP, sp[0]);                                                        \
@@ -431,7 +431,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
  */
 static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     static const void *const labels[OP_N] = {
-#define X(name, text, class, arguments, immediate) [OP_##name] = LABEL_##class(name),
+#define X(name, class, arguments, immediate) [OP_##name] = LABEL_##class(name),
         CEL_OPCODES(X)
 #undef X
     };
@@ -508,7 +508,7 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     UNARY(NEG_DOUBLE, cel_op_neg_double(run, TOP))
     UNARY(NOT, cel_op_not(run, TOP))
     UNARY(IN_SET, cel_set_has(code->callees[at->b].prepared, TOP, run))
-    BINARY(, OPT_INDEX, , index_optional)
+    BINARY(, OPT_INDEX, index_optional)
     CEL_BINARY_OPCODES(BINARY, )
 
     ON(CALL) {

@@ -232,7 +232,7 @@ typedef struct Block {
     uint32_t n;
 } Block;
 
-/* False: no memory, or stopped. */
+/* Returns false if there is no memory, or it was stopped. */
 static bool block_init(CelBuilder *builder, const CelCall *call, uint32_t list, Block *ret) {
     uint32_t child = list - 1, n = builder->nodes.items[call->args + list].n_children;
 

@@ -214,7 +214,7 @@ static void pretend_operator(CelParser *parser, CelTokenKind kind) {
     parser->lexer.at = at;
 }
 
-/* a and b: read as &&. False: no such word. */
+/* a and b: read as &&. Returns false if there is no such word. */
 static bool blame_word(CelParser *parser) {
     Str word = cel_token_text(&parser->lexer, parser->token);
 
@@ -244,7 +244,7 @@ static const CelOpen *open_bracket(const CelParser *parser) {
     return &parser->opens.items[i];
 }
 
-/* {key value}: goes on with the value. False: this is not the place of a key. */
+/* {key value}: goes on with the value. Returns false if this is not the place of a key. */
 static bool blame_key(CelParser *parser) {
     const CelOpen *bracket = open_bracket(parser);
     CelOpen *open;

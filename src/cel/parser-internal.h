@@ -169,8 +169,8 @@ void cel_parser_report_open(CelParser *parser);    /* the end, and a bracket is 
 void cel_parser_report_choice(CelParser *parser);  /* a ? b ? c : d : e */
 void cel_parser_report_sign(CelParser *parser);    /* !-x, -!x */
 
-/* Adds the expansion of @call. False: not a macro, or one that only changed its arguments
- * (math.least() of many); then @call is a plain call. */
+/* Adds the expansion of @call. Returns false if it is not a macro, or one that only changed its
+ * arguments (math.least() of many); then @call is a plain call. */
 bool cel_macro_expand(CelBuilder *builder, CelCall *call);
 
 /* @token is an INT, UINT or DOUBLE; @is_negative: a minus stood before it, which for an INT

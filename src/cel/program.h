@@ -9,7 +9,7 @@
  *     text -> tree     lex, parse, macro, parse-errors, report
  *     tree -> types    check*, resolve, overload, type, unify, env, signature, cost
  *     types -> graph   lower, graph, opcode.h
- *     graph -> code    emit, disassemble, code.h
+ *     graph -> code    emit, code.h
  *     code -> value    machine, operators, explain
  *     values           value, run, print, elements
  *     libraries        library.h, lib-*; number, time, zone, format, quantity, semver, ip, url

@@ -22,7 +22,7 @@ static bool is_zero(const CelQuantity *amount) {
     return bit_length(amount) == 0;
 }
 
-/* The magnitude times @factor and @addend more. False: it does not fit. */
+/* The magnitude times @factor and @addend more. Returns false if it does not fit. */
 static bool multiply_add(CelQuantity *amount, uint64_t factor, uint64_t addend) {
     Wide carry = addend;
 

@@ -28,11 +28,11 @@ CelQuantity cel_quantity_from_quantity(Quantity quantity, QuantityFormat format)
 int cel_quantity_sign(const CelQuantity *amount);
 int cel_quantity_cmp(const CelQuantity *a, const CelQuantity *b);
 
-/* False: out of range. The result has the format of @a, of @b when @a is 0. */
+/* Returns false if out of range. The result has the format of @a, of @b when @a is 0. */
 bool cel_quantity_add(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) MUST_CHECK;
 bool cel_quantity_sub(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) MUST_CHECK;
 
-/* False: not a whole number, or not within 64 bits. */
+/* Returns false if it is not a whole number, or not within 64 bits. */
 bool cel_quantity_to_int(const CelQuantity *amount, int64_t *ret);
 
 /* The nearest double; ties to even. */

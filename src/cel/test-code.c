@@ -1,4 +1,5 @@
 #include "cel/test-fixture.h"
+#include "cel/test-print.h"
 
 static void assert_code(Fixture *f, const char *source, const char *want) {
     const CelProgram *program = fixture_compile(f, source);

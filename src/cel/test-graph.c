@@ -1,5 +1,6 @@
 #include "cel/env.h"
 #include "cel/test-fixture.h"
+#include "cel/test-print.h"
 
 static uint32_t lower_in(Fixture *f, CelGraph **graph, const char *source) {
     *graph = cel_graph_new(f->arena, f->arena);

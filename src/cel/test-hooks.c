@@ -1,5 +1,6 @@
 /* Hooks of the host into the compiler: constants, and variables that stand for expressions. */
 #include "cel/test-fixture.h"
+#include "cel/test-print.h"
 
 #include <string.h>
 

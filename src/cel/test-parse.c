@@ -7,6 +7,7 @@
 #include "base/test-assert.h"
 #include "cel/limits.h"
 #include "cel/report.h"
+#include "cel/test-print.h"
 
 #define BUDGET ((size_t)64 << 20)
 

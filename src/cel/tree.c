@@ -1,19 +1,6 @@
-/* Trees: children, operators, names, and printing. */
+/* Trees: children, operators, and names. */
 
 #include "cel/tree.h"
-
-#include "base/utf8.h"
-#include "base/visible.h"
-
-const char *cel_node_name(CelNodeKind kind) {
-    static const char *const names[CEL_N_NODES] = {
-#define X(name, text) [CEL_NODE_##name] = (text),
-        CEL_NODES(X)
-#undef X
-    };
-
-    return kind < CEL_N_NODES ? names[kind] : "?";
-}
 
 const char *cel_operator_text(Str function) {
     static const struct {
@@ -84,61 +71,4 @@ size_t cel_join_names(const CelNode *nodes, uint32_t first, uint32_t last, char 
         n += nodes[i].name.len;
     }
     return n;
-}
-
-static void print_flags(const CelNode *node, Buf *out) {
-    if (node->is_receiver)
-        buf_append(out, STR(" receiver"));
-    if (node->is_absolute)
-        buf_append(out, STR(" absolute"));
-    if (node->is_mixed)
-        buf_append(out, STR(" mixed"));
-    if (node->has_predicate)
-        buf_append(out, STR(" predicate"));
-    if (node->call > 0)
-        buf_printf(out, " call=%u", node->call);
-}
-
-#define INDENT_MAX 50 /* levels; deeper ones are not indented further */
-#define TEXT_MAX 60   /* bytes of a node's text */
-
-typedef struct Line {
-    uint32_t node, depth;
-} Line;
-
-static void print_line(const CelTree *tree, Line line, Buf *out) {
-    const CelNode *node = &tree->nodes[line.node];
-    Str text = str_of(tree->source.ptr + node->from, node->to - node->from);
-    Str shown = utf8_take(text, TEXT_MAX);
-
-    buf_append_repeat(out, ' ', (size_t)2 * (line.depth < INDENT_MAX ? line.depth : INDENT_MAX));
-    buf_append(out, str_from_c(cel_node_name(node->kind)));
-    if (!str_is_empty(node->name)) {
-        buf_append_char(out, ' ');
-        (void)visible_append(out, node->name);
-    }
-    print_flags(node, out);
-    buf_printf(out, "  #%u %u-%u@%u  ", line.node, node->from, node->to, node->at);
-    (void)visible_append(out, shown);
-    buf_append(out, shown.len < text.len ? STR("…\n") : STR("\n"));
-}
-
-/* The lines that follow lie on a stack. */
-void cel_tree_print(const CelTree *tree, Buf *out) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(tree->n_nodes * sizeof(Line) + 4096);
-    Line *lines = arena ? ARENA_ARRAY(arena, Line, tree->n_nodes) : NULL;
-    size_t n = lines && tree->n_nodes > 0;
-
-    if (n > 0)
-        lines[0].node = tree->n_nodes - 1;
-    while (n > 0) {
-        Line line = lines[--n];
-        uint32_t child = line.node - 1;
-
-        print_line(tree, line, out);
-        for (uint32_t k = tree->nodes[line.node].n_children; k > 0; k--) {
-            lines[n++] = (Line){.node = child, .depth = line.depth + 1};
-            child -= tree->nodes[child].size;
-        }
-    }
 }

@@ -23,41 +23,36 @@
 /* Every step from text to code returns this when the expression has errors: its @diags has them. */
 #define CEL_REFUSED 1
 
-/* X(name, text in dumps): the kinds of nodes, with how many children they have and what else. */
-#define CEL_NODES(X)                                                                               \
-    X(LITERAL, "literal")         /* 0: @literal */                                                \
-    X(IDENT, "ident")             /* 0: @name; is_absolute: with a dot before it */                \
-    X(SELECT, "select")           /* 1: @name */                                                   \
-    X(OPT_SELECT, "opt-select")   /* 1: a.?b */                                                    \
-    X(TEST, "has")                /* 1: has(a.b) */                                                \
-    X(CALL, "call")               /* n: @name; is_receiver: the first child is the receiver */     \
-    X(AND, "and")                 /* 2 */                                                          \
-    X(OR, "or")                   /* 2 */                                                          \
-    X(CONDITIONAL, "conditional") /* 3 */                                                          \
-    X(OPTIONAL, "optional") /* 1: ?x as an element of a list or a value of a map (around x) */     \
-    X(LIST, "list")         /* n */                                                                \
-    X(MAP, "map")           /* 2n: key, value, key, value */                                       \
-    X(STRUCT, "struct") /* n: the FIELDs of T{f: x}; @name is the type's. The check refuses it */  \
-    X(FIELD, "field")   /* 1: f: x inside of a STRUCT; @name is the field's */                     \
-    X(BINDER, "binder") /* 0: declares @name from here to the macro's node */                      \
-    /* Macros. One or two BINDERs after the range; then the predicate, if there is one; then the   \
-     * body. */                                                                                    \
-    X(ALL, "all")               /* range, binders, predicate */                                    \
-    X(EXISTS, "exists")         /* range, binders, predicate */                                    \
-    X(EXISTS_ONE, "exists-one") /* range, binders, predicate */                                    \
-    X(FILTER, "filter")         /* range, binder, predicate */                                     \
-    X(MAP_LIST, "map-list") /* map() and transformList(): range, binders, [predicate,] value */    \
-    X(TRANSFORM_MAP, "transform-map")     /* range, 2 binders, [predicate,] value */               \
-    X(TRANSFORM_ENTRY, "transform-entry") /* range, 2 binders, [predicate,] map */                 \
-    X(OPT_MAP, "opt-map")                 /* optional, binder, body */                             \
-    X(OPT_FLAT_MAP, "opt-flat-map")       /* optional, binder, body */                             \
-    X(BIND, "bind")                       /* value, binder, body: cel.bind */
-
+/* The kinds of nodes, with the number of their children and other properties. */
 typedef enum CelNodeKind {
-#define X(name, text) CEL_NODE_##name,
-    CEL_NODES(X)
-#undef X
-        CEL_N_NODES,
+    CEL_NODE_LITERAL,     /* 0: @literal */
+    CEL_NODE_IDENT,       /* 0: @name; is_absolute: with a dot before it */
+    CEL_NODE_SELECT,      /* 1: @name */
+    CEL_NODE_OPT_SELECT,  /* 1: a.?b */
+    CEL_NODE_TEST,        /* 1: has(a.b) */
+    CEL_NODE_CALL,        /* n: @name; is_receiver: the first child is the receiver */
+    CEL_NODE_AND,         /* 2 */
+    CEL_NODE_OR,          /* 2 */
+    CEL_NODE_CONDITIONAL, /* 3 */
+    CEL_NODE_OPTIONAL,    /* 1: ?x as an element of a list or a value of a map (around x) */
+    CEL_NODE_LIST,        /* n */
+    CEL_NODE_MAP,         /* 2n: key, value, key, value */
+    CEL_NODE_STRUCT,      /* n: the FIELDs of T{f: x}; @name is the type's. The check refuses it */
+    CEL_NODE_FIELD,       /* 1: f: x inside of a STRUCT; @name is the field's */
+    CEL_NODE_BINDER,      /* 0: declares @name from here to the macro's node */
+    /* Macros. One or two BINDERs after the range; then the predicate, if there is one; then the
+     * body. */
+    CEL_NODE_ALL,             /* range, binders, predicate */
+    CEL_NODE_EXISTS,          /* range, binders, predicate */
+    CEL_NODE_EXISTS_ONE,      /* range, binders, predicate */
+    CEL_NODE_FILTER,          /* range, binder, predicate */
+    CEL_NODE_MAP_LIST,        /* map() and transformList(): range, binders, [predicate,] value */
+    CEL_NODE_TRANSFORM_MAP,   /* range, 2 binders, [predicate,] value */
+    CEL_NODE_TRANSFORM_ENTRY, /* range, 2 binders, [predicate,] map */
+    CEL_NODE_OPT_MAP,         /* optional, binder, body */
+    CEL_NODE_OPT_FLAT_MAP,    /* optional, binder, body */
+    CEL_NODE_BIND,            /* value, binder, body: cel.bind */
+    CEL_N_NODES,
 } CelNodeKind;
 
 typedef struct CelNode {
@@ -98,15 +93,9 @@ static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {
  * bytes. */
 size_t cel_join_names(const CelNode *nodes, uint32_t first, uint32_t last, char *out);
 
-/* The name of a kind of node: "select". */
-const char *cel_node_name(CelNodeKind kind);
-
 /* The name of an operator's function as it was written: "_+_" is "+". NULL: no operator. */
 const char *cel_operator_text(Str function);
 
 /* A call with the names of types for its arguments: -int, int + string, list[string], size(int),
  * string.substring(bool). */
 void cel_call_print(Str function, bool is_receiver, const Str *types, size_t n, Buf *out);
-
-/* One node a line, indented, with its text: for debugging and tests. */
-void cel_tree_print(const CelTree *tree, Buf *out);

@@ -209,7 +209,7 @@ static inline bool cel_is_key(CelValue v) {
 /* Whether two keys are equal: 1 and 1u are. */
 bool cel_key_equal(CelValue a, CelValue b);
 
-/* Makes the index of @map in @arena, unless it has too few entries. False: out of memory.
+/* Makes the index of @map in @arena, unless it has too few entries. Returns false if out of memory.
  * @ret_repeated: number of the first entry whose key an earlier entry has; map->n: all keys differ,
  * or there is no index. */
 bool cel_map_make_index(CelMap *map, Arena *arena, uint32_t *ret_repeated) MUST_CHECK;
@@ -260,5 +260,5 @@ void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 bool cel_value_fits(CelValue v, size_t max, bool *ret_has_opaque);
 
 /* A copy of @v in @arena. Some parts are not copied: the libraries' own kinds, types, and the
- * host's lists, maps and records. False: out of memory. */
+ * host's lists, maps and records. Returns false if out of memory. */
 bool cel_value_copy(CelValue v, Arena *arena, CelValue *ret) MUST_CHECK;

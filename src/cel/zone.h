@@ -21,5 +21,5 @@ struct CelZones {
 typedef struct CelZones CelZones;
 
 /* The seconds east of UTC, at @sec since 1970, of a zone as expressions name it: "" and "UTC",
- * "+02:00", "Europe/Berlin". False: no such zone. @zones may be NULL. */
+ * "+02:00", "Europe/Berlin". Returns false if there is no such zone. @zones may be NULL. */
 bool cel_offset_of(const CelZones *zones, Str name, int64_t sec, int32_t *ret);

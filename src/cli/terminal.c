@@ -30,7 +30,7 @@ Paint paint_for(bool colour) {
                   : (Paint){"", "", "", "", ""};
 }
 
-/* The first of these that is set counts, as setlocale() would have it. */
+/* The first of these variables that is set counts, as for setlocale(). */
 bool terminal_has_symbols(FILE *stream) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
 
@@ -80,7 +80,7 @@ void terminal_write_file(const char *path, mode_t mode, Str text) {
 
 __attribute__((format(printf, 1, 0))) static void complain(const char *format, va_list arguments) {
     _cleanup_(buf_done) Buf out = BUF_INIT(8 * COMPLAINT_MAX);
-    static char text[COMPLAINT_MAX]; /* there may be no room for it on the stack */
+    static char text[COMPLAINT_MAX]; /* static, because the stack may be exhausted */
     const char *between = terminal_command[0] ? " " : "";
     bool has_heading;
     Str rest, line;
@@ -92,7 +92,7 @@ __attribute__((format(printf, 1, 0))) static void complain(const char *format, v
         &out, "berth%s%s: %s", between, terminal_command, has_heading ? "cannot start:\n" : "");
     while (str_split(&rest, '\n', &line))
         visible_print(&out, "{}\n", line);
-    if (buf_error(&out)) /* it may be about memory */
+    if (buf_error(&out)) /* falls back to plain text if memory is exhausted */
         (void)fprintf(stderr, "berth%s%s: %s\n", between, terminal_command, text);
     else
         (void)terminal_print(stderr, buf_str(&out));

@@ -40,7 +40,7 @@ typedef struct FieldValue {
 #define LIST(its_type, its_items, count)                                                           \
     ((FieldValue){.kind = VALUE_LIST, .type = &(its_type), .items = (its_items), .n = (count)})
 
-/* Lines as they come, and what they are about. */
+/* The printed lines, and the object that they are about. */
 typedef struct DiffReport {
     Buf *out;
     size_t max_lines;

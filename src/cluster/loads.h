@@ -48,8 +48,8 @@ struct Loads {
     bool is_counted;               /* chunks are on the heap, shared and counted; else an arena's */
 };
 
-/* Local time to UTC, for gauges with a zone. Seconds since 1970 as if local time were UTC. False:
- * there is no such zone. */
+/* Local time to UTC, for gauges with a zone. Seconds since 1970 as if local time were UTC. Returns
+ * false if there is no such zone. */
 typedef struct LoadZones {
     bool (*to_utc)(const struct LoadZones *zones, Str zone, int64_t local_sec, int64_t *ret_sec);
 } LoadZones;

@@ -252,7 +252,7 @@ const ObjectType pod_shared_type = TYPE(Pod, TEXT(Pod, owner_kind, NULL, OWNER_K
     PLAIN(Pod, is_guessed, PLAIN, NULL), ITEMS(Pod, labels, NULL, label_type),
     ITEMS(Pod, requests, NULL, resource_type), ITEMS(Pod, tolerations, NULL, toleration_type));
 
-/* Without what is related to it. */
+/* Without its related objects. */
 const ObjectType pod_type = TYPE(Pod, GROUP(NULL, pod_metadata_type), GROUP(NULL, pod_shared_type),
     POINTER(Pod, details, pod_details_type));
 

@@ -113,7 +113,7 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
     return 0;
 }
 
-/* No row has as many pods: what its list was changed to has not been counted yet. */
+/* More pods than a row can have: its changed list has not been counted yet. */
 #define UNCOUNTED UINT32_MAX
 
 /* Only the list; the row is counted once, after all changes. The chunk is copied the first time. */

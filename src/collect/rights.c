@@ -238,7 +238,7 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
         ret->answer = review.answer;
 }
 
-/* False: it makes no sense to go on asking. */
+/* Returns false if further requests make no sense. */
 static bool review(Collector *collector, bool is_self, RightFact *right) {
     _cleanup_(buf_done) Buf body = BUF_INIT(REVIEW_MAX);
     BlockingRequest request = {

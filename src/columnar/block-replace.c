@@ -94,7 +94,7 @@ static bool codes_open(Codes *codes, const Column *of, Arena *scratch) {
     return codes->now != NULL;
 }
 
-/* False: there are too many. */
+/* Returns false if there are too many. */
 static bool add_codes(
     Codes *codes, size_t from, size_t n, DictionaryBuilder *encoder, uint16_t *out) {
     const Column *of = codes->of;
@@ -114,7 +114,7 @@ static bool add_codes(
     return true;
 }
 
-/* False: too many distinct strings. */
+/* Returns false if there are too many distinct strings. */
 static bool merge_texts(const Replacement *r, const PlanColumn *column, size_t total, Column *ret) {
     const Column *old = &r->old->columns[column->store];
     const Column *fresh = &r->fresh->columns[column->store];

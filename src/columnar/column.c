@@ -36,7 +36,7 @@ uint8_t column_state_of(CelKind kind, CelValue v) {
     return kind == CEL_BOOL && v.boolean ? COLUMN_TRUE : COLUMN_OK;
 }
 
-/* False: further away than nanoseconds reach. */
+/* Returns false if it is further away than nanoseconds reach. */
 static bool time_of(CelValue v, int64_t *ret) {
     return !__builtin_mul_overflow(v.i, NSEC_PER_SEC, ret) &&
            !__builtin_add_overflow(*ret, (int64_t)v.len, ret);

@@ -281,8 +281,8 @@ static void reduce_verdicts(const ReduceArgs *args, const EntryFrame *frame, siz
     }
 }
 
-/* How many of the first elements are not the usual one, by number of elements. False: one is an
- * error. */
+/* How many of the first elements are not the usual one, by number of elements. Returns false if one
+ * is an error. */
 static bool count_special(
     const uint8_t *restrict states, size_t n, uint8_t usual, uint32_t *restrict ret) {
     uint8_t worst = 0;

@@ -40,7 +40,7 @@ static void make_texts(Evaluator *e, const PlanColumn *column) {
     }
 }
 
-/* False: it is FALLBACK. */
+/* Returns false if it is FALLBACK. */
 static bool fetch_column(
     const Evaluator *e, const PlanColumn *column, size_t entry, CelValue *ret) {
     const ColumnRegister *reg = evaluator_register(e, column);

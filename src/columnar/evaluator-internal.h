@@ -196,7 +196,7 @@ static inline ColumnRegister *evaluator_register(const Evaluator *e, const PlanC
 void *evaluator_grow(Evaluator *e, void *buffer, size_t *capacity, size_t n, size_t size)
     MUST_CHECK;
 
-/* Makes room for @n entries of a lane and states. False: no memory. */
+/* Makes room for @n entries of a lane and states. Returns false if there is no memory. */
 bool register_open(Evaluator *e, ColumnRegister *reg, ColumnLane lane, size_t n) MUST_CHECK;
 
 /* The same for entries that will be written one by one: a TEXT column as strings. */
@@ -229,7 +229,7 @@ CelValue evaluator_row(Evaluator *e, size_t entry);
 /* One evaluation, with its own fuel. @is_kept: the result outlives the next evaluation. */
 CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables, bool is_kept);
 
-/* After each evaluation, when its result is in a lane. False: the status is set. */
+/* After each evaluation, when its result is in a lane. Returns false with the status set. */
 bool evaluator_continue(Evaluator *e) MUST_CHECK;
 
 /* A method: computes @column for the current entries of its space. */
@@ -266,7 +266,7 @@ typedef struct DictionaryBuilder {
     uint32_t n;
 } DictionaryBuilder;
 
-/* For at most @n strings. False: no memory. */
+/* For at most @n strings. Returns false if there is no memory. */
 bool dictionary_builder_open(DictionaryBuilder *b, size_t n, Arena *scratch) MUST_CHECK;
 
 /* The code of @v; DICTIONARY_MAX when there are no more. */

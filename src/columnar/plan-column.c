@@ -242,7 +242,7 @@ static bool is_one_evaluation(const Planner *p, const PlanColumn *column) {
            plan_column_at(p->plan, get)->frequency == column->frequency;
 }
 
-/* False: in groups there is no scalar machine. */
+/* Returns false if it would need the scalar machine in groups, which have none. */
 static bool choose_any(Planner *p, PlanColumn *column) {
     bool may_be_scalar = p->plan->spaces.items[column->space].kind != SPACE_GROUPS;
 

@@ -279,7 +279,7 @@ bool planner_is_or_value(const Planner *p, uint32_t node);
 /* The column of @node for a computation in @space at @frequency, or NO_COLUMN. */
 uint32_t planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency);
 
-/* Makes column @input the only one of @column. False: no memory. */
+/* Makes column @input the only one of @column. Returns false if there is no memory. */
 bool planner_set_input(Planner *p, PlanColumn *column, uint32_t input);
 
 /* A new column; a copy of @column. @is_found: under its space and node. */
@@ -307,8 +307,8 @@ bool reduction_shape_find(const Planner *p, uint32_t node, ReductionShape *ret);
 /* Whether its body reads the variables of no other loops. */
 bool reduction_shape_is_own(const Planner *p, const ReductionShape *shape);
 
-/* Rewrites its body to level 0, or to read the row variable, node @row, instead of its own. False:
- * no memory. */
+/* Rewrites its body to level 0, or to read the row variable, node @row, instead of its own. Returns
+ * false if there is no memory. */
 bool reduction_shape_relevel(Planner *p, ReductionShape *shape);
 bool reduction_shape_use_row(Planner *p, ReductionShape *shape, uint32_t row);
 

@@ -228,7 +228,7 @@ static bool next_of_choice(Order *o, Visit *visiting) {
     return true;
 }
 
-/* False: all arguments were visited. */
+/* Returns false if all arguments were visited. */
 static bool advance(Order *o, Visit *visiting) {
     if (visiting->phase == 0)
         visiting->has_parts = has_parts(o, at(o, visiting->column));

@@ -2,6 +2,7 @@
 
 /* A plan as text: the steps that make a block, then those of each root. */
 
+#include "cel/test-print.h"
 #include "columnar/plan-internal.h"
 
 static const char *const frequencies[] = {
@@ -46,7 +47,7 @@ static inline void print_node(const Plan *plan, uint32_t number, const char *met
     if (node->n_overloads > 0)
         buf_append(out, node->overloads[0]->name);
     else
-        buf_append(out, str_from_c(cel_ops[node->op].text));
+        print_operation(node->op, out);
     if (cel_ops[node->op].immediate == CEL_IMM_FIELD)
         buf_printf(out, " .%.*s", STR_FMT(cel_str(node->constant)));
     if (column->space != ROW_SPACE)

@@ -69,7 +69,7 @@ typedef struct Trial {
     size_t n_pods; /* that the policy is for */
 } Trial;
 
-/* Whether the rule gives the same answer whenever it is asked. */
+/* Whether the rule has the same result at any time. */
 static bool is_lasting(const Filter *filter) {
     return !(filter->test.groups & SCHEMA_BIT(SCHEMA_NOW)) && filter->test.metrics == 0 &&
            filter->test.workload_metrics == 0;

@@ -48,7 +48,7 @@ typedef struct LoadCheck {
  * are the sample if it names any. EXIT_FINE, or EXIT_FAILED when it exceeds the budget. */
 int load_check_run(const LoadCheck *check, const ClusterSource *cluster, Program *program);
 
-/* Adds warnings about what is wrong with @program for @cluster, a file. */
+/* Adds warnings about problems of @program with @cluster, a file. */
 void cluster_check_run(const ClusterSource *cluster, Program *program, DiagList *diags);
 
 /* Queries every metric source once, and prints which nodes have a value, a paragraph a metric.

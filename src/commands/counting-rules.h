@@ -16,8 +16,8 @@ typedef struct CountingPolicy {
     const PolicyFact *fact;
 } CountingPolicy;
 
-/* Those that are @exactness, behind @before: "policy/rule, policy/rule". False: there is none, and
- * nothing is printed. */
+/* Those that are @exactness, behind @before: "policy/rule, policy/rule". Returns false if there is
+ * none, and nothing is printed. */
 bool counting_rules_print(
     CountingPolicy policy, BindWiring bind, Exactness exactness, const char *before, Buf *out);
 

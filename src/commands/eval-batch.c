@@ -244,8 +244,8 @@ static bool eval_line(
     return is_record;
 }
 
-/* A line over the buffer's limit is read as far as the line goes and dropped: then the
- * buffer has failed. False: there is no more. */
+/* A line over the buffer's limit is read as far as the line goes and dropped: then the buffer has
+ * failed. Returns false if there is no more. */
 static bool read_line(FILE *in, Buf *line) {
     int c;
 

@@ -10,7 +10,6 @@
 #include "base/ascii.h"
 #include "cel/explain.h"
 #include "cel/library.h"
-#include "cel/parse.h"
 #include "cel/program.h"
 #include "cel/report.h"
 #include "cli/terminal.h"
@@ -113,13 +112,6 @@ static void eval_bind_file(EvalContext *context, const char *path, EvalValues *v
 
 #define VARIABLES_MAX 64u
 
-typedef enum Dump {
-    DUMP_NOTHING,
-    DUMP_TREE,
-    DUMP_GRAPH,
-    DUMP_CODE,
-} Dump;
-
 typedef struct Settings {
     const char *expression; /* NULL: in @file */
     const char *file;
@@ -130,7 +122,6 @@ typedef struct Settings {
     bool batch, plain, explain, cost, functions;
     OutputForm form;
     uint64_t cost_limit; /* 0: none */
-    Dump dump;
 } Settings;
 
 static void context_done(EvalContext *context) {
@@ -169,38 +160,6 @@ static void print_value(const Settings *settings, CelValue v, CelRun *run) {
     if (buf_error(&out))
         terminal_exit(EXIT_FAILED, "the value is too large to print: over 64 MiB");
     terminal_finish_as(&out, settings->form);
-}
-
-/* Stops after the step of --dump. */
-static int dump(const Settings *settings, const EvalContext *context, Str file, Str source,
-    const CelOptions *options, DiagList *diags) {
-    _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
-    CelGraph *graph = cel_graph_new(context->arena, context->arena);
-    CelChecked *checked = NULL;
-    CelTree *tree = NULL;
-    CelCode *code = NULL;
-    uint32_t root = 0;
-    int r = cel_parse(file, source, options, context->arena, diags, &tree);
-
-    if (r == 0 && settings->dump != DUMP_TREE)
-        r = cel_check(context->env, tree, options, context->arena, diags, &checked);
-    if (r == 0 && settings->dump != DUMP_TREE)
-        r = cel_lower(graph, checked, options, diags, &root);
-    if (r == 0 && settings->dump == DUMP_CODE)
-        r = cel_emit(graph, root, &(CelEmitOptions){0}, context->arena, &code);
-    if (r < 0)
-        terminal_out_of_memory("the compiled expression", context->arena);
-    if (r > 0)
-        terminal_exit_for(EXIT_FAILED, diags);
-    terminal_print_diags(diags);
-    if (settings->dump == DUMP_TREE)
-        cel_tree_print(tree, &out);
-    else if (settings->dump == DUMP_GRAPH)
-        cel_graph_print(graph, root, &out);
-    else
-        cel_code_print(code, &out);
-    terminal_output(buf_str(&out));
-    return EXIT_FINE;
 }
 
 static int evaluate(const Settings *settings, const EvalContext *context, Str file, Str source,
@@ -270,8 +229,6 @@ static int eval_one(Settings *settings, EvalContext *context) {
     for (size_t i = 0; i < settings->n_variables; i++)
         eval_bind_option(context, settings->variables[i], &values);
     arena_on_refusal(context->arena, terminal_out_of_memory, "the compiled expression");
-    if (settings->dump != DUMP_NOTHING)
-        return dump(settings, context, file, source, &options, &diags);
     if (eval_data_report(&settings->objects, context, file, source, &options, &diags) < 0)
         terminal_out_of_memory("the checked expression", context->arena);
     if (diags.n_errors > 0)
@@ -310,8 +267,6 @@ static const Option options[] = {
     {"cost", OPTION_FLAG, AT(cost), .help = "print the least and greatest possible cost before the value"},
     {"max-cost", OPTION_NUMBER, .argument = "N", AT(cost_limit), .min = 1, .max = INT64_MAX,
         .help = "reject the expression if it may cost more than N"},
-    {"dump", OPTION_CHOICE, .argument = "tree|graph|code", AT(dump), .min = DUMP_TREE,
-        .help = "print what it is compiled to, instead of its value"},
     {"output", OPTION_CHOICE, 'o', .argument = "text|json|yaml", AT(form), .initial = "text",
         .help = "output format of the value"},
     {"functions", OPTION_FLAG, AT(functions), .help = "list all functions, with their types"},

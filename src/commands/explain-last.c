@@ -91,7 +91,7 @@ static bool is_before(const ApiDecision *decision, const ApiDecision *other) {
                : api_decision_time(decision) < api_decision_time(other);
 }
 
-/* A replica that does not answer is reported, and the others are asked. */
+/* Reports a replica that does not answer, and continues with the others. */
 static bool note_silence(PodDecisions *lookup, size_t replica) {
     size_t n_silent = 0;
 

@@ -280,7 +280,7 @@ static const Option serve_options[] = {
 };
 /* clang-format on */
 
-/* $POD_NAMESPACE, else that of the mounted service account. False: neither. */
+/* $POD_NAMESPACE, else that of the mounted service account. Returns false without either. */
 static bool find_namespace(bool is_in_cluster, char ret[static OWN_NAMESPACE_MAX]) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1024);
     Str found = str_from_c(getenv("POD_NAMESPACE"));

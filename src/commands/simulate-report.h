@@ -14,7 +14,6 @@ typedef struct SimulateSettings {
     const char *policies[SIMULATE_RUNS_MAX - 1];
     size_t n_policies;
     const char *metrics; /* a file; NULL: none */
-    const char *chart;   /* a file; NULL: none is wanted */
     const char *shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     bool has_no_baseline, all, follows;
@@ -44,9 +43,6 @@ typedef struct SimulateReport {
 /* Both take memory from the report's arena. */
 void simulate_table(const SimulateReport *report, Buf *out);
 void simulate_json(const SimulateReport *report, Buf *out);
-
-/* Use over time, as SVG. */
-void simulate_chart(const SimulateReport *report, Buf *out);
 
 /* The name of a row's node; "-": none. */
 static inline Str node_of_row(const SimulationInput *input, uint32_t row) {

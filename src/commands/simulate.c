@@ -1,7 +1,7 @@
 /*
  * berth simulate: places pods on a cluster under several policies, and compares the results.
  *
- * simulate-table.c, simulate-json.c and simulate-chart.c print.
+ * simulate-table.c and simulate-json.c print.
  */
 
 #include <signal.h>
@@ -64,7 +64,6 @@ static const Option simulate_options[] = {
         .help = "count how many more pods of this size fit: cpu=2,memory=8Gi; may be repeated"},
     {"follow", OPTION_FLAG, AT(follows),
         .help = "place pods on the node that they have, and report how often that node is among the best"},
-    {"chart", OPTION_FILE, .argument = "FILE", AT(chart), .help = "write utilization over time as SVG"},
     {"all", OPTION_FLAG, AT(all), .help = "with -o json: every pod"},
     {"output", OPTION_CHOICE, 'o', .argument = "table|json|yaml", AT(form), .initial = "table",
         .help = "output format"},
@@ -282,13 +281,6 @@ static void print(const Simulation *simulation) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const SimulateReport *report = &simulation->report;
 
-    if (settings->chart) {
-        simulate_chart(report, &out);
-        if (buf_error(&out))
-            terminal_text_failed("the chart", &out);
-        terminal_write_file(settings->chart, 0666, buf_str(&out));
-        buf_reset(&out);
-    }
     if (settings->form == OUTPUT_TABLE)
         simulate_table(report, &out);
     else

@@ -1,4 +1,4 @@
-/* Keys of `berth top`: what they change on the screen. */
+/* Keys of `berth top`, and their effects on the screen. */
 
 #include "commands/top-screen.h"
 
@@ -25,7 +25,7 @@ static void type(TopScreen *screen, char key) {
 }
 
 /* Goes to the next of the decisions that are shown, or the one before; to the newest if none of
- * them is selected. False: none is shown. */
+ * them is selected. Returns false if none is shown. */
 static bool select_decision(TopScreen *screen, const TopState *state, bool is_down, bool is_up) {
     const TopDecision *shown[TOP_DECISIONS_MAX], *decision;
     size_t n = 0, at = SIZE_MAX;

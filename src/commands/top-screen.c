@@ -39,7 +39,7 @@ static void draw_line(Canvas *canvas, const char *colour, Str text) {
 }
 
 /* Cuts a line of at most @width columns off the front of @text, between words where possible.
- * False: there is none left. */
+ * Returns false if there is none left. */
 static bool cut_line(Str *text, size_t width, Str *ret_line) {
     Str line = visible_take(*text, width);
     size_t space;

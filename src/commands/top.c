@@ -252,7 +252,7 @@ static void show_text(Top *top, const char *title, Str text) {
 }
 
 /* What `berth explain --last` prints about the selected pod. It may take a moment: the screen
- * reports that. False: the terminal is gone. */
+ * reports that. Returns false if the terminal is gone. */
 static bool explain_selected(Top *top) {
     const TopDecision *decision = top_state_decision(top->state, 0);
     ExplainLastOptions options = {.weight = 1};

@@ -348,7 +348,7 @@ static Str write_attributes(Html *html, Str format, va_list *args) {
             continue;
         }
         if (!is_quoted && is_name && (c == ' ' || c == '>'))
-            buf_append(html->out, STR("=\"\"")); /* XML wants a value */
+            buf_append(html->out, STR("=\"\"")); /* XML requires a value */
         if (!is_quoted && c == '>')
             break;
         if (c == '&')

@@ -51,7 +51,7 @@ static double remedy_size(const Remedy *remedy) {
     return larger > 0 ? fmin(fabs(wanted - has) / larger, 1) : 0;
 }
 
-/* The changes for @node to pass all rules in force. False: unknown. */
+/* The changes for @node to pass all rules in force. Returns false if they are unknown. */
 static bool find_suggestion(
     const PodPage *page, const NodeExplanation *node, Suggestion *ret, Buf *text) {
     *ret = (Suggestion){.filter = node->verdict, .node = node};

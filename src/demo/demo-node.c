@@ -15,13 +15,13 @@
 #define CORDONED_PERCENT 3
 #define DAEMON_MISSING_PERCENT 8
 #define DISK_PRESSURE_PERCENT 4
-#define HEADLESS_PERCENT 35 /* of the nodes for workspaces; some run regular ones too */
+#define HEADLESS_PERCENT 35 /* of the workspace nodes; some of these run regular pods, too */
 #define HEADLESS_ONLY_PERCENT 15
 #define IMAGE_PERCENT 45
-#define VOLUMES_PERCENT 60 /* of the general nodes: with TopoLVM disks */
+#define VOLUMES_PERCENT 60 /* share of the general nodes with TopoLVM disks */
 #define VOLUMES_BROKEN_PERCENT 4
 #define STAYING_PERCENT 8
-#define CANDIDATE_PERCENT 8 /* for removal by the autoscaler */
+#define CANDIDATE_PERCENT 8 /* candidates for removal by the autoscaler */
 #define LEAVING_PERCENT 2
 
 #define AGE_MAX_SEC (90 * 86400)
@@ -132,7 +132,7 @@ static void put_labels(const DemoNodeSpec *spec, JsonWriter *writer) {
     const char *pool = pool_types[spec->pool].name;
     char generation[24];
     const struct {
-        const char *key, *value; /* NULL: it is left out */
+        const char *key, *value; /* NULL: the label is omitted */
     } labels[] = {
         {DEMO_DEDICATED, spec->pool != POOL_GENERAL ? pool : NULL},
         {"example.com/node-generation", generation},

@@ -52,7 +52,7 @@ int environment_open(DemoEnvironment *env, const DemoOptions *options) {
     return r;
 }
 
-/* The daemon has no watch here, so it must be told. */
+/* The daemon has no watch here: reports the deletion to it. */
 static void note_deleted(void *context, const Pod *pod) {
     daemon_note_deleted(context, pod->uid, pod->namespace, pod->name);
 }

@@ -17,7 +17,7 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 
 #define NO_VERDICT "berth: refused: out of time or memory"
 
-/* Fills @ret. False: a required annotation failed, or out of memory. */
+/* Fills @ret. Returns false if a required annotation failed, or out of memory. */
 static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
     Label *labels = ARENA_ARRAY(arena, Label, n);
 

@@ -62,8 +62,8 @@ void kept_pods_done(KeptPods *pods) {
     kept_pod_free(atomic_exchange(&pods->last, NULL));
 }
 
-/* Decodes the value that @reader is at from a copy of @size bytes. False: it does not end there, is
- * too large, or has an error. */
+/* Decodes the value that @reader is at from a copy of @size bytes. Returns false if it does not end
+ * there, is too large, or has an error. */
 static bool keep(KeptPod *kept, const JsonReader *reader, size_t size) {
     JsonReader inner;
 

@@ -119,7 +119,7 @@ bool extender_still_passes(const View *view, const RequestTime *time, const Pod 
     Arena *arena, Str *ret_refusal);
 
 /* The pod of a filter or prioritize request, for use after it: a copy in @arena, with all its
- * details. False: out of memory. */
+ * details. Returns false if out of memory. */
 bool decision_copy_pod(const Decision *decision, Arena *arena, Pod *ret);
 
 /* An answer without a decision: {"Error": text}. Of @answer->decision only the request is kept. */

@@ -294,7 +294,7 @@ bool changes_sources(
     return *ret != NULL;
 }
 
-/* With the lock. False: out of memory. */
+/* With the lock. Returns false if out of memory. */
 static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change *ret) {
     const Entry *entry = entry_at(changes, id);
 

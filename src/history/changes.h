@@ -78,6 +78,6 @@ size_t changes_read(Changes *changes, Arena *arena, Change *ret, size_t n);
  * into force several times, from the one before the last time. False: one of them is not kept. */
 bool changes_diff(Changes *changes, Digest digest, Buf *out);
 
-/* The texts of version @digest, copied into @arena. False: not kept. */
+/* The texts of version @digest, copied into @arena. Returns false if it is not kept. */
 bool changes_sources(
     Changes *changes, Digest digest, Arena *arena, const PolicySource **ret, size_t *ret_n);

@@ -107,7 +107,7 @@ static RuleNames *find_rule_names(Decisions *decisions, Program *program) {
     return decisions->rule_names;
 }
 
-/* False: it has none. */
+/* Returns false if it has none. */
 static bool forget_outcomes(Decisions *decisions, Kept *kept) {
     NodeNumbers *numbers;
 

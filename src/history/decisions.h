@@ -80,14 +80,14 @@ typedef struct DecisionsWalk {
     uint32_t number;
 } DecisionsWalk;
 
-/* The next one: a reference for the caller. False: there are no more. */
+/* The next one: a reference for the caller. Returns false if there are no more. */
 bool decisions_next(DecisionsWalk *walk, FoundDecision *ret);
 void decisions_walk_done(DecisionsWalk *walk);
 
 /* The outcome of @node, the same in each call, in @outcomes of the last one. */
 Outcome decisions_walk_outcome(DecisionsWalk *walk, const Outcomes *outcomes, Str node);
 
-/* The one with this id. False: it is not kept, or never was. */
+/* The one with this id. Returns false if it is not kept, or never was. */
 bool decisions_find(Decisions *decisions, uint64_t id, FoundDecision *ret);
 
 /* The number of @node for @outcomes, or NODE_NUMBER_NONE: it has no entry. */

@@ -27,5 +27,5 @@ void journal_line_decision(JournalContext *context, Decisions *decisions,
     const FoundDecision *found, Arena *arena, Buf *out);
 
 /* Reads one line without its end; a decision is restored into @decisions. @arena is temporary.
- * False: the line is damaged, or of no use without another one that is. */
+ * Returns false if the line is damaged, or of no use without another one that is. */
 bool journal_line_read(JournalContext *context, Str line, Arena *arena, Decisions *decisions);

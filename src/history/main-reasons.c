@@ -70,7 +70,7 @@ static const View *view_of(ReasonSearch *search, const FoundDecision *found) {
     return search->restored;
 }
 
-/* False: not known. */
+/* Returns false if it is not known. */
 static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainReason *ret) {
     RequestTime time = {.now_nsec = found->past->at_nsec, .scratch = search->scratch};
     const View *view = view_of(search, found);

@@ -15,7 +15,7 @@ typedef struct LogEntry {
 } LogEntry;
 
 struct NominationLog {
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     LogEntry entries[NOMINATION_LOG_MAX];
     size_t n_added;
 };

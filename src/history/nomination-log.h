@@ -52,6 +52,6 @@ void nomination_log_add(NominationLog *log, const NominationRecord *record);
 void nomination_log_end(NominationLog *log, Str uid, NominationOutcome outcome);
 
 /* The newest nomination of the pod, copied to @arena; with an empty @namespace or @uid of any.
- * False: none is kept, or out of memory. @log may be NULL. */
+ * Returns false if none is kept, or out of memory. @log may be NULL. */
 bool nomination_log_find(
     NominationLog *log, Str namespace, Str name, Str uid, Arena *arena, NominationRecord *ret);

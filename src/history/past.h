@@ -134,8 +134,8 @@ static inline const MainReason *past_main(const PastDecision *past) {
     return atomic_load(&past->main);
 }
 
-/* Sets it; its text is copied, and past->bytes grows. False: it has one, or out of memory. Threads:
- * one at a time. */
+/* Sets it; its text is copied, and past->bytes grows. Returns false if it has one, or out of
+ * memory. Threads: one at a time. */
 bool past_set_main(PastDecision *past, const MainReason *reason);
 
 /* The main reason's rule. Until that is known the rule that rejected most of the nodes that could

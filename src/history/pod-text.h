@@ -29,7 +29,7 @@ typedef struct PodText {
 /* The fields of @pod that policies can read. NULL: out of memory. */
 PodText *pod_text_new(const Pod *pod) MUST_CHECK;
 
-/* The pod of @text, which must outlive it. False: not a pod, or out of memory. */
+/* The pod of @text, which must outlive it. Returns false if it is not a pod, or out of memory. */
 bool pod_text_decode(const PodText *text, Arena *arena, Pod *ret) MUST_CHECK;
 
 DEFINE_REF(PodText, pod_text)

@@ -228,7 +228,7 @@ static int compare_pods(const void *a, const void *b) {
     return (x->last_id < y->last_id) - (x->last_id > y->last_id);
 }
 
-/* The caller has set what is wanted. */
+/* The caller has set the filters of @gathering. */
 static int make(Gathering *gathering, Decisions *decisions, RecentPods *recent, const View *view,
     Arena *arena, PodsSummary *ret) {
     *ret = (PodsSummary){0};

@@ -10,7 +10,7 @@ struct ArenaPool {
     size_t budget, keep_max;
     unsigned max;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     unsigned n;
     Arena *kept[]; /* a stack */
 };

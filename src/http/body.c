@@ -44,7 +44,7 @@ struct BodyStore {
     atomic_size_t memory;
 
     unsigned keep;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     unsigned n_kept;
     Small kept[]; /* a stack */
 };

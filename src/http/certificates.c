@@ -63,7 +63,7 @@ int certificates_of_peer(gnutls_session_t session, Certificates *ret) {
     return 0;
 }
 
-/* Takes a length of @size bytes and what it counts off @bytes. False: there is less. */
+/* Takes a length of @size bytes and what it counts off @bytes. Returns false if there is less. */
 static bool take_vector(gnutls_datum_t *bytes, unsigned size, gnutls_datum_t *ret) {
     unsigned len = 0;
 

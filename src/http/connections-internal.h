@@ -11,7 +11,7 @@ struct Connections {
     atomic_uint_fast64_t total;
 
     unsigned capacity;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     unsigned n;           /* cut ones included */
     uint64_t turn;        /* of the last handshake */
     Connection *evicted;  /* in the state NEW */

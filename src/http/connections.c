@@ -81,7 +81,7 @@ void connection_hold(Connection *connection) {
     atomic_store(&connection->is_due, false);
 }
 
-/* With the lock held. A socket that can be written to is ready at once. */
+/* Called with the lock held. A socket that can be written to is ready at once. */
 static void wake(Connection *connection) {
     if (!connection->is_asleep)
         return;
@@ -89,8 +89,8 @@ static void wake(Connection *connection) {
     (void)!connection_arm(connection, EPOLLOUT); /* registered: it cannot fail */
 }
 
-/* With the lock held. A client that still sends after its last reply gets a reset. Otherwise it
- * could wait for minutes: the kernel no longer tells it that there is room for more bytes. */
+/* Called with the lock held. A client that still sends after its last reply gets a reset. Otherwise
+ * it could wait for minutes: the kernel no longer tells it that there is room for more bytes. */
 void connection_shut(Connection *connection, int how) {
     const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 

@@ -144,8 +144,8 @@ void connection_set_due(Connection *connection, int64_t received_nsec);
  * deadline moves by the time that it was due. */
 Connection *connections_next_handshake(Connections *connections, int64_t now);
 
-/* Keeps it from now on. @is_unknown: without the certificate that the options require. False: there
- * is no place, so it must be closed after the reply. The caller holds it. */
+/* Keeps it from now on. @is_unknown: without the certificate that the options require. Returns
+ * false if there is no place, so it must be closed after the reply. The caller holds it. */
 bool connection_keep(Connections *connections, Connection *connection, bool is_unknown);
 
 /* Closes and frees it. The caller holds it, and has ended its request. */
@@ -167,10 +167,10 @@ void connection_sleep(Connections *connections, Connection *connection);
 /* Arms it if it is asleep, so that a worker gets it at once. */
 void connection_wake(Connections *connections, Connection *connection);
 
-/* The first bytes of a request have arrived. False: the connection was cut. */
+/* The first bytes of a request have arrived. Returns false if the connection was cut. */
 bool connection_begin(Connections *connections, Connection *connection, int64_t now);
 
-/* Changes the state. False: the connection was cut, and the caller must end it. */
+/* Changes the state. Returns false if the connection was cut, and the caller must end it. */
 bool connection_enter(
     Connections *connections, Connection *connection, ConnectionState state, int64_t now);
 

@@ -30,7 +30,7 @@ struct HttpPending {
     Ref ref;
     Request *request; /* until PROGRESS_OVER */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t filled;
     Progress progress;
     HttpReply reply; /* of the thread that fills it, while one does */
@@ -40,7 +40,7 @@ static Request *request_of(const HttpRequest *http) {
     return (Request *)((uintptr_t)http - offsetof(Request, head.http));
 }
 
-/* Counts one more. False: there are @max already. */
+/* Counts one more. Returns false if there are @max already. */
 static bool take_place(atomic_uint *n, unsigned max) {
     if (atomic_fetch_add(n, 1) < max)
         return true;

@@ -1,4 +1,4 @@
-/* Places of the table of connections: limits, who is kept, and whom a newcomer evicts. */
+/* Places of the table of connections: limits, and which connection a new one evicts. */
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -172,7 +172,7 @@ static int make_room(Connections *connections, const Connection *newcomer,
     return evict_one(connections, newcomer, address, has_too_many_handshakes);
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static int find_place(Connections *connections, Connection *newcomer) {
     const ServerOptions *options = &connections->options;
     Tally same = tally_of(connections, newcomer->address), all;

@@ -28,7 +28,7 @@ typedef struct Request {
     bool has_more_input;  /* refused, and the client may still be sending it */
 } Request;
 
-/* Counts the arena at its present size. False: over memory_max. */
+/* Counts the arena at its present size. Returns false if it is over memory_max. */
 bool request_charge_arena(Request *request);
 
 /* Completes what handlers see of @head, but for body and arena. */

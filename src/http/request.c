@@ -57,7 +57,7 @@ static void release_arena(Request *request) {
     request->arena_charged = 0;
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool take_arena(Request *request) {
     Server *server = request->server;
 

@@ -138,8 +138,8 @@ typedef struct HttpStream HttpStream;
 
 HttpStream *server_stream(const HttpRequest *request, int tag);
 
-/* Copies @bytes for the client. Any thread. False: the client has gone, or its buffer is full and
- * it was dropped; then call stream_close(). */
+/* Copies @bytes for the client. Any thread. Returns false if the client has gone, or its buffer is
+ * full and it was dropped; then call stream_close(). */
 bool stream_send(HttpStream *stream, Str bytes) MUST_CHECK;
 
 /* Call exactly once for each stream, which is freed: sent bytes are delivered, then it ends. Any

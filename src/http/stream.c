@@ -23,7 +23,7 @@ struct HttpStream {
     Buf head;
     size_t head_sent;
 
-    pthread_mutex_t lock;   /* guards what follows */
+    pthread_mutex_t lock;   /* protects the fields below */
     Connection *connection; /* NULL: the request has ended */
     bool is_over;           /* no more bytes are accepted */
     bool is_ended;          /* the last chunk is in the ring */
@@ -123,7 +123,7 @@ static void advance(HttpStream *stream, size_t n) {
     stream->n -= n - of_head;
 }
 
-/* The bytes to write. With the lock held. False: nothing, and *ret is the result. */
+/* The bytes to write. Called with the lock held. Returns false, with *ret set, if none are. */
 static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, StreamState *ret) {
     if (stream->n == 0 && !stream->is_ended && stream->is_over) {
         stream->is_ended = true;

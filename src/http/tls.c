@@ -378,7 +378,7 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
     pthread_mutex_lock(&store->lock);
     old = store->set;
     store->set = set;
-    /* Inside of the lock: who was served by the new set finds that all connections are checked. */
+    /* With the lock held: a user of the new set knows that all connections are checked. */
     atomic_fetch_add(&store->generation, 1);
     pthread_mutex_unlock(&store->lock);
     tls_set_unref(old);

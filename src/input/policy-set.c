@@ -39,7 +39,7 @@ bool policy_setting_parse(Str text, PolicySetting *ret) {
 
 /* --- paths ------------------------------------------------------------------------------ */
 
-/* The text of ["TEXT"] at the front; @ret_rest: behind it. False: there is none. */
+/* The text of ["TEXT"] at the front; @ret_rest: behind it. Returns false if there is none. */
 static bool take_quoted(Str path, Str *ret_text, Str *ret_rest) {
     Str rest;
     size_t end;

@@ -35,7 +35,7 @@ enum {
     POLICY_SET_E_UNKNOWN, /* no such name, or not a value: see the text */
 };
 
-/* Splits "PATH=VALUE". False: it has no '=' or no path. */
+/* Splits "PATH=VALUE". Returns false if it has no '=' or no path. */
 bool policy_setting_parse(Str text, PolicySetting *ret);
 
 /* Applies @settings to @sources, into @ret, which has room for @n. Unchanged ones are shared;

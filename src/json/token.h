@@ -14,7 +14,7 @@ JsonToken json_next(JsonReader *reader);
 /* The same for a reader that is at a value. A bracket is only opened. */
 JsonToken json_next_value(JsonReader *reader);
 
-/* At a value: moves after it, whatever it is. False: JSON_BAD. */
+/* At a value: moves after it, whatever it is. Returns false for JSON_BAD. */
 bool json_pass_value(JsonReader *reader);
 
 /* The next token in an object, or after a member: JSON_KEY, JSON_OBJECT_END or JSON_BAD. */

@@ -332,7 +332,7 @@ static int find_whole(const FactsBuild *build) {
 
 /* --- the budget ----------------------------------------------------------------------------- */
 
-/* Whether @a is worse. Work decides, unless memory is what is short. */
+/* Whether @a is worse: by work, or by memory if that is exhausted. */
 static bool is_worse(const RuleCost *a, const RuleCost *b, FactsLimit limit) {
     if (limit == FACTS_OVER_MEMORY && a->cost.bytes != b->cost.bytes)
         return a->cost.bytes > b->cost.bytes;

@@ -79,7 +79,7 @@ typedef enum FactsLimit {
 
 #define FACTS_WORST_MAX 5u
 
-/* A budget for counted facts, and what they cost. */
+/* A budget for counted facts, and their cost. */
 typedef struct FactsBudget {
     uint64_t work_max; /* see PlanCost */
     size_t bytes_max;  /* of all chunks, the shared ones included */

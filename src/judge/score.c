@@ -1,4 +1,4 @@
-/* Scores: each rule made 0..100, their weighted mean. */
+/* Scores: each rule is scaled to 0..100; the result is their weighted mean. */
 
 #include <assert.h>
 #include <errno.h>
@@ -14,11 +14,11 @@ static bool score_applies(const Judge *judge, const Score *score) {
 /* The values of a score rule over a batch. */
 typedef struct ScoreColumn {
     const double *values;
-    const uint8_t *states; /* NULL: all fine, as usual */
+    const uint8_t *states; /* NULL: no value is absent, the usual case */
 } ScoreColumn;
 
-/* Reads the column of a score rule; into @room if it has ints, its states into @states if a metric
- * is absent. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
+/* Reads the column of a score rule. Ints are converted into @room; if a metric is absent, states go
+ * into @states. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int fetch_score(
     Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, ScoreColumn *ret) {
     const Column *column;
@@ -55,8 +55,8 @@ static void settle(const Score *score, const uint8_t *states, size_t n, double *
                                                        : settled(values[i], score->on_error);
 }
 
-/* share * settled(value, on_error), with an instruction for each step. Rounding keeps the order of
- * numbers, so the smaller of two products is the product of the smaller. */
+/* Equals share * settled(value, on_error), but each step is one instruction. Multiplying first is
+ * safe: rounding keeps the order, so min(a * s, b * s) == min(a, b) * s. */
 static inline double settled_share(double value, double on_error, double share) {
     double least = (value > 0 ? value : 0) * share, most = 100 * share;
 
@@ -73,20 +73,20 @@ WIDE_LOOPS static void add_values(const double *restrict values, size_t n, doubl
         totals[i] += settled_share(values[i], on_error, share);
 }
 
-/* RawScores values of a rule that is normalised, by the order's rows. */
+/* RawScores values of a rule that is normalized, by the order's rows. */
 typedef struct RawScores {
     double *values;
     uint8_t *states;
 } RawScores;
 
-/* The rows and their totals. */
+/* Candidate rows and their total scores. */
 typedef struct ScoreBatch {
     RowOrder order;
     double weights;
-    double *totals;  /* by the order's rows: rules that are not normalized; 0 after the last */
-    RawScores *raws; /* by number of the rule; normalized rules */
+    double *totals;  /* rules without normalization, by the order's rows; a 0 follows the last */
+    RawScores *raws; /* values of normalized rules, by rule number */
     double values[PLAN_BATCH_ROWS];
-    uint8_t states[PLAN_BATCH_ROWS]; /* of a rule whose metric is absent */
+    uint8_t states[PLAN_BATCH_ROWS]; /* states of a rule with absent metrics */
 } ScoreBatch;
 
 static int keep_raw(Judge *judge, ScoreBatch *batch, const Score *score, size_t begin,
@@ -176,7 +176,7 @@ static int normalize_rule(
     return r;
 }
 
-/* Adds the rules that are normalized, when all rows are known. */
+/* Adds the normalized rules, which need the values of all rows. */
 static int add_normalized(Judge *judge, const ScoreBatch *batch, double *totals) {
     const Program *program = judge->input.program;
     size_t n = batch->order.n_candidates;
@@ -218,7 +218,7 @@ static int score_batch_init(Judge *judge, const uint32_t *rows, size_t n, ScoreB
     return 0;
 }
 
-/* The unknown node's total is after the last. */
+/* An unknown node reads the 0 after the last total. */
 static void hand_out(const ScoreBatch *batch, double *restrict ret) {
     UNROLLED
     for (size_t i = 0; i < batch->order.n_candidates; i++)

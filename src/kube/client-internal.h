@@ -93,7 +93,7 @@ int client_identify(Client *client, char *error);
 
 /* client-attempt.c */
 
-/* False: it cannot be made; call_stop() was called. */
+/* Returns false if it cannot be made; call_stop() was called. */
 bool attempt_start(Call *call);
 
 /* Frees the transfer, if there is one, and its data. */

@@ -85,7 +85,7 @@ struct ClusterWatcher {
     atomic_bool is_wanted;                  /* the lease is, and will be for a while */
     atomic_uint wants_related, has_related; /* RELATED_BIT()s */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t ended; /* has_ended */
     bool is_ending, has_ended;
     int64_t end_by;                    /* monotonic: until when it may take to end */
@@ -105,7 +105,7 @@ void watcher_notify(const ClusterWatcher *watcher, WatcherNotice notice);
 /* False when out of memory. */
 bool watcher_needs_init(ClusterWatcher *watcher);
 
-/* Takes the fields that watcher_want() wants, if they are more than are kept. */
+/* Takes the fields of watcher_want(), if they are more than are kept. */
 void watcher_keep_wanted(ClusterWatcher *watcher);
 
 /* Notes the fields that the published snapshot has. A list that changes nothing is not published.
@@ -136,5 +136,5 @@ bool watcher_may_bind(void *context, char *error);
 /* Makes the queues that the options need. False when out of memory. */
 bool watcher_make_writes(ClusterWatcher *watcher);
 
-/* Sends what is due; returns when to call again. */
+/* Sends due requests; returns when to call again. */
 int64_t watcher_send_writes(ClusterWatcher *watcher, int64_t now_nsec);

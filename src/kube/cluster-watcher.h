@@ -112,8 +112,8 @@ typedef struct WatcherCallbacks {
     void *context;
     /* A notice; all texts are borrowed. On the watcher's thread. May be NULL. */
     void (*notice)(void *context, const WatcherNotice *notice);
-    /* A new snapshot; borrowed. On the watcher's thread. False: it was not taken; it, or one
-     * that is newer by then, is shown again at a later turn, not sooner than in a second. */
+    /* A new snapshot; borrowed. On the watcher's thread. Returns false if it was not taken; it, or
+     * one that is newer by then, is shown again at a later turn, not sooner than in a second. */
     bool (*publish)(void *context, Snapshot *snapshot);
     /* The watch shows that @pod, which was there before, now has a node: some scheduler has
      * bound it. Not for pods of a list, nor for those that are made with a node, as static

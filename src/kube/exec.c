@@ -1,4 +1,4 @@
-/* Runs credential plugins: what they are given, what they answer, and when they run again. */
+/* Runs credential plugins: their input, their output, and when they run again. */
 
 #include "kube/exec.h"
 

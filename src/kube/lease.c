@@ -229,10 +229,9 @@ static void write_body(Lease *lease, LeaseStep step, Buf *out) {
         record->transitions + (record->exists && !is_ours(lease)));
 }
 
-/* --- what others are reported -------------------------------------------------------------------
- */
+/* --- the reported status ---------------------------------------------------------------- */
 
-/* Something may have changed: who cares is reported if it has. */
+/* Updates the reported status; calls changed() if it differs. */
 static void report_changes(Lease *lease, int64_t now) {
     const LeaseStatus before = lease->reported;
     LeaseStatus *status = &lease->reported;
@@ -287,7 +286,7 @@ static void explain(Lease *lease, const CallResult *result) {
         STR_FMT(str_take(status.message, LEASE_TEXT_MAX)));
 }
 
-/* Parses the answer as the current Lease. False: not a Lease. */
+/* Parses the answer as the current Lease. Returns false if it is not a Lease. */
 static bool take_record(Lease *lease, int64_t now) {
     char before[LEASE_VERSION_MAX + 1];
 

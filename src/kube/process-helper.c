@@ -27,7 +27,7 @@ static struct {
     int fd;       /* -1: not started */
 } helper = {.lock = PTHREAD_MUTEX_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER, .fd = -1};
 
-/* False: the peer is gone. */
+/* Returns false if the peer is gone. */
 static bool receive(int fd, void *to, size_t n) {
     char *at = to;
 

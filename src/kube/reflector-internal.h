@@ -79,7 +79,7 @@ struct Reflector {
 __attribute__((format(printf, 3, 4))) bool reflector_end_call(
     Reflector *reflector, NextStep next, const char *format, ...);
 
-/* Go on from @version. False: it cannot be one. */
+/* Go on from @version. Returns false if it cannot be one. */
 bool reflector_set_version(Reflector *reflector, Str version);
 
 void reflector_notice(
@@ -87,7 +87,7 @@ void reflector_notice(
 
 /* reflector-watch.c */
 
-/* The next bytes of a watch, or of a streamed list. False: the call is to end. */
+/* The next bytes of a watch, or of a streamed list. Returns false if the call is to end. */
 bool watch_take(Reflector *reflector, Str bytes);
 
 void list_begin(Reflector *reflector);
@@ -95,5 +95,5 @@ void list_begin(Reflector *reflector);
 /* Drops the list so far; another one is needed. */
 void list_drop(Reflector *reflector);
 
-/* The page in body becomes a part of it, or its end. False: reflector_end_call() was called. */
+/* The page in body becomes a part of it, or its end. Returns false after reflector_end_call(). */
 bool list_take_page(Reflector *reflector);

@@ -33,7 +33,7 @@ static bool list_fail(Reflector *reflector, int r) {
     return reflector_end_call(reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
 }
 
-/* False: the call is to end. */
+/* Returns false if the call is to end. */
 static bool list_end(Reflector *reflector) {
     int r = reflector->options.sink.end(reflector->options.sink.context);
 
@@ -53,7 +53,7 @@ void list_drop(Reflector *reflector) {
     buf_done(&reflector->deferred);
     buf_done(&reflector->continue_token);
     if (reflector->is_staging)
-        reflector->options.sink.begin(reflector->options.sink.context); /* frees what it had */
+        reflector->options.sink.begin(reflector->options.sink.context); /* frees its objects */
     reflector->is_staging = false;
     reflector->needs_list = true;
 }

@@ -33,7 +33,7 @@ struct WriteQueue {
     bool is_unwanted;
     atomic_bool is_ours;
 
-    pthread_mutex_t lock;                          /* guards what follows */
+    pthread_mutex_t lock;                          /* protects the fields below */
     PendingWrite waiting[WRITE_QUEUE_WAITING_MAX]; /* a ring */
     size_t first, n_waiting;
     size_t n_calls; /* under way */
@@ -189,7 +189,7 @@ static PendingWrite take(WriteQueue *queue, bool is_dropped) {
     return write;
 }
 
-/* False: nothing waits. */
+/* Returns false if nothing waits. */
 static bool send_next(WriteQueue *queue, WriteCall *call) {
     const CallHandler handler = {.context = call, .done = on_done};
     PendingWrite write = take(queue, /* is_dropped= */ false);

@@ -46,7 +46,7 @@ typedef struct LiveOptions {
     size_t n_managed;
     const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
     int64_t nominate_weight; /* with watcher.nominates: berth's in kube-scheduler's configuration */
-    NominationLog *nominated; /* what was nominated; borrowed, may be NULL */
+    NominationLog *nominated; /* past nominations; borrowed, may be NULL */
     WatcherOptions watcher;
 } LiveOptions;
 

@@ -34,7 +34,7 @@ struct Measuring {
     Current *current;
     bool has_warned; /* that nothing can be joined */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     Configured configured;
     Poller *poller;                 /* NULL: no gauge needed it so far */
     char api_server[URL_SHOWN_MAX]; /* sources that the poller may query; empty: none */

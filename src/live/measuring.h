@@ -68,5 +68,5 @@ typedef struct MeasuringStatus {
     size_t n;                /* at most MEASURING_SHOWN_MAX; 0 while @view is being replaced */
 } MeasuringStatus;
 
-/* All in @arena. False: out of memory, and @ret is not set. */
+/* All in @arena. Returns false if out of memory, and @ret is not set. */
 bool measuring_status(Measuring *measuring, const View *view, Arena *arena, MeasuringStatus *ret);

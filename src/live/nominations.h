@@ -101,7 +101,7 @@ typedef struct FreePod {
 size_t nominations_list(
     Nominations *nominations, int64_t now_nsec, size_t max, Arena *arena, FreePod *ret);
 
-/* The pod is nominated for @node. False: kube-scheduler has tried it, or it is gone. */
+/* The pod is nominated for @node. Returns false if kube-scheduler has tried it, or it is gone. */
 bool nominations_claim(Nominations *nominations, Str uid, Str node, int64_t now_nsec);
 /* It is left to kube-scheduler; if it was claimed, its patch was not sent. */
 void nominations_leave(Nominations *nominations, Str uid);

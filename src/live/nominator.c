@@ -30,7 +30,7 @@ struct Nominator {
     pthread_t thread;
     bool has_thread;
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t woken;
     bool is_ending, has_waiting_filter;
     Nominations *nominations;
@@ -218,7 +218,7 @@ typedef struct Round {
     PlacementPlan *plan;
 } Round;
 
-/* Waits. False: the thread must end. */
+/* Waits. Returns false if the thread must end. */
 static bool wait_to_go_on(Nominator *nominator, int64_t nsec) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
 
@@ -270,7 +270,7 @@ static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choi
     return is_ours;
 }
 
-/* Nominates pod @i of the round. False: the round is over. */
+/* Nominates pod @i of the round. Returns false if the round is over. */
 static bool nominate(Round *round, size_t i) {
     Nominator *nominator = round->nominator;
     const FreePod *pod = &round->pods[i];

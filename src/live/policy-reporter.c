@@ -1,4 +1,4 @@
-/* Compares the status of each policy with what was written last. */
+/* Compares the status of each policy with the last written one. */
 
 #include "live/policy-reporter.h"
 

@@ -23,7 +23,7 @@ typedef struct PolicyReport {
     void (*fill)(void *context, Arena *arena, PolicyStatus *status);
 } PolicyReport;
 
-/* False: it is not taken, and tried again at the next run. */
+/* Returns false if it is not taken; it is tried again at the next run. */
 typedef bool WritePolicyStatus(void *context, Buf *path, Buf *body);
 
 /* The newest version of @policy is rejected. Once for each version. */
@@ -40,7 +40,7 @@ typedef struct PolicyReporter {
     size_t n;
 } PolicyReporter;
 
-/* Writes what has changed since the last run. */
+/* Writes changes since the last run. */
 void policy_reporter_run(
     PolicyReporter *reporter, const PolicyReport *report, int64_t now_nsec, int64_t wall_nsec);
 

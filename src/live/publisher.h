@@ -42,7 +42,7 @@ typedef struct Publisher {
     PublisherFigures figures;
 } Publisher;
 
-/* False: not now, try again. */
+/* Returns false if the caller must try again later. */
 typedef bool PublisherWrite(void *context, const PublishChange *change);
 
 /* Calls @write for what is due by @view. Call it for each new view, and about once a second. Costs

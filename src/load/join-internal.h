@@ -96,7 +96,7 @@ struct JoinMemory {
     Buf texts;
 };
 
-/* The way that was taken last, if labels and nodes are the same as then. False: they are not. */
+/* The way that was taken last, if labels and nodes are the same as then. Returns false if not. */
 bool join_memory_way(const JoinMemory *memory, uint64_t labels, JoinWay *way);
 
 /* Whether rows are those that @way would lead to now. */

@@ -18,7 +18,7 @@
 typedef struct PodPlace {
     const Pod *pod; /* borrowed from the table */
     uint32_t row;
-    uint32_t n_series, last_series; /* how many are the pod's, and which */
+    uint32_t n_series, last_series; /* number of series of the pod, and the last of them */
 } PodPlace;
 
 /* The pods of the table, by namespace and name. */
@@ -44,7 +44,7 @@ static const PodList *pods_of(const NodeTable *table, uint32_t row) {
 }
 
 /* Places in @arena, the set on the heap. Two pods may share a name for a moment (recreated on
- * another node): the first is found. 0 or -ENOMEM. */
+ * another node): lookups find the first. 0 or -ENOMEM. */
 static int pod_index_build(const NodeTable *table, Arena *arena, PodIndex *ret) {
     size_t n = 0;
     int r;
@@ -66,24 +66,24 @@ static int pod_index_build(const NodeTable *table, Arena *arena, PodIndex *ret) 
     return r;
 }
 
-/* NULL: there is no such pod. */
+/* Returns NULL for an unknown pod. */
 static PodPlace *pod_index_find(const PodIndex *index, Str namespace, Str name) {
     const Str names[] = {namespace, name};
 
     return set_find(&index->set, pod_hash(namespace, name), is_called, names);
 }
 
-#define KEY_MAX 512u /* an API server lets names be 253 bytes long, kinds and namespaces 63 */
+#define KEY_MAX 512u /* in the API, names have at most 253 bytes, kinds and namespaces 63 */
 
-/* The values of several pods as one, for a node or for a workload. */
+/* The aggregate of several pods' values, for a node or a workload. */
 typedef struct Total {
     double sum, max;
     uint32_t n;       /* 0: nothing was added */
-    int64_t lag_nsec; /* of the oldest */
+    int64_t lag_nsec; /* lag of the oldest value */
 } Total;
 
 typedef struct WorkloadTotal {
-    Str key; /* as a measurement has it */
+    Str key; /* the key of a workload in a Measurement */
     Total total;
 } WorkloadTotal;
 
@@ -93,7 +93,7 @@ typedef struct PodJoin {
     PodIndex index;
     Total *rows; /* by row */
     VEC(WorkloadTotal) workloads;
-    Map places; /* of their keys */
+    Map places; /* positions in workloads by key */
     size_t n_labelled, n_matched;
 } PodJoin;
 
@@ -106,7 +106,7 @@ static void total_add(Total *total, double value, int64_t lag_nsec) {
     total->n++;
 }
 
-/* Of a total to which something was added. May be infinite. */
+/* The aggregated value. @total must have at least one value. The result may be infinite. */
 static double total_value(const Total *total, GaugeAggregate aggregate) {
     switch (aggregate) {
     case GAUGE_SUM:
@@ -119,7 +119,7 @@ static double total_value(const Total *total, GaugeAggregate aggregate) {
     return total->sum;
 }
 
-/* To the workload of @pod, if it has one. */
+/* Adds the value to the workload of @pod, if it has one. */
 static int add_to_workload(PodJoin *pods, const Pod *pod, double value, int64_t lag_nsec) {
     char text[KEY_MAX];
     WorkloadTotal *item;
@@ -177,7 +177,7 @@ static bool is_counted(const Gauge *gauge, const Pod *pod) {
            selector_matches(&gauge->selector, &pod->labels);
 }
 
-/* In the order of nodes, however series come. */
+/* Iterates in the order of nodes, so that the result does not depend on the order of series. */
 static int add_values(PodJoin *pods) {
     Join *join = pods->join;
     int r = 0;
@@ -240,7 +240,7 @@ static void tell_how(PodJoin *pods) {
 
 int join_pods(Join *join) {
     const Gauge *gauge = join->gauge;
-    bool is_given = gauge->source != GAUGE_RESOURCES; /* load/vector.h has made those labels */
+    bool is_given = gauge->source != GAUGE_RESOURCES; /* load/vector.h creates these labels */
     PodJoin pods = {
         .join = join,
         .namespace_label = is_given && !str_is_empty(gauge->namespace_label)

@@ -63,7 +63,7 @@ static bool poll_request_fail(PollRequest *request) {
     return false;
 }
 
-/* False: out of memory; the request has ended. */
+/* Returns false if out of memory; the request has ended. */
 static bool poll_request_send(PollRequest *request) {
     const CallHandler handler = {.context = request, .head = on_head, .done = on_end};
     bool has_form = request->form.len > 0;

@@ -49,7 +49,7 @@ typedef struct PollRequest {
 void poll_request_init(PollRequest *request);
 void poll_request_done(PollRequest *request); /* taken back if it is under way */
 
-/* Asks. False: out of memory. */
+/* Asks. Returns false if out of memory. */
 bool poll_request_start(PollRequest *request, PollJob *job, SourceConnection *server) MUST_CHECK;
 
 /* Follows a redirect, or retries as a GET, if the answer requires it. Whether the request has ended
@@ -60,6 +60,6 @@ bool poll_request_settle(PollRequest *request);
 void poll_request_end(PollRequest *request);
 
 /* Why there is no answer, for a user, with the server and a suggestion; into @ret
- * (POLLER_ERROR_MAX). @scratch is for temporary data. False: there is one, with status 200, and it
- * is not HTML. */
+ * (POLLER_ERROR_MAX). @scratch is for temporary data. Returns false if there is one, with status
+ * 200, and it is not HTML. */
 bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret);

@@ -41,7 +41,7 @@ const char *poll_state_name(PollState state) {
     return names[state];
 }
 
-/* Takes over what other threads have set. False: the thread is to end. */
+/* Takes over what other threads have set. Returns false if the thread is to end. */
 static bool take_changes(Poller *poller) {
     SourceConnections *connections;
     bool is_ending;

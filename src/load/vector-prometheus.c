@@ -118,7 +118,7 @@ typedef struct Answer {
 } Answer;
 
 /* A value as Prometheus writes it: decimal, or "NaN", "+Inf", "-Inf" ("Inf"). Overflow is infinite.
- * False: not a value. */
+ * Returns false if it is not a value. */
 static bool vector_number(Str text, double *ret) {
     bool overflow;
 

@@ -112,5 +112,5 @@ bool gauge_equal(const Gauge *a, const Gauge *b);
  * measurements of a gauge serve every gauge with the same digest. */
 Digest gauge_digest(const Gauge *gauge);
 
-/* With strings of its own, in @arena. False: out of memory. */
+/* With strings of its own, in @arena. Returns false if out of memory. */
 bool gauge_copy(const Gauge *gauge, Arena *arena, Gauge *ret) MUST_CHECK;

@@ -2,7 +2,7 @@
 
 #include "model/node-affinity.h"
 
-/* False: it is invalid. */
+/* Returns false if it is invalid. */
 static bool make_requirement(const MatchExpression *condition, Requirement *ret) {
     *ret = (Requirement){
         .key = condition->key,

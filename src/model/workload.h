@@ -19,7 +19,7 @@
  * NULL pointer: out of memory. */
 Str workload_of(const Pod *pod, Arena *arena);
 
-/* The same without memory: the parts, borrowed. False: it is in none. */
+/* The same without memory: the parts, borrowed. Returns false if it is in none. */
 typedef struct WorkloadName {
     Str namespace, kind, name;
 } WorkloadName;

@@ -25,7 +25,7 @@ static GaugePresence known(const Expiry *expiry, const Gauge *gauge) {
     return PRESENCE_NONE;
 }
 
-/* False: out of memory; there is another look soon. */
+/* Returns false if out of memory; there is another look soon. */
 static bool follow(Expiry *expiry, Program *program) {
     GaugePresence *items;
 

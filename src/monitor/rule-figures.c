@@ -141,7 +141,7 @@ static void note_scores(RuleFigures *figures, const Program *program, const Judg
     }
 }
 
-/* False: out of memory. */
+/* Returns false if out of memory. */
 static bool set_program(RuleFigures *figures, Program *program) {
     uint32_t *numbers = calloc(program->n_policies + 1, sizeof(*numbers));
 

@@ -86,8 +86,8 @@ static size_t measure(Str there, Str text, size_t n, char quote) {
     return at;
 }
 
-/* The place in the file of @within, which is one in the text. False: it is not known, and @ret is
- * untouched. */
+/* The place in the file of @within, which is one in the text. Returns false if it is not known, and
+ * @ret is untouched. */
 static bool written_find(const WrittenText *written, const Place *within, Place *ret) {
     const Place *begin = &written->place;
     Str wanted = str_line(written->text, within->line), there = first_line(written);

@@ -51,7 +51,7 @@ typedef struct LintExpression {
     NumberRange *ranges; /* by node, from lint_range() on */
 } LintExpression;
 
-/* Prepares an expression, in the scratch arena, which is reset. False: out of memory. */
+/* Prepares an expression, in the scratch arena, which is reset. Returns false if out of memory. */
 bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpression *ret);
 
 /* The text of node @i as written. */

@@ -167,7 +167,7 @@ static Str promql_cut(Str *text, size_t n) {
     return part;
 }
 
-/* Up to the first @c and with it. False: there is none. */
+/* Up to the first @c and with it. Returns false if there is none. */
 static bool promql_cut_through(Str *text, char c) {
     size_t end = str_find(*text, c);
 
@@ -192,7 +192,7 @@ static Str promql_cut_word(Str *text) {
     return promql_cut(text, n);
 }
 
-/* A string literal, which begins there, without its quotes. False: it does not end. */
+/* A string literal, which begins there, without its quotes. Returns false if it does not end. */
 static bool promql_cut_string(Str *text, Str *ret) {
     char quote = text->ptr[0];
     size_t n = 1;
@@ -247,7 +247,7 @@ int64_t promql_cut_duration(Str *text) {
     return sum;
 }
 
-/* label="value" and similar. False: none. */
+/* label="value" and similar. Returns false if there is none. */
 static bool promql_cut_matcher(Str *text, PromqlMatcher *ret) {
     size_t n = 0;
 

@@ -5,13 +5,13 @@
 #include "policy/pod-rule.h"
 #include "policy/policy.h"
 
-#define NAME_MAX_BYTES 63u /* of resources and labels, after the slash */
+#define NAME_MAX_BYTES 63u /* of the name of a resource or label, after the slash */
 
 const Shape publish_shape = {SHAPE_WORDS("slots", "label"),
     .hint = "slots: nodes offer the limit of maxPods as an extended resource; label: nodes that "
             "the filter rejects have a label"};
 
-/* The field, with the reason, because of which one number per node is not enough. NULL: none. */
+/* Returns the field that prevents one number per node, with the reason; NULL: there is none. */
 static const char *find_obstacle(const PodRule *rule) {
     if (!str_is_empty(rule->topology_key))
         return "topologyKey: a node has no slots of its domain";
@@ -32,8 +32,8 @@ int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
     return slot_rule_counts(rule, pod) && resources_get(&pod->requests, rule->resource) == 0;
 }
 
-/* The first part of @tree that is not read from the node, like `pod.requests.milliCPU`. False: it
- * is inside a variable of the policy. */
+/* Finds the first part of @tree that does not read the node, like `pod.requests.milliCPU`. Returns
+ * false if it is inside a variable of the policy. */
 static bool find_foreign(const CelTree *tree, uint32_t *ret_from, uint32_t *ret_to) {
     static const Str foreign[] = {
         STR("pod"), STR("namespace"), STR("cluster"), STR("workload"), STR("now")};
@@ -73,7 +73,7 @@ static bool check_label(YamlReader *reader, const Filter *filter, const YamlNode
     return false;
 }
 
-/* The name of the resource or label: @prefix and the policy's name. */
+/* Writes the name of the resource or label: @prefix and the policy's name. */
 static Str name_of(YamlReader *reader, const YamlNode *at, const char *prefix, Str policy) {
     size_t room = NAME_MAX_BYTES - strlen(strchr(prefix, '/') + 1);
 

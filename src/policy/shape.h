@@ -97,7 +97,7 @@ extern const Shape shape_namespaces; /* the same of names of namespaces */
 extern const Shape shape_selector;   /* matchLabels, matchExpressions */
 
 /* Fields of which a mapping must have exactly one. The API server reports the first as missing if
- * there is none, so @or_field comes first. False: there are no more. */
+ * there is none, so @or_field comes first. Returns false if there are no more. */
 typedef struct ShapeChoice {
     Str name;
     const Shape *shape;

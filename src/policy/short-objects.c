@@ -150,7 +150,7 @@ static bool check_field(YamlReader *reader, const ShortField *field, const YamlN
     return false;
 }
 
-/* Reports every mistake; what is written afterwards has the kinds of the table. */
+/* Reports every mistake; an object that is written afterwards has the kinds of the table. */
 static bool check_fields(YamlReader *reader, const YamlNode *object, const char *what,
     const ShortField *fields, size_t n_fields) {
     bool is_right = reader_mapping(reader, object, what);

@@ -9,7 +9,7 @@
 
 #include "yaml/reader.h"
 
-/* Each appends one object to @out. False: it has mistakes, which were reported. @node: its name and
- * fields. */
+/* Each appends one object to @out. Returns false if it has mistakes, which were reported. @node:
+ * its name and fields. */
 bool short_node_json(YamlReader *reader, const YamlPair *node, Buf *out);
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out);

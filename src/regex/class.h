@@ -60,5 +60,5 @@ extern const RegexFold regex_folds[]; /* in order of lo */
 extern const size_t regex_n_folds;
 
 /* Adds the code points of the property to @class: a category, a script, Any, Assigned, ASCII. Case,
- * spaces, - and _ in the name do not matter. False: no such property. */
+ * spaces, - and _ in the name do not matter. Returns false if there is no such property. */
 bool regex_unicode_add(RegexClass *class, Str name) MUST_CHECK;

@@ -231,7 +231,7 @@ static int hex_digit(uint32_t c) {
     return c < 0x80 ? ascii_hex_value((char)c) : -1;
 }
 
-/* The digits of \x{…} after its {. False: not a number, or too large. */
+/* The digits of \x{…} after its {. Returns false if it is not a number, or too large. */
 static bool take_hex_braces(Parse *p, uint32_t *ret) {
     uint32_t value = 0, n = 0, c = 0;
 
@@ -593,8 +593,8 @@ static bool parse_open(Parse *p) {
     return open_group(p, p->at - 1);
 }
 
-/* A decimal number without leading zeros. False: none. A number that is too large is capped at one
- * that is still too large. */
+/* A decimal number without leading zeros. Returns false if there is none. A number that is too
+ * large is capped at one that is still too large. */
 static bool take_count(Str text, size_t *at, uint32_t *ret) {
     size_t from = *at;
     uint32_t n = 0;

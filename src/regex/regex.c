@@ -117,8 +117,8 @@ static void make_threads(Threads *threads, size_t n, size_t n_slots, Arena *aren
     threads->slots = ARENA_RAW(arena, size_t, n * n_slots);
 }
 
-/* @n_slots positions are kept: 2 a capture; 0: only whether there is a match. False: out of
- * memory. */
+/* @n_slots positions are kept: 2 a capture; 0: only whether there is a match. Returns false if out
+ * of memory. */
 static bool simulation_init(
     Simulation *s, const Regex *regex, Str text, size_t n_slots, Arena *arena) {
     size_t n = regex->n_instructions;

@@ -74,7 +74,7 @@ static const char *const system_paths[] = {
 /* DHCP clients and administrators put new files in their place. */
 static const char *const replaced_paths[] = {"/etc/hosts", "/etc/resolv.conf"};
 
-/* @path itself, and everything below. False: it is not there. */
+/* @path itself, and everything below. Returns false if it is not there. */
 static bool allow(const Rules *rules, const char *path, uint64_t access) {
     struct landlock_path_beneath_attr rule = {.allowed_access = access & rules->handled};
     struct stat status;

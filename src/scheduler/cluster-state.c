@@ -161,20 +161,9 @@ Footprint footprint_of(const PodRequest *request) {
     };
 }
 
-/* Adds the node of @row to the sums, or subtracts it (@sign -1). */
-static void count_use(ClusterState *cluster, uint32_t row, int sign) {
-    ClusterUse *use = &cluster->use;
-
-    use->n_nodes += (size_t)sign;
-    use->cpu_allocatable =
-        num_add_sat(use->cpu_allocatable, sign * cluster->allocatable[TABLE_CPU][row]);
-    use->cpu_requested = num_add_sat(use->cpu_requested, sign * cluster->requested[TABLE_CPU][row]);
-}
-
 static void change_amounts(
     ClusterState *cluster, uint32_t row, const Footprint *footprint, int sign) {
-    if (cluster->n_own[row] > 0)
-        count_use(cluster, row, -1);
+    cluster->n_used -= cluster->n_own[row] > 0;
     for (size_t i = 0; i < footprint->requests->n; i++) {
         const Resource *request = &footprint->requests->items[i];
         size_t column = table_find_resource(cluster->table, request->name);
@@ -190,8 +179,7 @@ static void change_amounts(
     cluster->nonzero_memory[row] =
         num_add_sat(cluster->nonzero_memory[row], sign * footprint->nonzero.memory);
     cluster->n_own[row] += (uint32_t)(sign * footprint->is_own);
-    if (cluster->n_own[row] > 0)
-        count_use(cluster, row, 1);
+    cluster->n_used += cluster->n_own[row] > 0;
 }
 
 static int add_ports(ClusterState *cluster, uint32_t row, const HostPorts *more) {

@@ -18,12 +18,6 @@
 
 #define CLUSTER_STATE_BUDGET ((size_t)4 * 1024 * 1024 * 1024)
 
-/* Sums over the nodes that are in use. */
-typedef struct ClusterUse {
-    size_t n_nodes;
-    int64_t cpu_allocatable, cpu_requested; /* thousandths */
-} ClusterUse;
-
 typedef struct ClusterState {
     Arena *arena;
     const NodeTable *table; /* borrowed: the state at the start */
@@ -41,7 +35,7 @@ typedef struct ClusterState {
     uint8_t *was_used; /* by row: in use at any time so far */
     bool *is_hidden;   /* by row */
     size_t n_hidden;
-    ClusterUse use;
+    size_t n_used;       /* nodes that are in use */
     InterPod *inter_pod; /* NULL: no pod affinity */
 } ClusterState;
 

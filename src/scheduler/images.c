@@ -179,7 +179,7 @@ int images_add(Images *images, Str name, size_t n_nodes, int64_t *sums) {
     int64_t scaled;
 
     if (arena_has_failed(images->arena)) {
-        forget(images); /* what is there is not complete */
+        forget(images); /* the kept images are incomplete */
         return -ENOMEM;
     }
     if (!state || state->rows.n == 0)

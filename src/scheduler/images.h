@@ -38,7 +38,7 @@ DEFINE_CLEANUP(Images *, images_free)
  * as in the last one are not read again. */
 void images_follow(Images *images, Snapshot *snapshot);
 
-/* Drops what is kept, and the snapshot: an old one holds much memory. */
+/* Drops the kept images and the snapshot: an old one holds much memory. */
 void images_clear(Images *images);
 
 /* Adds the scaled size of image @name to @sums of the rows that have it. @n_nodes: of the cluster.

@@ -44,7 +44,7 @@ typedef struct PodRequest {
     Str *images; /* of init containers, containers and image volumes, with a tag */
     size_t n_images;
     size_t n_containers;       /* init containers included */
-    NonzeroRequests nonzero;   /* what it counts for on its node */
+    NonzeroRequests nonzero;   /* added to the sums of its node */
     NonzeroRequests scored;    /* what NodeResourcesFit adds to a node to score it */
     const VolumeClaim *claims; /* of its volumes, bound to volumes that are known */
     size_t n_claims;
@@ -63,7 +63,7 @@ void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 /* "topologySpreadConstraints". */
 extern const char *const unmodelled_names[];
 
-/* Ports of the node that the pod takes, in @arena. False: too many, or out of memory. */
+/* Host ports of the pod, in @arena. Returns false if there are too many, or out of memory. */
 bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) MUST_CHECK;
 
 bool ports_conflict(const HostPorts *ports, const HostPorts *used);

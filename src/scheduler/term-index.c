@@ -35,7 +35,7 @@ static size_t find_op(const MatchExpression *expression) {
     return SELECTOR_OPS;
 }
 
-/* False: it is invalid. */
+/* Returns false if it is invalid. */
 static bool add_selector(const LabelSelector *from, Arena *arena, Requirements *list) {
     for (size_t i = 0; i < from->labels.n; i++)
         add_requirement(

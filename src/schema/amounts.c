@@ -71,7 +71,7 @@ static CelValue quantity(CelRun *run, const Resource *resource) {
     return cel_make_opaque(run, CEL_QUANTITY, &amount, sizeof(amount));
 }
 
-/* False: it is not there. */
+/* Returns false if it is not there. */
 static bool find_amount(const AmountMap *amounts, Str resource, int64_t *ret) {
     size_t column = amounts->table ? table_find_resource(amounts->table, resource) : SIZE_MAX;
     const Resource *found;

@@ -99,7 +99,7 @@ static const Str *find_near(const Labels *labels, Str key, NearKey *near) {
     return NULL;
 }
 
-/* False: it is no pod. */
+/* Returns false if it is no pod. */
 static bool pod_at(const LeafLoad *load, size_t i, LeafObject *ret) {
     static const Labels none;
     const CelValue *value = &load->pods[i];

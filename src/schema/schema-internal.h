@@ -214,6 +214,6 @@ uint32_t schema_add_variable(
 #define LABEL_INDEX_KEYS_MIN 48u
 #define LABEL_INDEX_KEYS_MAX 512u
 
-/* Initializes schema->host (columnar/plan.h): reads of the table without the scalar machine. False:
- * out of memory. */
+/* Initializes schema->host (columnar/plan.h): reads of the table without the scalar machine.
+ * Returns false if out of memory. */
 bool schema_plan_host_init(Schema *schema, Arena *arena) MUST_CHECK;

@@ -218,7 +218,7 @@ void daemon_write_journal(void *context, unsigned wanted) {
     journal_write(daemon->journal, daemon->api.decisions);
 }
 
-/* Writes the last decisions. False: a write hangs. */
+/* Writes the last decisions. Returns false if a write hangs. */
 static bool end_journal(Daemon *daemon, int64_t deadline) {
     if (!daemon->journaling)
         return true;
@@ -243,7 +243,7 @@ static unsigned drain_listeners(Daemon *daemon) {
     return n;
 }
 
-/* False: not all have ended in time. */
+/* Returns false if not all have ended in time. */
 static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
     bool has_stopped;

@@ -129,7 +129,7 @@ static RecentPods *open_recent_pods(const DaemonOptions *options) {
     });
 }
 
-/* Makes the parts for pages and verbs that have no thread. False: out of memory. */
+/* Makes the parts for pages and verbs that have no thread. Returns false if out of memory. */
 static bool open_contexts(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     bool has_dashboard = options->dashboard && !options->no_dashboard;

@@ -504,7 +504,7 @@ void files_reload(Files *files, bool force) {
 
     take_fingerprints(files->options, now);
     if (is_used[RELOAD_POLICY] && now[RELOAD_POLICY] != files->fingerprints[RELOAD_POLICY])
-        files_cancel(files); /* what is being loaded is not on disk any more */
+        files_cancel(files); /* the files that are being loaded have changed again */
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
         if (is_used[i] && (force || now[i] != files->fingerprints[i]))
             wanted |= BIT(i);

@@ -1,4 +1,4 @@
-/* A thread that waits for requests, and calls one function for them. */
+/* A thread that calls one function when another thread requests it. */
 
 #include "serve/task.h"
 
@@ -12,16 +12,16 @@ struct Task {
     pthread_t thread;
     void (*run)(void *context, unsigned wanted);
     void *context;
-    bool has_ended; /* joined, or never started; of the thread that stops it */
+    bool has_ended; /* joined, or never started; only the stopping thread uses it */
 
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
     unsigned wanted;
     bool is_running;
     bool is_stopped;
 };
 
-/* With the lock held. */
+/* Called with the lock held; releases it during the call. */
 static void call(Task *task) {
     unsigned wanted = task->wanted;
 

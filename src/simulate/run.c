@@ -109,7 +109,7 @@ static void settle_existing(Run *run) {
         if (run->berth)
             note(run, berth_extender_add(run->berth, existing->pod));
     }
-    run->result->n_used_at_start = run->cluster->use.n_nodes;
+    run->result->n_used_at_start = run->cluster->n_used;
 }
 
 /* --- placing ------------------------------------------------------------ */
@@ -161,7 +161,7 @@ static bool is_gated(const Run *run, uint32_t number) {
     return run->input->arrivals[number].request->pod.details->n_scheduling_gates > 0;
 }
 
-/* False: it stays pending. */
+/* Returns false if it stays pending. */
 static bool try_pod(Run *run, uint32_t number) {
     uint32_t inspected = run->options->follows ? run->input->arrivals[number].current_row : NO_ROW;
     Choice choice = {.row = NO_ROW, .reason = REASON_GATED, .extender_score = -1};
@@ -322,25 +322,13 @@ static void count_not_scaled(Run *run) {
 
 /* --- time ---------------------------------------------------------------- */
 
-static void sample(Run *run) {
-    const ClusterUse *use = &run->cluster->use;
-    SimulationResult *result = run->result;
-    Sample sample = {
-        .at = run->input->is_timed ? run->now : (double)result->n_reached,
-        .n_used = use->n_nodes,
-        .cpu_share = use->cpu_allocatable > 0
-                         ? (double)use->cpu_requested / (double)use->cpu_allocatable
-                         : 0,
-        .n_pending = run->pending.n,
-    };
-
-    simulation_result_sample(result, &sample);
-    if (use->n_nodes > result->n_used_most)
-        result->n_used_most = use->n_nodes;
+static void note_use(Run *run) {
+    if (run->cluster->n_used > run->result->n_used_most)
+        run->result->n_used_most = run->cluster->n_used;
 }
 
 static void pass_time(Run *run, double to) {
-    run->used_seconds += (to - run->now) * (double)run->cluster->use.n_nodes;
+    run->used_seconds += (to - run->now) * (double)run->cluster->n_used;
     run->result->added_seconds += (to - run->now) * (double)run->n_added;
     run->now = to;
 }
@@ -394,8 +382,8 @@ static void take_pods(Run *run) {
             note(run, pending_queue_add(&run->pending, result->arena, number,
                           input->arrivals[number].request->pod.priority));
         if (!input->is_timed) {
-            run->used_seconds += (double)run->cluster->use.n_nodes;
-            sample(run);
+            run->used_seconds += (double)run->cluster->n_used;
+            note_use(run);
         }
     }
     while (run->was_sought && run->pending.n > 0 && !run->is_over) {
@@ -409,19 +397,17 @@ static void run_events(Run *run) {
     double end = run->options->until >= 0 ? run->options->until : last;
     double at;
 
-    sample(run);
+    note_use(run);
     while (!run->is_over && isfinite(at = next_event(run)) && at <= end) {
         pass_time(run, at);
         end_pods(run);
         take_pods(run);
         if (run->autoscaler && run->pending.n > 0)
             scale_up(run);
-        sample(run);
+        note_use(run);
     }
-    if (!run->is_over && isfinite(end) && end > run->now) {
+    if (!run->is_over && isfinite(end) && end > run->now)
         pass_time(run, end);
-        sample(run);
-    }
 }
 
 /* --- result ------------------------------------------------------------- */
@@ -475,7 +461,7 @@ static void summarize(Run *run) {
     result->is_broken_off = run->is_over;
     result->end = run->now;
     result->n_pending = run->pending.n;
-    result->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->cluster->use.n_nodes;
+    result->n_used_mean = over > 0 ? run->used_seconds / over : (double)run->cluster->n_used;
     result->wait_mean = result->n_placed > 0 ? run->wait_seconds / (double)result->n_placed : 0;
     result->n_added_left = run->n_added;
     if (run->autoscaler)

@@ -235,7 +235,7 @@ static int add_node(Draft *draft, const Object *object) {
     return r == STORE_FULL ? set_error(draft, "more than 50,000 nodes") : error_fold(r);
 }
 
-/* Copies what it needs: @request is temporary. */
+/* Copies the needed parts: @request is temporary. */
 static int add_existing(Draft *draft, const PodRequest *request) {
     Arena *arena = draft->input->arena;
     ExistingPod *existing = VEC_PUSH(&draft->existing, arena);

@@ -14,8 +14,7 @@ SimulationResult *simulation_result_new(size_t n_pods) {
         return NULL;
     result->n_pods = n_pods;
     result->pods = ARENA_ARRAY(result->arena, PodResult, n_pods);
-    result->samples = ARENA_ARRAY(result->arena, Sample, SIMULATION_SAMPLES_MAX);
-    if (!result->pods || !result->samples)
+    if (!result->pods)
         return NULL;
     for (size_t i = 0; i < n_pods; i++)
         result->pods[i] = (PodResult){.kind = RESULT_NOT_ARRIVED, .row = NO_ROW};
@@ -100,28 +99,13 @@ static BalanceFigures measure_balance(const ClusterState *cluster, size_t resour
 
 void simulation_result_measure(
     SimulationResult *result, const ClusterState *cluster, const Resources *shapes, size_t n) {
-    result->n_used = cluster->use.n_nodes;
+    result->n_used = cluster->n_used;
     for (size_t row = 0; row < cluster->n_rows; row++)
         result->n_emptied += cluster->was_used[row] && cluster->n_own[row] == 0;
     result->cpu = measure_balance(cluster, TABLE_CPU);
     result->memory = measure_balance(cluster, TABLE_MEMORY);
     for (size_t i = 0; i < n && i < SIMULATION_SHAPES_MAX; i++)
         measure_shape(cluster, &shapes[i], &result->shapes[i]);
-}
-
-/* When full, drops every second sample: the rest still covers the whole run. */
-void simulation_result_sample(SimulationResult *result, const Sample *sample) {
-    if (result->n_samples > 0 && result->samples[result->n_samples - 1].at >=
-                                     sample->at) { /* same time as the last sample */
-        result->samples[result->n_samples - 1] = *sample;
-        return;
-    }
-    if (result->n_samples == SIMULATION_SAMPLES_MAX) {
-        result->n_samples /= 2;
-        for (size_t i = 0; i < result->n_samples; i++)
-            result->samples[i] = result->samples[2 * i];
-    }
-    result->samples[result->n_samples++] = *sample;
 }
 
 size_t simulation_result_moves(const SimulationResult *result, const SimulationResult *first) {

@@ -7,7 +7,6 @@
 #include "scheduler/scheduler.h"
 
 #define SIMULATION_SHAPES_MAX 16u
-#define SIMULATION_SAMPLES_MAX 1024u /* above it every second one is dropped */
 #define SIMULATION_MISMATCHES_MAX 20u
 
 typedef enum PodResultKind {
@@ -41,14 +40,6 @@ typedef struct BalanceFigures {
     double highest;
     uint32_t highest_row; /* NO_ROW: there is no node */
 } BalanceFigures;
-
-/* The state at one time. */
-typedef struct Sample {
-    double at; /* seconds; without times: number of arrivals */
-    size_t n_used;
-    double cpu_share; /* requested share of cpu of nodes in use */
-    size_t n_pending;
-} Sample;
 
 /* A followed pod whose node is not among the best. */
 typedef struct FollowMismatch {
@@ -86,9 +77,6 @@ typedef struct SimulationResult {
     double added_seconds;         /* node seconds of these */
     size_t n_not_scaled; /* pending pods that a node could take, for all an autoscaler knows */
 
-    Sample *samples;
-    size_t n_samples;
-
     /* Of pods that were followed. */
     size_t n_followed, n_best, n_feasible;
     size_t n_unmodelled; /* pods with unmodelled features; not in the counts above */
@@ -103,8 +91,6 @@ DEFINE_CLEANUP(SimulationResult *, simulation_result_free)
 /* Sets the figures of the final state of the nodes. */
 void simulation_result_measure(
     SimulationResult *result, const ClusterState *cluster, const Resources *shapes, size_t n);
-
-void simulation_result_sample(SimulationResult *result, const Sample *sample);
 
 /* Pods that were placed on other nodes than in @first. */
 size_t simulation_result_moves(const SimulationResult *result, const SimulationResult *first);

@@ -136,7 +136,7 @@ static void hint_of_time(bool is_number, int64_t nsec, Buf *out) {
     buf_append(out, STR("\": nanoseconds are how the legacy Policy counts"));
 }
 
-/* @is_number: the format wants a number of nanoseconds, not a text. */
+/* @is_number: the format has a number of nanoseconds, not a text. */
 static void complain_of_time(WiringReading *reading, const YamlNode *value, const char *name,
     bool is_number, bool has_time, int64_t nsec) {
     _cleanup_(buf_done) Buf hint = BUF_INIT(256);

@@ -52,7 +52,7 @@ typedef struct WiringField {
 #define WIRING_FIELDS_MAX 32u
 
 /* Reads the fields of @mapping into @into; null has none. @what names it in messages ("an
- * extender"). False: it is not a mapping. */
+ * extender"). Returns false if it is not a mapping. */
 bool wiring_read_fields(WiringReading *reading, const YamlNode *mapping, const char *what,
     bool is_exact, const WiringField *fields, size_t n_fields, void *into);
 #define WIRING_READ_FIELDS(reading, mapping, what, fields, into)                                   \

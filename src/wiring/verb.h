@@ -16,7 +16,7 @@ typedef enum WiringVerb {
  * follow it ("/predicates/NAME", "/priorities/NAME"). Slashes at the end do not count. */
 WiringVerb wiring_verb_find(Str path);
 
-/* Whether @path wants its verb as a dry run: "/any/dry-run/filter". */
+/* Whether @path calls its verb as a dry run: "/any/dry-run/filter". */
 bool wiring_is_dry_run(Str path);
 
 /* The name that berth writes: "filter". */

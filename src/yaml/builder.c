@@ -15,7 +15,7 @@
 
 #define SHOWN_MAX 64u /* bytes of a key or tag quoted in a message */
 #define TEXTS_SIZE ((size_t)4 * 1024)
-#define CHILDREN_FIRST 64u /* room for children of open collections at first */
+#define CHILDREN_FIRST 64u /* initial capacity for children of open collections */
 
 Place builder_place_between(YamlBuilder *builder, size_t start, size_t end) {
     return source_place(&builder->source, start, end > start ? end - start : 0);
@@ -40,7 +40,7 @@ void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
     diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
 }
 
-/* The same, with a word of the source in it, cut to a readable length. */
+/* The same, with a word of the source, shortened to a readable length. */
 static void complain_about(
     YamlBuilder *builder, Place place, const char *before, Str word, Str after, Str hint) {
     Str shown = utf8_take(word, SHOWN_MAX);
@@ -118,7 +118,7 @@ void builder_add(YamlBuilder *builder, YamlNode *node) {
         mapping_add_key(builder, top, node);
     else if (top)
         push_child(builder, (YamlPair){.key = TAKE_PTR(top->key), .value = node});
-    else if (node->kind != YAML_NULL || !str_is_empty(node->text)) /* "---" with nothing after it */
+    else if (node->kind != YAML_NULL || !str_is_empty(node->text)) /* no empty document */
         (void)VEC_ADD(&builder->documents, builder->arena, node);
 }
 
@@ -146,7 +146,7 @@ int builder_open(YamlBuilder *builder, YamlKind kind, size_t start, size_t end) 
     return 0;
 }
 
-/* The children from number @first on become those of @node. */
+/* Moves the children from number @first on to @node. */
 static void take_children(YamlBuilder *builder, YamlNode *node, size_t first) {
     const YamlPair *children;
 
@@ -186,7 +186,7 @@ static bool is_nothing(const YamlBuilder *builder, struct fy_token *token) {
                              builder_offset(builder, fy_token_end_mark(token)));
 }
 
-/* A missing value gets the place of its key, a missing item that of its dash. */
+/* A missing value gets the position of its key; a missing item that of its dash. */
 static Place place_of_nothing(YamlBuilder *builder) {
     YamlFrame *top = builder_top(builder);
     size_t offset;
@@ -227,7 +227,7 @@ void builder_check_text(YamlBuilder *builder, const YamlNode *node) {
         builder_complain(builder, node->place, STR("NUL character in a string"), STR_NULL);
 }
 
-/* Short texts share a block: an allocation for each would be four times as much. */
+/* Short texts share a block; a separate allocation for each would need four times the memory. */
 Str builder_keep_text(YamlBuilder *builder, Str text) {
     char *kept;
 
@@ -248,8 +248,8 @@ Str builder_keep_text(YamlBuilder *builder, Str text) {
     return str_of(kept, text.len);
 }
 
-/* A single-quoted text of one line: libfyaml 0.7.12 reads '''' in it, two quotes, as three. False:
- * it has several lines, which are folded. */
+/* A single-quoted text of one line: libfyaml 0.7.12 reads '''' in it, two quotes, as three.
+ * Returns false for a text of several lines, which libfyaml folds. */
 static bool scalar_read_quoted(YamlBuilder *builder, struct fy_token *token) {
     size_t start = builder_offset(builder, fy_token_start_mark(token));
     size_t end = builder_offset(builder, fy_token_end_mark(token));
@@ -319,7 +319,7 @@ static void scalar_add(YamlBuilder *builder, struct fy_event *event) {
     builder_add(builder, node);
 }
 
-/* An alias is refused and read as null, so that the rest can be checked. */
+/* An alias is reported as an error and read as null, so that the rest is still checked. */
 static void alias_add(YamlBuilder *builder, struct fy_event *event) {
     size_t start = builder_offset(builder, fy_event_start_mark(event));
     size_t end = builder_offset(builder, fy_event_end_mark(event));
@@ -338,8 +338,8 @@ static void alias_add(YamlBuilder *builder, struct fy_event *event) {
     builder_add(builder, node);
 }
 
-/* Anchor and tag precede the node. An anchor without an alias does nothing; a tag would change the
- * value's meaning. */
+/* Anchor and tag precede the node. An anchor without an alias has no effect; a tag is an error,
+ * because it would change the value's type. */
 static void check_properties(YamlBuilder *builder, struct fy_event *event) {
     struct fy_token *anchor = fy_event_get_anchor_token(event);
     struct fy_token *tag = fy_event_get_tag_token(event);
@@ -360,7 +360,7 @@ static void check_properties(YamlBuilder *builder, struct fy_event *event) {
 }
 
 int builder_take(YamlBuilder *builder, struct fy_event *event) {
-    /* Further errors are not shown, and what is built for nothing costs memory. */
+    /* Stops at the maximum of errors: more are not shown, and the nodes would only use memory. */
     if (builder->diags->n_errors >= builder->errors_max)
         return YAML_BUILDER_STOPPED;
     switch (event->type) {

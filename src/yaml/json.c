@@ -163,8 +163,8 @@ static void add_value(TreeReader *reader) {
         builder_close(reader->builder, reader->base + reader->json.at);
 }
 
-/* Moves to the bracket that the next document begins with, or to the end. False: there is something
- * else. */
+/* Moves to the bracket that the next document begins with, or to the end. Returns false if there is
+ * something else. */
 static bool find_document(const YamlSource *source, bool is_first, size_t *at) {
     Str rest;
 

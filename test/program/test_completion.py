@@ -107,7 +107,6 @@ VALUES = {
     ("serve", "--log-level", "w"): {"warn"},
     ("serve", "--log-format", ""): {"logfmt", "json"},
     ("serve", "--log-format=",): {"--log-format=logfmt", "--log-format=json"},
-    ("eval", "--dump", ""): {"tree", "graph", "code"},
     ("explain", "-o", ""): {"table", "json", "yaml"},
     ("check", "-o", "j"): {"json"},
     ("certs", "-o", ""): {"files", "kubernetes"},

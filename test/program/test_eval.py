@@ -118,12 +118,6 @@ def test_explain_shows_parts(berth_eval):
         assert part in result.stdout
 
 
-@pytest.mark.parametrize("what, part", [("tree", "x"), ("graph", "variable"), ("code", "return")])
-def test_dump(berth_eval, what, part):
-    result = berth_eval("--dump", what, "--var", "x=3", "x + 1 > 2")
-    assert result.returncode == FINE and part in result.stdout
-
-
 def test_cost(berth_eval):
     result = berth_eval("--cost", "[1, 2].all(x, x > 0)")
     assert result.returncode == FINE and result.stdout.startswith("cost: ") and result.stdout.endswith("\ntrue\n")
@@ -138,7 +132,6 @@ def test_json(berth_eval):
 def test_usage(berth_eval):
     assert berth_eval().returncode == USAGE
     assert berth_eval("1", "2").returncode == USAGE
-    assert berth_eval("--dump", "soup", "1").returncode == USAGE
     assert berth_eval("-o", "xml", "1").returncode == USAGE
 
 

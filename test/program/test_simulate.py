@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import time
-import xml.etree.ElementTree as xml
 
 import pytest
 
@@ -20,7 +19,6 @@ CLOSED = (
     HEAD + "metadata: {name: closed}\nspec:\n"
     "  filters: [{name: gate, nodeLabels: {open: 'yes'}, reason: the gate is closed}]\n"
 )
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def node(name, cpu="4", **spec):
@@ -309,19 +307,6 @@ def test_the_table_has_a_column_for_each_policy(run, files, cluster, trace):
     assert done.stderr == ""
 
 
-def test_the_chart_is_svg_with_text(run, files, cluster, trace, tmp_path):
-    chart = tmp_path / "chart.svg"
-    run("--cluster", cluster, "--trace", trace, "--policy", files("a<b&c.yaml", PACK),
-        "--chart", chart)
-    root = xml.parse(chart).getroot()
-    assert root.tag == SVG + "svg"
-    texts = [text.text for text in root.iter(SVG + "text")]
-    for text in ("none", "a<b&c", "nodes in use", "pods pending", "seconds since the start"):
-        assert text in texts
-    assert len(list(root.iter(SVG + "path"))) == 6  # three panels, two policies
-    assert not list(root.iter(SVG + "script"))
-
-
 def test_pod_sizes_come_from_the_pods(run, files, cluster):
     """The sizes are the median, the 90th percentile and the maximum, each size once."""
 
@@ -402,8 +387,6 @@ def test_files_that_are_wrong_or_missing(run, files, cluster):
     assert 'unknown field "filter"' in done.stderr
     assert "cpu=2,memory=8Gi" in run(
         "--cluster", cluster, "--pods", pods, "--shape", "big", code=USAGE).stderr
-    assert "cannot write" in run(
-        "--cluster", cluster, "--pods", pods, "--chart", "/no-such/x.svg", code=UNREACHABLE).stderr
 
 
 # --- on a terminal -----------------------------------------------------------
