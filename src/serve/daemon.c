@@ -46,7 +46,7 @@ int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
 }
 
 void daemon_note_deleted(Daemon *daemon, Str uid, Str namespace, Str name) {
-    recent_pods_note_deleted(daemon->api.recent_pods, uid, namespace, name);
+    recent_pods_note_end(daemon->api.recent_pods, uid, namespace, name, /* is_deleted= */ true);
 }
 
 static void note_exceeded(void *context, const char *message) {
