@@ -178,11 +178,9 @@ static bool eval_record_decode(
 
 static int answer_record(
     const EvalContext *context, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
-    bool is_plain = !str_eq(record->dialect, STR("kubernetes"));
     CelOptions options = {.no_macros = record->no_macros,
         .no_check = record->no_check,
-        .mixed_literals = is_plain,
-        .lazy_literals = is_plain};
+        .is_plain = !str_eq(record->dialect, STR("kubernetes"))};
     _cleanup_(buf_done) Buf type = BUF_INIT(EVAL_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     CelRun run = eval_context_run(context);
