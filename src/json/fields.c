@@ -72,6 +72,10 @@ void json_read_text(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, target);
 }
 
+void json_read_value(JsonReader *reader, Arena *arena, void *target) {
+    json_skip_fast(reader, target);
+}
+
 void json_read_presence(JsonReader *reader, Arena *arena, void *target) {
     *(bool *)target = true;
     json_skip(reader, NULL);

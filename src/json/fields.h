@@ -120,5 +120,6 @@ void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size,
     ((items) = json_read_items((reader), (arena), (max), sizeof(*(items)), (read), (n), NULL))
 
 JsonRead json_read_text;     /* @target: Str */
+JsonRead json_read_value;    /* @target: Str, the JSON text, by json_skip_fast() */
 JsonRead json_read_presence; /* @target: bool, which becomes true */
 JsonRead json_read_name_of;  /* @target: Str, of the member "name" of an object */
