@@ -352,7 +352,7 @@ static int run(Floor *floor) {
     const ServerCallbacks callbacks = {.context = floor, .admit = admit, .handle = handle};
     _cleanup_(tls_store_freep) TlsStore *tls = NULL;
     _cleanup_(server_freep) Server *server = NULL;
-    char error[512] = "";
+    char error[512] = "", url[SERVER_URL_MAX];
     int r;
 
     if (floor->tls.certificate) {
@@ -367,8 +367,7 @@ static int run(Floor *floor) {
         (void)fprintf(stderr, "floor: %s\n", strerror(-r));
         return 1;
     }
-    (void)printf("listening on %s://%s:%u\n", tls ? "https" : "http", floor->server.address,
-        (unsigned)server_port(server));
+    (void)printf("listening on %s\n", server_url(server, url));
     (void)fflush(stdout);
     serve(server, tls);
     return 0;

@@ -151,14 +151,10 @@ typedef struct About {
 } About;
 
 /* Its text is the path, until take_policies(). */
-static void read_policy(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_MEMBER("path", TEXT, PolicySource, text),
-        JSON_MEMBER("file", TEXT, PolicySource, file),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField policy_fields[] = {
+    JSON_MEMBER("path", TEXT, PolicySource, text),
+    JSON_MEMBER("file", TEXT, PolicySource, file),
+};
 
 static const JsonField about_fields[] = {
     JSON_MEMBER("bundle", INT, About, form),
@@ -166,8 +162,8 @@ static const JsonField about_fields[] = {
     JSON_MEMBER("madeNsec", INT, About, made_at_nsec),
     JSON_MEMBER("anonymous", BOOL, About, is_anonymous),
     JSON_MEMBER("cluster", TEXT, About, cluster),
-    JSON_LIST_CUT(
-        "policies", About, policies, n_policies, is_cut, BUNDLE_POLICIES_MAX, read_policy),
+    JSON_LIST_CUT("policies", About, policies, n_policies, is_cut, BUNDLE_POLICIES_MAX, NULL,
+        JSON_FIELDS(policy_fields)),
     JSON_LIST_CUT(
         "exemptions", About, exemptions, n_exemptions, is_cut, EXEMPTIONS_MAX, json_read_text),
 };

@@ -112,8 +112,7 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
 }
 
 static int read_scene(ClusterRead *cluster, Str text) {
-    static const JsonField no_cluster = {
-        "noCluster", JSON_FIELD_BOOL, offsetof(SceneLine, has_no_cluster)};
+    static const JsonField no_cluster = JSON_MEMBER("noCluster", BOOL, SceneLine, has_no_cluster);
     SceneLine line = {.saved_view = -1};
     bool is_first = !cluster->newest;
     JsonReader reader;

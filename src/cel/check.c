@@ -607,7 +607,7 @@ static bool check_all(CelChecker *checker) {
             cel_check_formats(checker);
             check_numbers(checker);
         }
-        if (!checker->options->no_check && !checker->options->mixed_literals)
+        if (!checker->options->no_check && !checker->options->is_plain)
             check_literals(checker);
         check_expected(checker);
         (void)is_within_bounds(checker, n - 1);

@@ -27,9 +27,8 @@ typedef struct CelComposite {
 typedef struct CelOptions {
     bool no_macros; /* has(), all() … are plain function calls */
     bool no_check;
-    bool mixed_literals;   /* [1, "a"] is allowed (plain CEL); else an error, as in Kubernetes */
-    bool lazy_literals;    /* timestamp("x"), a bad pattern: an error of the run (plain CEL), never
-                              of the check */
+    bool is_plain;         /* plain CEL: [1, "a"] is allowed, and timestamp("x") or a bad pattern an
+                              error of the run. Else both are errors of the check, as in Kubernetes */
     bool no_fold;          /* constants stay calls: for tests */
     bool may_be_unused;    /* a field of a composite: what always fails in it is a warning */
     uint64_t cost_limit;   /* reject expressions that could cost more; 0: no limit */

@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0 || !arena)
         return 0;
     options.no_check = data[0] & 1;
-    options.mixed_literals = data[0] & 2;
+    options.is_plain = data[0] & 2;
     options.expect = data[0] & 4 ? &cel_bool_type : NULL;
     if (cel_parse(STR("fuzz"), str_of((const char *)data + 1, size - 1), &parse_options, arena,
             &diags, &tree) != 0)

@@ -198,8 +198,7 @@ typedef enum Mode { TYPED, UNFOLDED, EXPLAINED, UNTYPED, N_MODES } Mode;
 
 static int eval(const Case *c, Mode mode, Arena *arena, CelRun *run, CelValue *ret) {
     CelOptions options = {
-        .mixed_literals = true,
-        .lazy_literals = true,
+        .is_plain = true,
         .no_fold = mode == UNFOLDED,
         .no_check = mode == UNTYPED,
     };

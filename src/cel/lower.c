@@ -213,7 +213,7 @@ static uint32_t fold_node(Lower *l, const Part *part, uint32_t number) {
         return number;
     v = fold(l->graph, number, &l->fuel);
     /* Literals like timestamp('x') are reported now, not by each run. */
-    if (v.kind == CEL_ERROR && is_literal(node) && !l->options->lazy_literals)
+    if (v.kind == CEL_ERROR && is_literal(node) && !l->options->is_plain)
         note_failing(
             l, part, part->n_args == 1 ? 0 : part->n_args, number, v.error->text, v.error->hint);
     if (!l->is_folding || v.kind == CEL_ABSENT || v.kind == CEL_ERROR)
@@ -369,7 +369,7 @@ static bool prepare(Lower *l, const Part *part, uint32_t number) {
     prepared = spec->prepare(arg->constant, keep, &error);
     if (!prepared && arena_has_failed(keep))
         return false;
-    if (!prepared && error.len > 0 && !l->options->lazy_literals)
+    if (!prepared && error.len > 0 && !l->options->is_plain)
         note_failing(l, part, number_of_arg, number, error, STR_NULL);
     l->graph->nodes.items[number].prepared = prepared;
     return true;

@@ -194,9 +194,9 @@ static bool is_mode(Str line, CelOptions *options) {
     line = str_trim(str_skip(line, 5));
     *options = (CelOptions){0};
     if (str_eq(line, STR("plain")))
-        options->mixed_literals = options->lazy_literals = true;
+        options->is_plain = true;
     else if (str_eq(line, STR("unchecked")))
-        options->no_check = options->lazy_literals = true;
+        options->no_check = options->is_plain = true;
     else
         assert_true(str_eq(line, STR("kubernetes")));
     return true;

@@ -70,7 +70,7 @@ static void scene_done(Scene *scene) {
 }
 
 static void scene_init(Scene *scene, const char *container) {
-    *scene = (Scene){.arena = arena_new(BUDGET), .options = {.mixed_literals = true}};
+    *scene = (Scene){.arena = arena_new(BUDGET), .options = {.is_plain = true}};
     assert_non_null(scene->arena);
     scene->env = cel_env_extend(cel_env_new(scene->arena), scene->arena);
     assert_int_equal(cel_env_add_record(scene->env, &node_record), 0);
@@ -428,7 +428,7 @@ static void test_order(void **state) {
 
     (void)state;
     scene_init(&scene, "");
-    scene.options.mixed_literals = false;
+    scene.options.is_plain = false;
     for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
         Place last = {0};
 
@@ -492,10 +492,10 @@ static void test_literals(void **state) {
     (void)state;
     scene_init(&scene, "");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
-        scene.options.mixed_literals = false;
+        scene.options.is_plain = false;
         assert_case(
             cases[i].source, (scene_check(&scene, cases[i].source) == 0) == cases[i].is_good);
-        scene.options.mixed_literals = true;
+        scene.options.is_plain = true;
         assert_case(cases[i].source, scene_check(&scene, cases[i].source) == 0);
     }
 }

@@ -35,7 +35,7 @@ static void declare(CelEnv *env, Arena *arena, const char *name, const char *typ
 static CelChecked *checked(const char *source, Arena *arena) {
     CelEnv *env = cel_env_extend(cel_env_new(arena), arena);
     DiagList diags = DIAG_LIST_IN(arena);
-    CelOptions options = {.mixed_literals = true};
+    CelOptions options = {.is_plain = true};
     CelOptions parse_options = {0};
     CelChecked *ret = NULL;
     CelTree *tree = NULL;

@@ -168,7 +168,7 @@ static void test_operations(void **state) {
         uint32_t root;
 
         f.options.no_check = cases[i].no_check;
-        f.options.mixed_literals = true;
+        f.options.is_plain = true;
         root = lower_in(&f, &graph, cases[i].source);
         assert_case(cases[i].source, cel_graph_node(graph, root)->op == cases[i].op);
     }
@@ -208,7 +208,7 @@ static void test_certain_kinds(void **state) {
 
     (void)state;
     fixture_init(&f);
-    f.options = (CelOptions){.mixed_literals = true, .no_fold = true};
+    f.options = (CelOptions){.is_plain = true, .no_fold = true};
     fixture_variable(&f, "q", &cel_quantity_type, 0, NULL);
     fixture_variable(&f, "maybe",
         cel_type_read(f.env, STR("optional_type(map(string, int))"), f.arena), 0, NULL);
@@ -236,11 +236,11 @@ static void test_bad_literals(void **state) {
         size_t before = f.diags.n_errors;
         uint32_t root;
 
-        f.options.lazy_literals = false;
+        f.options.is_plain = false;
         assert_case(
             sources[i], cel_lower(graph, checked, &f.options, &f.diags, &root) == CEL_REFUSED);
         assert_case(sources[i], f.diags.n_errors == before + 1);
-        f.options.lazy_literals = true;
+        f.options.is_plain = true;
         assert_case(sources[i], cel_lower(graph, checked, &f.options, &f.diags, &root) == 0);
     }
     fixture_done(&f);

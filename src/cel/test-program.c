@@ -126,9 +126,8 @@ static void test_options(void **state) {
     (void)state;
     fixture_init(&f);
     assert_int_equal(compile(&f, "[1, 'a']", &program), CEL_REFUSED);
-    f.options.mixed_literals = true;
+    f.options.is_plain = true;
     assert_eval(&f, "[1, 'a']", "[1, \"a\"]");
-    f.options.lazy_literals = true;
     assert_eval(&f, "duration('x') == duration('1s') || true", "true");
     f.options.no_check = true;
     assert_eval(&f, "1 + 'a'", "error@2: no such overload: int + string");

@@ -303,7 +303,7 @@ static CelValue run_cut(
 
 static CelValue run_machine(
     const Fixture *f, const CelChecked *checked, Mode way, Arena *arena, CelRun *run) {
-    CelOptions options = {.no_fold = way != AS_COMPILED, .lazy_literals = true};
+    CelOptions options = {.no_fold = way != AS_COMPILED, .is_plain = true};
     CelEmitOptions emit = {.flat = way == UNSHARED, .scratch = arena};
     CelGraph *graph = cel_graph_new(arena, arena);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -362,7 +362,7 @@ static void fill(Fixture *f, uint32_t which) {
 static void test_random_expressions(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_BUDGET);
     RandomText text = {.rng = {1}, .out = BUF_INIT(1 << 16)};
-    CelOptions options = {.mixed_literals = true, .lazy_literals = true};
+    CelOptions options = {.is_plain = true};
     size_t n_run = 0, n_errors = 0;
     Fixture f;
 
@@ -411,7 +411,7 @@ static void test_parts_and_loops(void **state) {
 
     (void)state;
     fixture_init(&f);
-    f.options.mixed_literals = true;
+    f.options.is_plain = true;
     for (size_t i = 0; i < ELEMENTS_OF(sources); i++) {
         const CelChecked *checked = fixture_check(&f, sources[i]);
 

@@ -28,8 +28,8 @@ static void read_port(JsonReader *reader, Arena *arena, void *target) {
         int64_t number;
     } Port;
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Port, name)},
-        {"containerPort", JSON_FIELD_INT, offsetof(Port, number)},
+        JSON_MEMBER("name", TEXT, Port, name),
+        JSON_MEMBER("containerPort", INT, Port, number),
     };
     Port port = {0};
 
@@ -40,9 +40,9 @@ static void read_port(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_container(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Container, name)},
-        {"ports", JSON_FIELD_ARRAY, offsetof(Container, port), .read = read_port},
-        {"livenessProbe.httpGet.scheme", JSON_FIELD_TEXT, offsetof(Container, scheme)},
+        JSON_MEMBER("name", TEXT, Container, name),
+        JSON_MEMBER("ports", ARRAY, Container, port, .read = read_port),
+        JSON_MEMBER("livenessProbe.httpGet.scheme", TEXT, Container, scheme),
     };
     Container container = {0};
     BerthPod *pod = target;
@@ -59,8 +59,8 @@ static void read_volume(JsonReader *reader, Arena *arena, void *target) {
         Str name, secret;
     } Volume;
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
-        {"secret.secretName", JSON_FIELD_TEXT, offsetof(Volume, secret)},
+        JSON_MEMBER("name", TEXT, Volume, name),
+        JSON_MEMBER("secret.secretName", TEXT, Volume, secret),
     };
     BerthPod *pod = target;
     Volume volume = {0};
@@ -74,14 +74,13 @@ static void read_volume(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_pod(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(Fields, pod.name)},
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Fields, pod.namespace)},
-        {"metadata.deletionTimestamp", JSON_FIELD_TEXT, offsetof(Fields, deleted)},
-        {"metadata.labels.app.kubernetes.io/instance", JSON_FIELD_TEXT,
-            offsetof(Fields, pod.instance)},
-        {"spec.containers", JSON_FIELD_ARRAY, offsetof(Fields, pod), .read = read_container},
-        {"spec.volumes", JSON_FIELD_ARRAY, offsetof(Fields, pod), .read = read_volume},
-        {"status.phase", JSON_FIELD_TEXT, offsetof(Fields, phase)},
+        JSON_MEMBER("metadata.name", TEXT, Fields, pod.name),
+        JSON_MEMBER("metadata.namespace", TEXT, Fields, pod.namespace),
+        JSON_MEMBER("metadata.deletionTimestamp", TEXT, Fields, deleted),
+        JSON_MEMBER("metadata.labels.app.kubernetes.io/instance", TEXT, Fields, pod.instance),
+        JSON_MEMBER("spec.containers", ARRAY, Fields, pod, .read = read_container),
+        JSON_MEMBER("spec.volumes", ARRAY, Fields, pod, .read = read_volume),
+        JSON_MEMBER("status.phase", TEXT, Fields, phase),
     };
     BerthPods *pods = target;
     Fields read = {0};

@@ -50,42 +50,40 @@ static void read_mode(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static const JsonField counting_fields[] = {
-    {"rule", JSON_FIELD_TEXT, offsetof(CountingFact, rule)},
-    {"withoutBind", JSON_FIELD_TEXT, offsetof(CountingFact, without_bind)},
+    JSON_MEMBER("rule", TEXT, CountingFact, rule),
+    JSON_MEMBER("withoutBind", TEXT, CountingFact, without_bind),
 };
 
 static const JsonField policy_fields[] = {
-    {"name", JSON_FIELD_TEXT, offsetof(PolicyFact, name)},
+    JSON_MEMBER("name", TEXT, PolicyFact, name),
     {"mode", JSON_FIELD_CUSTOM, .read = read_mode},
-    {"matched", JSON_FIELD_COUNT, offsetof(PolicyFact, n_matched)},
-    {"rejectedAll", JSON_FIELD_COUNT, offsetof(PolicyFact, n_rejected_all)},
+    JSON_MEMBER("matched", COUNT, PolicyFact, n_matched),
+    JSON_MEMBER("rejectedAll", COUNT, PolicyFact, n_rejected_all),
     JSON_LIST_OF("counting", PolicyFact, counting, n_counting, FACTS_COUNTING_MAX, counting_fields),
 };
 
 static const JsonField admission_fields[] = {
-    {"name", JSON_FIELD_TEXT, offsetof(AdmissionFact, name)},
-    {"digest", JSON_FIELD_TEXT, offsetof(AdmissionFact, digest)},
+    JSON_MEMBER("name", TEXT, AdmissionFact, name),
+    JSON_MEMBER("digest", TEXT, AdmissionFact, digest),
 };
 
 static const JsonField slot_fields[] = {
-    {"resource", JSON_FIELD_TEXT, offsetof(SlotFact, resource)},
-    {"limit", JSON_FIELD_INT, offsetof(SlotFact, limit)},
+    JSON_MEMBER("resource", TEXT, SlotFact, resource),
+    JSON_MEMBER("limit", INT, SlotFact, limit),
 };
 
 static const JsonField scheduler_fields[] = {
-    {"name", JSON_FIELD_TEXT, offsetof(SchedulerFact, name)},
-    {"asked", JSON_FIELD_COUNT, offsetof(SchedulerFact, n_requests)},
-    {"lastAskedTime", JSON_FIELD_TEXT, offsetof(SchedulerFact, last_request_time)},
+    JSON_MEMBER("name", TEXT, SchedulerFact, name),
+    JSON_MEMBER("asked", COUNT, SchedulerFact, n_requests),
+    JSON_MEMBER("lastAskedTime", TEXT, SchedulerFact, last_request_time),
 };
 
-#define AT(field) offsetof(Status, fact.field)
 #define LIST(path, field, max, read) JSON_LIST(path, Status, fact.field, fact.n_##field, max, read)
 #define LIST_OF(path, field, max, fields)                                                          \
     JSON_LIST_OF(path, Status, fact.field, fact.n_##field, max, fields)
 #define LEASE(path, use)                                                                           \
-    {path ".namespace", JSON_FIELD_TEXT, AT(leases[use].namespace)}, {                             \
-        path ".name", JSON_FIELD_TEXT, AT(leases[use].name)                                        \
-    }
+    JSON_MEMBER(path ".namespace", TEXT, Status, fact.leases[use].namespace),                      \
+        JSON_MEMBER(path ".name", TEXT, Status, fact.leases[use].name)
 
 /* A resource that it watches besides nodes and pods. */
 static void read_watch(JsonReader *reader, Arena *arena, void *target) {
@@ -101,55 +99,55 @@ static void read_watch(JsonReader *reader, Arena *arena, void *target) {
  * half filled in then. @now_nsec: since 1970, when the page came. */
 static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
-        {"version", JSON_FIELD_TEXT, AT(version)},
-        {"time", JSON_FIELD_TEXT, offsetof(Status, time)},
-        {"uptimeSeconds", JSON_FIELD_DOUBLE, AT(uptime_sec)},
+        JSON_MEMBER("version", TEXT, Status, fact.version),
+        JSON_MEMBER("time", TEXT, Status, time),
+        JSON_MEMBER("uptimeSeconds", DOUBLE, Status, fact.uptime_sec),
         {"verbs", JSON_FIELD_ARRAY, .read = read_verb},
-        {"nodeCacheCapable", JSON_FIELD_BOOL, AT(knows_cluster)},
-        {"deadlineSeconds", JSON_FIELD_DOUBLE, AT(deadline_sec)},
-        {"maxScore", JSON_FIELD_INT, offsetof(Status, max_score)},
-        {"policy.digest", JSON_FIELD_TEXT, AT(policy_digest)},
-        {"policy.filters", JSON_FIELD_INT, offsetof(Status, n_filters)},
-        {"policy.scores", JSON_FIELD_INT, offsetof(Status, n_scores)},
-        {"policy.rejected", JSON_FIELD_TEXT, AT(policy_rejected)},
-        {"policy.waiting", JSON_FIELD_TEXT, AT(policy_waiting)},
+        JSON_MEMBER("nodeCacheCapable", BOOL, Status, fact.knows_cluster),
+        JSON_MEMBER("deadlineSeconds", DOUBLE, Status, fact.deadline_sec),
+        JSON_MEMBER("maxScore", INT, Status, max_score),
+        JSON_MEMBER("policy.digest", TEXT, Status, fact.policy_digest),
+        JSON_MEMBER("policy.filters", INT, Status, n_filters),
+        JSON_MEMBER("policy.scores", INT, Status, n_scores),
+        JSON_MEMBER("policy.rejected", TEXT, Status, fact.policy_rejected),
+        JSON_MEMBER("policy.waiting", TEXT, Status, fact.policy_waiting),
         LIST_OF("policy.list", policies, FACTS_POLICIES_MAX, policy_fields),
-        {"cluster.synced", JSON_FIELD_BOOL, AT(is_synced)},
-        {"cluster.connected", JSON_FIELD_BOOL, AT(is_connected)},
-        {"cluster.stalenessSeconds", JSON_FIELD_DOUBLE, AT(staleness_sec)},
-        {"cluster.error", JSON_FIELD_TEXT, AT(cluster_error)},
-        {"cluster.nodes", JSON_FIELD_COUNT, AT(n_nodes)},
-        {"cluster.pods", JSON_FIELD_COUNT, AT(n_pods)},
-        {"cluster.digest", JSON_FIELD_TEXT, AT(cluster_digest)},
+        JSON_MEMBER("cluster.synced", BOOL, Status, fact.is_synced),
+        JSON_MEMBER("cluster.connected", BOOL, Status, fact.is_connected),
+        JSON_MEMBER("cluster.stalenessSeconds", DOUBLE, Status, fact.staleness_sec),
+        JSON_MEMBER("cluster.error", TEXT, Status, fact.cluster_error),
+        JSON_MEMBER("cluster.nodes", COUNT, Status, fact.n_nodes),
+        JSON_MEMBER("cluster.pods", COUNT, Status, fact.n_pods),
+        JSON_MEMBER("cluster.digest", TEXT, Status, fact.cluster_digest),
         {"cluster.watches", JSON_FIELD_ARRAY, .read = read_watch},
         LEASE("bind.lease", LEASE_OF_BINDS),
-        {"bind.lease.holder", JSON_FIELD_TEXT, AT(lease_holder)},
-        {"bind.lease.held", JSON_FIELD_BOOL, AT(holds_lease)},
-        {"bind.lease.error", JSON_FIELD_TEXT, AT(lease_error)},
-        {"wakeUp", JSON_FIELD_BOOL, AT(has_wake_up)},
-        {"events", JSON_FIELD_BOOL, AT(has_events)},
-        {"nominate.enabled", JSON_FIELD_BOOL, AT(has_nominator)},
-        {"policiesFromCluster.enabled", JSON_FIELD_BOOL, AT(has_cluster_policies)},
-        {"policiesFromCluster.definition", JSON_FIELD_TEXT, AT(definition)},
-        {"policiesFromCluster.admission.certificate", JSON_FIELD_CUSTOM, AT(answers_reviews),
-            json_read_presence},
+        JSON_MEMBER("bind.lease.holder", TEXT, Status, fact.lease_holder),
+        JSON_MEMBER("bind.lease.held", BOOL, Status, fact.holds_lease),
+        JSON_MEMBER("bind.lease.error", TEXT, Status, fact.lease_error),
+        JSON_MEMBER("wakeUp", BOOL, Status, fact.has_wake_up),
+        JSON_MEMBER("events", BOOL, Status, fact.has_events),
+        JSON_MEMBER("nominate.enabled", BOOL, Status, fact.has_nominator),
+        JSON_MEMBER("policiesFromCluster.enabled", BOOL, Status, fact.has_cluster_policies),
+        JSON_MEMBER("policiesFromCluster.definition", TEXT, Status, fact.definition),
+        JSON_CUSTOM("policiesFromCluster.admission.certificate", Status, fact.answers_reviews,
+            json_read_presence),
         LEASE("policiesFromCluster.lease", LEASE_OF_POLICIES),
         LEASE("publish.lease", LEASE_OF_PUBLISHING),
         LEASE("nominate.lease", LEASE_OF_NOMINATIONS),
-        {"publish.enabled", JSON_FIELD_BOOL, AT(has_publish)},
-        {"publish.isWriter", JSON_FIELD_BOOL, AT(is_publish_writer)},
-        {"publish.filters", JSON_FIELD_COUNT, AT(n_published)},
-        {"publish.labels", JSON_FIELD_COUNT, AT(n_published_labels)},
+        JSON_MEMBER("publish.enabled", BOOL, Status, fact.has_publish),
+        JSON_MEMBER("publish.isWriter", BOOL, Status, fact.is_publish_writer),
+        JSON_MEMBER("publish.filters", COUNT, Status, fact.n_published),
+        JSON_MEMBER("publish.labels", COUNT, Status, fact.n_published_labels),
         LIST_OF("publish.admission", admission, FACTS_POLICIES_MAX, admission_fields),
         LIST_OF("publish.slots", slots, FACTS_POLICIES_MAX, slot_fields),
         LIST("managedResources", managed, TEXTS_MAX, json_read_text),
         LIST("exempt", exempt, TEXTS_MAX, json_read_text),
-        {"tls.enabled", JSON_FIELD_BOOL, AT(has_tls)},
-        {"tls.notAfter", JSON_FIELD_TEXT, offsetof(Status, certificate_end)},
+        JSON_MEMBER("tls.enabled", BOOL, Status, fact.has_tls),
+        JSON_MEMBER("tls.notAfter", TEXT, Status, certificate_end),
         LIST("tls.clientNames", client_names, TEXTS_MAX, json_read_text),
-        {"sandbox.active", JSON_FIELD_TEXT, AT(sandbox_active)},
-        {"sandbox.missing", JSON_FIELD_TEXT, AT(sandbox_missing)},
-        {"bypassed", JSON_FIELD_COUNT, AT(n_bypassed)},
+        JSON_MEMBER("sandbox.active", TEXT, Status, fact.sandbox_active),
+        JSON_MEMBER("sandbox.missing", TEXT, Status, fact.sandbox_missing),
+        JSON_MEMBER("bypassed", COUNT, Status, fact.n_bypassed),
         LIST_OF("schedulers", schedulers, SCHEDULERS_MAX, scheduler_fields),
     };
     Status status = {.fact = *ret};
@@ -169,13 +167,13 @@ static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFac
 }
 
 static const JsonField source_fields[] = {
-    {"name", JSON_FIELD_TEXT, offsetof(SourceFact, metric)},
-    {"source", JSON_FIELD_TEXT, offsetof(SourceFact, source)},
-    {"state", JSON_FIELD_TEXT, offsetof(SourceFact, state)},
-    {"error", JSON_FIELD_TEXT, offsetof(SourceFact, error)},
-    {"perPod", JSON_FIELD_BOOL, offsetof(SourceFact, is_of_pods)},
-    {"nodes.covered", JSON_FIELD_COUNT, offsetof(SourceFact, n_covered)},
-    {"nodes.of", JSON_FIELD_COUNT, offsetof(SourceFact, n_nodes)},
+    JSON_MEMBER("name", TEXT, SourceFact, metric),
+    JSON_MEMBER("source", TEXT, SourceFact, source),
+    JSON_MEMBER("state", TEXT, SourceFact, state),
+    JSON_MEMBER("error", TEXT, SourceFact, error),
+    JSON_MEMBER("perPod", BOOL, SourceFact, is_of_pods),
+    JSON_MEMBER("nodes.covered", COUNT, SourceFact, n_covered),
+    JSON_MEMBER("nodes.of", COUNT, SourceFact, n_nodes),
 };
 
 #define READINESS_PATH "/readyz?verbose"

@@ -22,8 +22,8 @@ static const char *check_reply(Str body, Arena *arena) {
         Str error;
     } Reply;
     static const JsonField fields[] = {
-        {"NodeNames", JSON_FIELD_CUSTOM, offsetof(Reply, has_names), json_read_presence},
-        {"Error", JSON_FIELD_TEXT, offsetof(Reply, error)},
+        JSON_CUSTOM("NodeNames", Reply, has_names, json_read_presence),
+        JSON_MEMBER("Error", TEXT, Reply, error),
     };
     Reply reply = {0};
 

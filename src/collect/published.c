@@ -51,9 +51,9 @@ static void read_item(JsonReader *reader, Arena *arena, void *target) {
         Slots *slots;
     } Item;
     static const JsonField fields[] = {
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(Item, object.name)},
-        {"metadata.annotations.berth.dev/digest", JSON_FIELD_TEXT, offsetof(Item, object.digest)},
-        {"spec.capacity", JSON_FIELD_CUSTOM, offsetof(Item, slots), read_capacity},
+        JSON_MEMBER("metadata.name", TEXT, Item, object.name),
+        JSON_MEMBER("metadata.annotations.berth.dev/digest", TEXT, Item, object.digest),
+        JSON_CUSTOM("spec.capacity", Item, slots, read_capacity),
     };
     List *list = target;
     AdmissionFact *place = list->objects.n < OBJECTS_MAX ? VEC_PUSH(&list->objects, arena) : NULL;

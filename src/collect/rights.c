@@ -226,7 +226,7 @@ static void read_allowed(JsonReader *reader, Arena *arena, void *target) {
 static void read_review(Str body, Arena *arena, RightFact *ret) {
     static const JsonField fields[] = {
         {"status.allowed", JSON_FIELD_CUSTOM, .read = read_allowed},
-        {"status.evaluationError", JSON_FIELD_TEXT, offsetof(Review, error)},
+        JSON_MEMBER("status.evaluationError", TEXT, Review, error),
     };
     Review review = {0};
 

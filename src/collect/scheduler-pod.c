@@ -226,9 +226,9 @@ static bool serves(const Container *container) {
 }
 
 static const JsonField mount_fields[] = {
-    {"name", JSON_FIELD_TEXT, offsetof(Mount, volume)},
-    {"mountPath", JSON_FIELD_TEXT, offsetof(Mount, path)},
-    {"subPath", JSON_FIELD_TEXT, offsetof(Mount, sub_path)},
+    JSON_MEMBER("name", TEXT, Mount, volume),
+    JSON_MEMBER("mountPath", TEXT, Mount, path),
+    JSON_MEMBER("subPath", TEXT, Mount, sub_path),
 };
 
 static const JsonField container_fields[] = {
@@ -238,13 +238,13 @@ static const JsonField container_fields[] = {
 };
 
 static const JsonField item_fields[] = {
-    {"key", JSON_FIELD_TEXT, offsetof(MapKey, key)},
-    {"path", JSON_FIELD_TEXT, offsetof(MapKey, path)},
+    JSON_MEMBER("key", TEXT, MapKey, key),
+    JSON_MEMBER("path", TEXT, MapKey, path),
 };
 
 static void read_map(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(MapSource, name)},
+        JSON_MEMBER("name", TEXT, MapSource, name),
         JSON_LIST_OF("items", MapSource, items, n_items, ITEMS_MAX, item_fields),
     };
 
@@ -255,9 +255,9 @@ static void read_map(JsonReader *reader, Arena *arena, void *target) {
 static const JsonField projection_fields[] = {{"configMap", JSON_FIELD_CUSTOM, .read = read_map}};
 
 static const JsonField volume_fields[] = {
-    {"name", JSON_FIELD_TEXT, offsetof(Volume, name)},
-    {"configMap", JSON_FIELD_CUSTOM, offsetof(Volume, map), read_map},
-    {"hostPath.path", JSON_FIELD_TEXT, offsetof(Volume, host_path)},
+    JSON_MEMBER("name", TEXT, Volume, name),
+    JSON_CUSTOM("configMap", Volume, map, read_map),
+    JSON_MEMBER("hostPath.path", TEXT, Volume, host_path),
     JSON_LIST_OF("projected.sources", Volume, projected, n_projected, ITEMS_MAX, projection_fields),
 };
 
@@ -266,8 +266,8 @@ static void read_condition(JsonReader *reader, Arena *arena, void *target) {
         Str type, status;
     } Condition;
     static const JsonField fields[] = {
-        {"type", JSON_FIELD_TEXT, offsetof(Condition, type)},
-        {"status", JSON_FIELD_TEXT, offsetof(Condition, status)},
+        JSON_MEMBER("type", TEXT, Condition, type),
+        JSON_MEMBER("status", TEXT, Condition, status),
     };
     Condition condition = {0};
 
@@ -276,25 +276,24 @@ static void read_condition(JsonReader *reader, Arena *arena, void *target) {
         *(bool *)target = str_is(condition.status, "True");
 }
 
-#define AT(member) offsetof(PodReader, pod.member)
-
 void scheduler_pod_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"metadata.name", JSON_FIELD_TEXT, AT(pod.name)},
-        {"metadata.namespace", JSON_FIELD_TEXT, AT(pod.namespace)},
-        {"metadata.annotations.kubernetes.io/config.mirror", JSON_FIELD_CUSTOM, AT(pod.is_static),
-            json_read_presence},
-        {"metadata.deletionTimestamp", JSON_FIELD_CUSTOM, AT(is_ending), json_read_presence},
+        JSON_MEMBER("metadata.name", TEXT, PodReader, pod.pod.name),
+        JSON_MEMBER("metadata.namespace", TEXT, PodReader, pod.pod.namespace),
+        JSON_CUSTOM("metadata.annotations.kubernetes.io/config.mirror", PodReader,
+            pod.pod.is_static, json_read_presence),
+        JSON_CUSTOM("metadata.deletionTimestamp", PodReader, pod.is_ending, json_read_presence),
         JSON_LIST_OF("spec.containers", PodReader, containers, n_containers, CONTAINERS_MAX,
             container_fields),
         JSON_LIST_OF("spec.initContainers", PodReader, sidecars, n_sidecars, CONTAINERS_MAX,
             container_fields),
         JSON_LIST_OF("spec.volumes", PodReader, volumes, n_volumes, VOLUMES_MAX, volume_fields),
-        {"spec.nodeName", JSON_FIELD_TEXT, AT(pod.node)},
-        {"spec.schedulerName", JSON_FIELD_TEXT, AT(pod.scheduler_name)},
-        {"spec.serviceAccountName", JSON_FIELD_TEXT, AT(service_account)},
-        {"status.phase", JSON_FIELD_TEXT, offsetof(PodReader, phase)},
-        {"status.conditions", JSON_FIELD_ARRAY, AT(pod.is_ready), read_condition},
+        JSON_MEMBER("spec.nodeName", TEXT, PodReader, pod.pod.node),
+        JSON_MEMBER("spec.schedulerName", TEXT, PodReader, pod.pod.scheduler_name),
+        JSON_MEMBER("spec.serviceAccountName", TEXT, PodReader, pod.service_account),
+        JSON_MEMBER("status.phase", TEXT, PodReader, phase),
+        JSON_MEMBER(
+            "status.conditions", ARRAY, PodReader, pod.pod.is_ready, .read = read_condition),
     };
     SchedulerPod *ret = target;
     PodReader pod = {0};

@@ -116,8 +116,8 @@ static void read_named(JsonReader *reader, Arena *arena, void *target) {
         Str namespace, name;
     } Named;
     static const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Named, namespace)},
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(Named, name)},
+        JSON_MEMBER("metadata.namespace", TEXT, Named, namespace),
+        JSON_MEMBER("metadata.name", TEXT, Named, name),
     };
     Line *line = target;
     Named named = {0};

@@ -66,9 +66,9 @@ typedef struct Declaration {
 
 static void decode_overload(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"result", JSON_FIELD_TEXT, offsetof(OverloadText, result)},
-        {"receiver", JSON_FIELD_BOOL, offsetof(OverloadText, is_receiver)},
-        {"is_instance_function", JSON_FIELD_BOOL, offsetof(OverloadText, is_receiver)},
+        JSON_MEMBER("result", TEXT, OverloadText, result),
+        JSON_MEMBER("receiver", BOOL, OverloadText, is_receiver),
+        JSON_MEMBER("is_instance_function", BOOL, OverloadText, is_receiver),
         {"params", JSON_FIELD_ARRAY, .read = decode_param},
     };
     _cleanup_(buf_done) Buf signature = BUF_INIT(4096);
@@ -88,9 +88,9 @@ static void decode_overload(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_declaration(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"name", JSON_FIELD_TEXT, offsetof(Declaration, name)},
-        {"kind", JSON_FIELD_TEXT, offsetof(Declaration, kind)},
-        {"type", JSON_FIELD_TEXT, offsetof(Declaration, type)},
+        JSON_MEMBER("name", TEXT, Declaration, name),
+        JSON_MEMBER("kind", TEXT, Declaration, kind),
+        JSON_MEMBER("type", TEXT, Declaration, type),
         {"overloads", JSON_FIELD_ARRAY, .read = decode_overload},
     };
     CelEnv *env = ((EvalRecord *)target)->env;
@@ -145,13 +145,13 @@ static int bind_values(EvalRecord *record, Arena *arena) {
 static bool eval_record_decode(
     Str line, const CelEnv *parent, Arena *arena, EvalRecord *ret, char *error) {
     static const JsonField fields[] = {
-        {"id", JSON_FIELD_TEXT, offsetof(EvalRecord, id)},
-        {"expr", JSON_FIELD_TEXT, offsetof(EvalRecord, expr)},
-        {"container", JSON_FIELD_TEXT, offsetof(EvalRecord, container)},
-        {"dialect", JSON_FIELD_TEXT, offsetof(EvalRecord, dialect)},
-        {"disable_check", JSON_FIELD_BOOL, offsetof(EvalRecord, no_check)},
-        {"disable_macros", JSON_FIELD_BOOL, offsetof(EvalRecord, no_macros)},
-        {"check_only", JSON_FIELD_BOOL, offsetof(EvalRecord, check_only)},
+        JSON_MEMBER("id", TEXT, EvalRecord, id),
+        JSON_MEMBER("expr", TEXT, EvalRecord, expr),
+        JSON_MEMBER("container", TEXT, EvalRecord, container),
+        JSON_MEMBER("dialect", TEXT, EvalRecord, dialect),
+        JSON_MEMBER("disable_check", BOOL, EvalRecord, no_check),
+        JSON_MEMBER("disable_macros", BOOL, EvalRecord, no_macros),
+        JSON_MEMBER("check_only", BOOL, EvalRecord, check_only),
         {"bindings", JSON_FIELD_CUSTOM, .read = decode_bindings},
         {"type_env", JSON_FIELD_ARRAY, .read = decode_declaration},
     };
@@ -178,11 +178,9 @@ static bool eval_record_decode(
 
 static int answer_record(
     const EvalContext *context, const EvalRecord *record, Arena *arena, JsonWriter *writer) {
-    bool is_plain = !str_eq(record->dialect, STR("kubernetes"));
     CelOptions options = {.no_macros = record->no_macros,
         .no_check = record->no_check,
-        .mixed_literals = is_plain,
-        .lazy_literals = is_plain};
+        .is_plain = !str_eq(record->dialect, STR("kubernetes"))};
     _cleanup_(buf_done) Buf type = BUF_INIT(EVAL_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     CelRun run = eval_context_run(context);

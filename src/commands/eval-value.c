@@ -177,11 +177,11 @@ static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
  * lists and rejected. Recursion no deeper than the reader's limit. */
 CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     static const JsonField fields[] = {
-        {"type", JSON_FIELD_TEXT, offsetof(Typed, type)},
+        JSON_MEMBER("type", TEXT, Typed, type),
         {"value", JSON_FIELD_CUSTOM, .read = decode_parts},
-        {"base64", JSON_FIELD_TEXT, offsetof(Typed, base64)},
-        {"seconds", JSON_FIELD_TEXT, offsetof(Typed, seconds)},
-        {"nanos", JSON_FIELD_INT, offsetof(Typed, nanos)},
+        JSON_MEMBER("base64", TEXT, Typed, base64),
+        JSON_MEMBER("seconds", TEXT, Typed, seconds),
+        JSON_MEMBER("nanos", INT, Typed, nanos),
     };
     Typed typed = {0};
     CelValue v;

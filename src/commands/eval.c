@@ -215,9 +215,7 @@ static Str read_expression(const Settings *settings, EvalContext *context) {
 }
 
 static int eval_one(Settings *settings, EvalContext *context) {
-    CelOptions options = {.mixed_literals = settings->plain,
-        .lazy_literals = settings->plain,
-        .cost_limit = settings->cost_limit};
+    CelOptions options = {.is_plain = settings->plain, .cost_limit = settings->cost_limit};
     DiagList diags = DIAG_LIST_IN(context->arena);
     Str file = settings->file ? str_from_c(settings->file) : STR("expression");
     EvalValues values = {0};

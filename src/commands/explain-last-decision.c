@@ -33,10 +33,10 @@ static Str read_fields(
 
 static void decode_node(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"node", JSON_FIELD_TEXT, offsetof(ApiNode, name)},
-        {"outcome", JSON_FIELD_TEXT, offsetof(ApiNode, outcome)},
-        {"score", JSON_FIELD_INT, offsetof(ApiNode, score)},
-        {"rank", JSON_FIELD_INT, offsetof(ApiNode, rank)},
+        JSON_MEMBER("node", TEXT, ApiNode, name),
+        JSON_MEMBER("outcome", TEXT, ApiNode, outcome),
+        JSON_MEMBER("score", INT, ApiNode, score),
+        JSON_MEMBER("rank", INT, ApiNode, rank),
         RULE_FIELDS(offsetof(ApiNode, rule)),
     };
     ApiNode *node = VEC_PUSH((ApiNodes *)target, arena);
@@ -45,31 +45,29 @@ static void decode_node(JsonReader *reader, Arena *arena, void *target) {
     node->raw = read_fields(reader, arena, fields, ELEMENTS_OF(fields), node);
 }
 
-#define AT(member) offsetof(ApiDecision, member)
-
 static const JsonField decision_fields[] = {
-    {"id", JSON_FIELD_INT, AT(id)},
-    {"generation", JSON_FIELD_INT, AT(generation)},
-    {"durationSeconds", JSON_FIELD_DOUBLE, AT(duration)},
-    {"hasNodes", JSON_FIELD_BOOL, AT(has_nodes)},
-    {"exempt", JSON_FIELD_BOOL, AT(is_exempt)},
-    {"time", JSON_FIELD_TEXT, AT(time)},
-    {"error", JSON_FIELD_TEXT, AT(error)},
-    {"target", JSON_FIELD_TEXT, AT(target)},
-    {"nominated", JSON_FIELD_TEXT, AT(nominated)},
-    {"policyDigest", JSON_FIELD_TEXT, AT(policy_digest)},
-    {"mainReason.text", JSON_FIELD_TEXT, AT(main_reason)},
-    {"pod.uid", JSON_FIELD_TEXT, AT(uid)},
-    {"counts.known", JSON_FIELD_INT, AT(known)},
-    {"counts.asked", JSON_FIELD_INT, AT(asked)},
-    {"counts.passed", JSON_FIELD_INT, AT(passed)},
-    {"counts.unknown", JSON_FIELD_INT, AT(unknown)},
-    {"counts.narrowed", JSON_FIELD_INT, AT(narrowed)},
-    {"counts.late", JSON_FIELD_INT, AT(late)},
-    {"counts.unjudged", JSON_FIELD_INT, AT(unjudged)},
+    JSON_MEMBER("id", INT, ApiDecision, id),
+    JSON_MEMBER("generation", INT, ApiDecision, generation),
+    JSON_MEMBER("durationSeconds", DOUBLE, ApiDecision, duration),
+    JSON_MEMBER("hasNodes", BOOL, ApiDecision, has_nodes),
+    JSON_MEMBER("exempt", BOOL, ApiDecision, is_exempt),
+    JSON_MEMBER("time", TEXT, ApiDecision, time),
+    JSON_MEMBER("error", TEXT, ApiDecision, error),
+    JSON_MEMBER("target", TEXT, ApiDecision, target),
+    JSON_MEMBER("nominated", TEXT, ApiDecision, nominated),
+    JSON_MEMBER("policyDigest", TEXT, ApiDecision, policy_digest),
+    JSON_MEMBER("mainReason.text", TEXT, ApiDecision, main_reason),
+    JSON_MEMBER("pod.uid", TEXT, ApiDecision, uid),
+    JSON_MEMBER("counts.known", INT, ApiDecision, known),
+    JSON_MEMBER("counts.asked", INT, ApiDecision, asked),
+    JSON_MEMBER("counts.passed", INT, ApiDecision, passed),
+    JSON_MEMBER("counts.unknown", INT, ApiDecision, unknown),
+    JSON_MEMBER("counts.narrowed", INT, ApiDecision, narrowed),
+    JSON_MEMBER("counts.late", INT, ApiDecision, late),
+    JSON_MEMBER("counts.unjudged", INT, ApiDecision, unjudged),
     JSON_LIST_OF("rules", ApiDecision, rules, n_rules, SIZE_MAX, rule_fields),
-    {"nodes", JSON_FIELD_ARRAY, AT(nodes), decode_node},
-    {"next", JSON_FIELD_INT, AT(next)},
+    JSON_MEMBER("nodes", ARRAY, ApiDecision, nodes, .read = decode_node),
+    JSON_MEMBER("next", INT, ApiDecision, next),
 };
 
 void api_decision_decode(JsonReader *reader, Arena *arena, void *target) {
@@ -86,12 +84,12 @@ void api_decision_decode(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_nomination(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"uid", JSON_FIELD_TEXT, offsetof(ApiNomination, uid)},
-        {"node", JSON_FIELD_TEXT, offsetof(ApiNomination, node)},
-        {"time", JSON_FIELD_TEXT, offsetof(ApiNomination, time)},
-        {"text", JSON_FIELD_TEXT, offsetof(ApiNomination, text)},
-        {"feasible", JSON_FIELD_INT, offsetof(ApiNomination, feasible)},
-        {"best", JSON_FIELD_INT, offsetof(ApiNomination, best)},
+        JSON_MEMBER("uid", TEXT, ApiNomination, uid),
+        JSON_MEMBER("node", TEXT, ApiNomination, node),
+        JSON_MEMBER("time", TEXT, ApiNomination, time),
+        JSON_MEMBER("text", TEXT, ApiNomination, text),
+        JSON_MEMBER("feasible", INT, ApiNomination, feasible),
+        JSON_MEMBER("best", INT, ApiNomination, best),
     };
     ApiNomination *nomination = target;
 
@@ -100,8 +98,8 @@ static void decode_nomination(JsonReader *reader, Arena *arena, void *target) {
 
 void api_page_decode(JsonReader *reader, Arena *arena, ApiPage *page) {
     static const JsonField fields[] = {
-        {"nomination", JSON_FIELD_CUSTOM, offsetof(ApiPage, nomination), decode_nomination},
-        {"decisions", JSON_FIELD_ARRAY, offsetof(ApiPage, decision), api_decision_decode},
+        JSON_CUSTOM("nomination", ApiPage, nomination, decode_nomination),
+        JSON_MEMBER("decisions", ARRAY, ApiPage, decision, .read = api_decision_decode),
     };
 
     JSON_READ_FIELDS(reader, arena, fields, page);

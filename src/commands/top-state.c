@@ -61,15 +61,15 @@ static void take_decision(JsonReader *reader, Arena *arena, void *target) {
         Str time, verb, namespace, name, node, reason;
     } Texts;
     static const JsonField fields[] = {
-        {"id", JSON_FIELD_INT, offsetof(Texts, id)},
-        {"time", JSON_FIELD_TEXT, offsetof(Texts, time)},
-        {"verb", JSON_FIELD_TEXT, offsetof(Texts, verb)},
-        {"namespace", JSON_FIELD_TEXT, offsetof(Texts, namespace)},
-        {"name", JSON_FIELD_TEXT, offsetof(Texts, name)},
-        {"asked", JSON_FIELD_INT, offsetof(Texts, asked)},
-        {"passed", JSON_FIELD_INT, offsetof(Texts, passed)},
-        {"node", JSON_FIELD_TEXT, offsetof(Texts, node)},
-        {"reason", JSON_FIELD_TEXT, offsetof(Texts, reason)},
+        JSON_MEMBER("id", INT, Texts, id),
+        JSON_MEMBER("time", TEXT, Texts, time),
+        JSON_MEMBER("verb", TEXT, Texts, verb),
+        JSON_MEMBER("namespace", TEXT, Texts, namespace),
+        JSON_MEMBER("name", TEXT, Texts, name),
+        JSON_MEMBER("asked", INT, Texts, asked),
+        JSON_MEMBER("passed", INT, Texts, passed),
+        JSON_MEMBER("node", TEXT, Texts, node),
+        JSON_MEMBER("reason", TEXT, Texts, reason),
     };
     TopDecision *decision = target;
     uint32_t nanos = 0;
@@ -165,9 +165,9 @@ static void take_rule(JsonReader *reader, Arena *arena, void *target) {
         int64_t rejected;
     } Rule;
     static const JsonField fields[] = {
-        {"policy", JSON_FIELD_TEXT, offsetof(Rule, policy)},
-        {"rule", JSON_FIELD_TEXT, offsetof(Rule, name)},
-        {"rejected", JSON_FIELD_INT, offsetof(Rule, rejected)},
+        JSON_MEMBER("policy", TEXT, Rule, policy),
+        JSON_MEMBER("rule", TEXT, Rule, name),
+        JSON_MEMBER("rejected", INT, Rule, rejected),
     };
     char name[TOP_NAME_MAX];
     Update *update = target;
@@ -204,16 +204,16 @@ static void apply_update(Update *update) {
 
 bool top_state_take(TopState *state, Str json, Arena *scratch) {
     static const JsonField fields[] = {
-        {"time", JSON_FIELD_TEXT, offsetof(Update, time)},
-        {"sentence.health", JSON_FIELD_TEXT, offsetof(Update, health)},
-        {"sentence.text", JSON_FIELD_TEXT, offsetof(Update, summary)},
-        {"errorRate", JSON_FIELD_DOUBLE, offsetof(Update, next.error_rate)},
-        {"p99Seconds", JSON_FIELD_DOUBLE, offsetof(Update, next.p99_sec)},
-        {"nodes", JSON_FIELD_INT, offsetof(Update, next.n_nodes)},
-        {"waiting", JSON_FIELD_INT, offsetof(Update, next.n_pending)},
-        {"newest", JSON_FIELD_INT, offsetof(Update, newest_id)},
-        {"requests.filter", JSON_FIELD_INT, offsetof(Update, n_filters)},
-        {"rejectedNodes", JSON_FIELD_INT, offsetof(Update, n_rejected)},
+        JSON_MEMBER("time", TEXT, Update, time),
+        JSON_MEMBER("sentence.health", TEXT, Update, health),
+        JSON_MEMBER("sentence.text", TEXT, Update, summary),
+        JSON_MEMBER("errorRate", DOUBLE, Update, next.error_rate),
+        JSON_MEMBER("p99Seconds", DOUBLE, Update, next.p99_sec),
+        JSON_MEMBER("nodes", INT, Update, next.n_nodes),
+        JSON_MEMBER("waiting", INT, Update, next.n_pending),
+        JSON_MEMBER("newest", INT, Update, newest_id),
+        JSON_MEMBER("requests.filter", INT, Update, n_filters),
+        JSON_MEMBER("rejectedNodes", INT, Update, n_rejected),
         {"rules", JSON_FIELD_ARRAY, .read = take_rule},
         JSON_LIST(
             "decisions", Update, decisions, n_decisions, DECISIONS_IN_UPDATE_MAX, take_decision),

@@ -347,8 +347,7 @@ unsigned page_pod(const PageContext *context, Html *html) {
         !query_number(context->query, STR("id"), 1, INT64_MAX, 0, &id, error))
         return widget_problem(html, error);
     if (pods_summary_one(context->api->decisions, context->api->recent_pods, context->view,
-            page.namespace, page.name,
-            /* uid= */ STR_NULL, context->arena, &summary) < 0)
+            page.namespace, page.name, context->arena, &summary) < 0)
         return widget_no_memory(html, "this page");
     return draw_found(&page, &summary, id);
 }

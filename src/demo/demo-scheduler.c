@@ -248,8 +248,8 @@ typedef struct HostScore {
 static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
     size_t n, Arena *arena, const uint8_t **ret_scores) {
     static const JsonField fields[] = {
-        {"Host", JSON_FIELD_TEXT, offsetof(HostScore, host)},
-        {"Score", JSON_FIELD_INT, offsetof(HostScore, score)},
+        JSON_MEMBER("Host", TEXT, HostScore, host),
+        JSON_MEMBER("Score", INT, HostScore, score),
     };
     DemoScheduler *scheduler = context;
     uint8_t *by_row = ARENA_ARRAY(scheduler->arena, uint8_t, scheduler->table->n_rows + 1);

@@ -61,3 +61,6 @@ static inline void decisions_raise(uint64_t *id, uint64_t least) {
 
 /* References to everything of a decision. */
 FoundDecision decisions_take(const Kept *kept);
+
+/* Back below the ceiling; the newest decision goes last, and its headline stays. */
+void decisions_make_room(Decisions *decisions);

@@ -189,9 +189,8 @@ static bool forget_details(Decisions *decisions, uint64_t spare) {
     return true;
 }
 
-/* Back below the ceiling, in the order of the header; the newest goes last, and its headline
- * stays. */
-static void make_room(Decisions *decisions) {
+/* In the order of the header. */
+void decisions_make_room(Decisions *decisions) {
     uint64_t newest = decisions->next - 1;
 
     while (is_over(decisions) && forget_details(decisions, newest))
@@ -313,7 +312,7 @@ static void note_locked(
         keep_outcomes(decisions, make_outcomes(decisions, view, decision, &places), kept);
         keep_inputs(decisions, view, str_trim(decision->pod_text), past->pod_digest, kept);
     }
-    make_room(decisions);
+    decisions_make_room(decisions);
 }
 
 void decisions_note(
@@ -343,7 +342,7 @@ void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outco
     if (outcomes)
         count_numbers(decisions, outcomes_numbers(outcomes));
     keep_outcomes(decisions, outcomes, kept);
-    make_room(decisions);
+    decisions_make_room(decisions);
 }
 
 /* --- reading: references are taken under the lock, a few at a time ---------------------------- */
@@ -535,7 +534,7 @@ static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
             (void)forget_inputs(decisions, kept);
         }
     }
-    make_room(decisions); /* a nearly empty pod may be written longer than it was sent */
+    decisions_make_room(decisions); /* a nearly empty pod may be written longer than it was sent */
 }
 
 /* Adds to @n_lost. Returns how many there were. */

@@ -194,19 +194,13 @@ typedef struct Line {
     OutcomesColumns columns; /* bytes as base64; none: ptr NULL */
 } Line;
 
-#define AT(member) offsetof(Line, member)
-
-static void read_rule(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"policy", JSON_FIELD_TEXT, offsetof(RuleName, policy)},
-        {"name", JSON_FIELD_TEXT, offsetof(RuleName, name)},
-        {"reason", JSON_FIELD_TEXT, offsetof(RuleName, reason)},
-        {"unresolvable", JSON_FIELD_BOOL, offsetof(RuleName, is_unresolvable)},
-        {"permanent", JSON_FIELD_BOOL, offsetof(RuleName, is_permanent)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField rule_fields[] = {
+    JSON_MEMBER("policy", TEXT, RuleName, policy),
+    JSON_MEMBER("name", TEXT, RuleName, name),
+    JSON_MEMBER("reason", TEXT, RuleName, reason),
+    JSON_MEMBER("unresolvable", BOOL, RuleName, is_unresolvable),
+    JSON_MEMBER("permanent", BOOL, RuleName, is_permanent),
+};
 
 static void read_verb(JsonReader *reader, Arena *arena, void *target) {
     Line *line = target;
@@ -238,59 +232,55 @@ static void read_count(JsonReader *reader, Arena *arena, void *target) {
     };
 }
 
-static void read_decision(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {"id", JSON_FIELD_INT, AT(id)},
-        {"program", JSON_FIELD_INT, AT(program)},
-        {"list", JSON_FIELD_INT, AT(list)},
-        {"verb", JSON_FIELD_CUSTOM, .read = read_verb},
-        {"at", JSON_FIELD_INT, AT(past.at_nsec)},
-        {"duration", JSON_FIELD_INT, AT(past.duration_nsec)},
-        {"namespace", JSON_FIELD_TEXT, AT(past.pod_namespace)},
-        {"pod", JSON_FIELD_TEXT, AT(past.pod_name)},
-        {"uid", JSON_FIELD_TEXT, AT(past.pod_uid)},
-        {"node", JSON_FIELD_TEXT, AT(past.node)},
-        {"nominated", JSON_FIELD_TEXT, AT(past.nominated)},
-        {"error", JSON_FIELD_TEXT, AT(past.error)},
-        {"digest", JSON_FIELD_TEXT, AT(pod_digest)},
-        {"generation", JSON_FIELD_COUNT, AT(past.generation)},
-        {"known", JSON_FIELD_COUNT, AT(past.n_known)},
-        {"exempt", JSON_FIELD_BOOL, AT(past.is_exempt)},
-        {"names", JSON_FIELD_BOOL, AT(past.had_names)},
-        {"in", JSON_FIELD_COUNT, AT(past.summary.n_in)},
-        {"out", JSON_FIELD_COUNT, AT(past.summary.n_out)},
-        {"rejected", JSON_FIELD_COUNT, AT(past.summary.n_rejected)},
-        {"unknown", JSON_FIELD_COUNT, AT(past.summary.n_unknown)},
-        {"narrowed", JSON_FIELD_COUNT, AT(past.summary.n_narrowed)},
-        {"late", JSON_FIELD_COUNT, AT(past.summary.n_late)},
-        {"unjudged", JSON_FIELD_COUNT, AT(past.summary.n_unjudged)},
-        JSON_LIST_CUT(
-            "rules", Line, counts, n_counts, has_too_many, PROGRAM_FILTERS_MAX, read_count),
-        {"main.rule", JSON_FIELD_INT, AT(main.rule)},
-        {"main.nodes", JSON_FIELD_INT, AT(main.n_nodes)},
-        {"main.neverRule", JSON_FIELD_INT, AT(main.never_rule)},
-        {"main.neverResource", JSON_FIELD_TEXT, AT(main.never_resource)},
-        {"main.never", JSON_FIELD_INT, AT(main.n_never)},
-        {"entries", JSON_FIELD_COUNT, AT(columns.n)},
-        {"listed", JSON_FIELD_BOOL, AT(columns.has_numbers)},
-        {"ranked", JSON_FIELD_BOOL, AT(columns.has_places)},
-        {"scored", JSON_FIELD_BOOL, AT(columns.has_scores)},
-        {"columns", JSON_FIELD_TEXT, AT(columns.bytes)},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField decision_fields[] = {
+    JSON_MEMBER("id", INT, Line, id),
+    JSON_MEMBER("program", INT, Line, program),
+    JSON_MEMBER("list", INT, Line, list),
+    {"verb", JSON_FIELD_CUSTOM, .read = read_verb},
+    JSON_MEMBER("at", INT, Line, past.at_nsec),
+    JSON_MEMBER("duration", INT, Line, past.duration_nsec),
+    JSON_MEMBER("namespace", TEXT, Line, past.pod_namespace),
+    JSON_MEMBER("pod", TEXT, Line, past.pod_name),
+    JSON_MEMBER("uid", TEXT, Line, past.pod_uid),
+    JSON_MEMBER("node", TEXT, Line, past.node),
+    JSON_MEMBER("nominated", TEXT, Line, past.nominated),
+    JSON_MEMBER("error", TEXT, Line, past.error),
+    JSON_MEMBER("digest", TEXT, Line, pod_digest),
+    JSON_MEMBER("generation", COUNT, Line, past.generation),
+    JSON_MEMBER("known", COUNT, Line, past.n_known),
+    JSON_MEMBER("exempt", BOOL, Line, past.is_exempt),
+    JSON_MEMBER("names", BOOL, Line, past.had_names),
+    JSON_MEMBER("in", COUNT, Line, past.summary.n_in),
+    JSON_MEMBER("out", COUNT, Line, past.summary.n_out),
+    JSON_MEMBER("rejected", COUNT, Line, past.summary.n_rejected),
+    JSON_MEMBER("unknown", COUNT, Line, past.summary.n_unknown),
+    JSON_MEMBER("narrowed", COUNT, Line, past.summary.n_narrowed),
+    JSON_MEMBER("late", COUNT, Line, past.summary.n_late),
+    JSON_MEMBER("unjudged", COUNT, Line, past.summary.n_unjudged),
+    JSON_LIST_CUT("rules", Line, counts, n_counts, has_too_many, PROGRAM_FILTERS_MAX, read_count),
+    JSON_MEMBER("main.rule", INT, Line, main.rule),
+    JSON_MEMBER("main.nodes", INT, Line, main.n_nodes),
+    JSON_MEMBER("main.neverRule", INT, Line, main.never_rule),
+    JSON_MEMBER("main.neverResource", TEXT, Line, main.never_resource),
+    JSON_MEMBER("main.never", INT, Line, main.n_never),
+    JSON_MEMBER("entries", COUNT, Line, columns.n),
+    JSON_MEMBER("listed", BOOL, Line, columns.has_numbers),
+    JSON_MEMBER("ranked", BOOL, Line, columns.has_places),
+    JSON_MEMBER("scored", BOOL, Line, columns.has_scores),
+    JSON_MEMBER("columns", TEXT, Line, columns.bytes),
+};
 
 static bool parse(Str text, Arena *arena, Line *ret) {
     static const JsonField fields[] = {
-        {"form", JSON_FIELD_INT, AT(form)},
-        {"digest", JSON_FIELD_TEXT, AT(digest)},
-        JSON_LIST_CUT("rules", Line, rules, n_rules, has_too_many, PROGRAM_FILTERS_MAX, read_rule),
-        {"program", JSON_FIELD_INT, AT(program)},
-        {"list", JSON_FIELD_INT, AT(list)},
-        {"first", JSON_FIELD_INT, AT(first)},
+        JSON_MEMBER("form", INT, Line, form),
+        JSON_MEMBER("digest", TEXT, Line, digest),
+        JSON_LIST_CUT("rules", Line, rules, n_rules, has_too_many, PROGRAM_FILTERS_MAX, NULL,
+            JSON_FIELDS(rule_fields)),
+        JSON_MEMBER("program", INT, Line, program),
+        JSON_MEMBER("list", INT, Line, list),
+        JSON_MEMBER("first", INT, Line, first),
         JSON_LIST("nodes", Line, nodes, n_nodes, SIZE_MAX, json_read_text),
-        {"decision", JSON_FIELD_CUSTOM, .read = read_decision},
+        {"decision", JSON_FIELD_CUSTOM, JSON_FIELDS(decision_fields)},
     };
 
     return JSON_READ_DOCUMENT(text, arena, fields, ret) && !ret->has_too_many;

@@ -94,8 +94,10 @@ static void set_reason(Decisions *decisions, PastDecision *past, const MainReaso
     size_t before = past->bytes;
     _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
-    if (past_set_main(past, reason) && past->id >= decisions_oldest(decisions))
+    if (past_set_main(past, reason) && past->id >= decisions_oldest(decisions)) {
         decisions->figures.bytes += past->bytes - before;
+        decisions_make_room(decisions);
+    }
 }
 
 static void look_at(ReasonSearch *search, const FoundDecision *found) {

@@ -15,8 +15,8 @@
 #include "model/workload.h"
 
 typedef struct Gathering {
-    bool is_one;              /* only decisions about one pod are wanted, ... */
-    Str namespace, name, uid; /* ... this one; an empty uid: any */
+    bool is_one;         /* only decisions about one pod are wanted, ... */
+    Str namespace, name; /* ... this one */
     Arena *arena;
     PodsSummary *summary;
     Map by_key; /* indexes of pods: key_of() */
@@ -26,9 +26,7 @@ static bool is_chosen(const Gathering *choice, const PastDecision *past) {
     if (str_is_empty(past->pod_name) && str_is_empty(past->pod_uid))
         return false; /* a request that could not be read */
     return !choice->is_one ||
-           (str_eq(past->pod_namespace, choice->namespace) &&
-               str_eq(past->pod_name, choice->name) &&
-               (str_is_empty(choice->uid) || str_eq(past->pod_uid, choice->uid)));
+           (str_eq(past->pod_namespace, choice->namespace) && str_eq(past->pod_name, choice->name));
 }
 
 static void read_decisions(Gathering *gathering, Decisions *decisions) {
@@ -264,9 +262,9 @@ int pods_summary_all(
 }
 
 int pods_summary_one(Decisions *decisions, RecentPods *recent, const View *view, Str namespace,
-    Str name, Str uid, Arena *arena, PodsSummary *ret) {
-    return make(&(Gathering){.is_one = true, .namespace = namespace, .name = name, .uid = uid},
-        decisions, recent, view, arena, ret);
+    Str name, Arena *arena, PodsSummary *ret) {
+    return make(&(Gathering){.is_one = true, .namespace = namespace, .name = name}, decisions,
+        recent, view, arena, ret);
 }
 
 void pods_summary_done(PodsSummary *summary) {

@@ -49,10 +49,9 @@ typedef struct PodsSummary {
 int pods_summary_all(Decisions *decisions, RecentPods *recent, const View *view, Arena *arena,
     PodsSummary *ret) MUST_CHECK;
 
-/* One of them with its attempts; ret->n is 0 when nothing is remembered of it. An empty @uid: of
- * all that had this name. */
+/* All that had this name, as one, with its attempts; ret->n is 0 when nothing is remembered. */
 int pods_summary_one(Decisions *decisions, RecentPods *recent, const View *view, Str namespace,
-    Str name, Str uid, Arena *arena, PodsSummary *ret) MUST_CHECK;
+    Str name, Arena *arena, PodsSummary *ret) MUST_CHECK;
 void pods_summary_done(PodsSummary *summary); /* takes a zeroed one */
 
 /* As kube-scheduler's event has it: reasons with how many nodes, equal texts together, sorted as

@@ -392,8 +392,7 @@ void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decis
         (void)atomic_fetch_sub(&pods->n_filters, 1);
 }
 
-/* Neither parked nor pending any more. */
-static void settle(RecentPods *pods, Str uid, Str namespace, Str name, bool is_deleted) {
+void recent_pods_note_end(RecentPods *pods, Str uid, Str namespace, Str name, bool is_deleted) {
     uint64_t hash = hash_of(uid, namespace, name);
     _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod = find(pods, hash);
@@ -403,14 +402,6 @@ static void settle(RecentPods *pods, Str uid, Str namespace, Str name, bool is_d
     pod->is_deleted |= is_deleted;
     leave(pods, LIST_PARKED, pod);
     leave(pods, LIST_PENDING, pod);
-}
-
-void recent_pods_note_bound(RecentPods *pods, const Pod *pod) {
-    settle(pods, pod->uid, pod->namespace, pod->name, /* is_deleted= */ false);
-}
-
-void recent_pods_note_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {
-    settle(pods, uid, namespace, name, /* is_deleted= */ true);
 }
 
 bool recent_pods_is_deleted(RecentPods *pods, Str uid, Str namespace, Str name) {

@@ -68,11 +68,9 @@ void recent_pods_begin_filter(RecentPods *pods);
 void recent_pods_note(RecentPods *pods, const View *view, Verb verb, const Decision *decision,
     int64_t now_nsec, int64_t wall_nsec);
 
-/* A watch shows that the pod got its node. */
-void recent_pods_note_bound(RecentPods *pods, const Pod *pod);
-
-/* A watch shows that the pod was deleted: it is neither parked nor pending any more. */
-void recent_pods_note_deleted(RecentPods *pods, Str uid, Str namespace, Str name);
+/* A watch shows that the pod got its node or was deleted: it is neither parked nor pending any
+ * more. */
+void recent_pods_note_end(RecentPods *pods, Str uid, Str namespace, Str name, bool is_deleted);
 bool recent_pods_is_deleted(RecentPods *pods, Str uid, Str namespace, Str name);
 
 /* Whether @pod, which got its node, bypassed berth: its scheduler has sent a filter request since

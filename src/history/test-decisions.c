@@ -273,6 +273,38 @@ static void test_ceiling(void **state) {
     fixture_done(&fixture);
 }
 
+#define N_REJECTED 20u
+
+/* Filters of which each rejects all nodes. */
+static void note_rejected(Decisions *decisions, const View *view) {
+    for (size_t i = 0; i < N_REJECTED; i++)
+        note(decisions, view, VERB_FILTER, "a", "\"NodeNames\":[\"n3\",\"n4\"]");
+}
+
+/* Main reasons are found later, when no further decision makes room for them. */
+static void test_ceiling_holds_with_main_reasons(void **state) {
+    _cleanup_(decisions_freep) Decisions *roomy = decisions_new(N_REJECTED, BYTES_MAX);
+    _cleanup_(decisions_freep) Decisions *decisions = NULL;
+    size_t bytes_max;
+    FoundDecision found;
+    ViewFixture fixture;
+
+    (void)state;
+    fixture_init(&fixture, scene_text);
+    note_rejected(roomy, fixture.view);
+    bytes_max = figures_of(roomy).bytes;
+    decisions = decisions_new(N_REJECTED, bytes_max);
+    note_rejected(decisions, fixture.view);
+    assert_int_equal(figures_of(decisions).bytes, bytes_max);
+    assert_int_equal(figures_of(decisions).n_replayable, N_REJECTED);
+    assert_true(decisions_find_reasons(decisions, fixture.view, NULL));
+    assert_true(figures_of(decisions).bytes <= bytes_max);
+    assert_true(decisions_find(decisions, N_REJECTED, &found));
+    assert_non_null(past_main(found.past));
+    found_done(&found);
+    fixture_done(&fixture);
+}
+
 /* Too small for anything: the newest decision stays, without its outcomes. */
 static void test_tiny_ceiling(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(4, 1);
@@ -341,6 +373,7 @@ int main(void) {
         cmocka_unit_test(test_rule_names_outlive_their_policy),
         cmocka_unit_test(test_keeps_the_last_decisions),
         cmocka_unit_test(test_ceiling),
+        cmocka_unit_test(test_ceiling_holds_with_main_reasons),
         cmocka_unit_test(test_tiny_ceiling),
         cmocka_unit_test(test_unused_names_are_dropped),
         cmocka_unit_test(test_long_texts),

@@ -187,7 +187,7 @@ static void test_deleted(void **state) {
             pods_summary_all(fixture.decisions, recent, fixture.view, fixture.arena, &summary), 0);
         assert_int_equal(summary.n_waiting, 1 - i);
         pods_summary_done(&summary);
-        recent_pods_note_deleted(recent, STR("uid-a"), STR_NULL, STR_NULL);
+        recent_pods_note_end(recent, STR("uid-a"), STR_NULL, STR_NULL, /* is_deleted= */ true);
     }
     fixture_done(&fixture);
 }
@@ -207,7 +207,7 @@ static void test_nothing(void **state) {
     pods_summary_done(&summary);
     note(&fixture, VERB_FILTER, "a", "a", GOOD);
     assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),
-                         STR("b"), STR_NULL, fixture.arena, &summary),
+                         STR("b"), fixture.arena, &summary),
         0);
     assert_int_equal(summary.n, 0);
     assert_int_equal(summary.n_decisions, 1);
@@ -237,7 +237,7 @@ static void test_one(void **state) {
     note(&fixture, VERB_FILTER, "a", "other", BAD);
     note(&fixture, VERB_FILTER, "b", "b", BAD);
     assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),
-                         STR("a"), STR(""), fixture.arena, &summary),
+                         STR("a"), fixture.arena, &summary),
         0);
     assert_int_equal(summary.n, 1);
     assert_int_equal(summary.pods[0].n_attempts, ELEMENTS_OF(want));
@@ -250,12 +250,6 @@ static void test_one(void **state) {
         assert_int_equal(id_of(&summary.pods[0].attempts[i].verbs[VERB_BIND]), want[i].bind);
         assert_int_equal(id_of(&summary.pods[0].attempts[i].verbs[VERB_PREEMPT]), 0);
     }
-    pods_summary_done(&summary);
-    assert_int_equal(pods_summary_one(fixture.decisions, NULL, fixture.view, STR("default"),
-                         STR("a"), STR("uid-a"), fixture.arena, &summary),
-        0);
-    assert_int_equal(summary.pods[0].n_attempts, 3);
-    assert_false(summary.pods[0].is_waiting);
     pods_summary_done(&summary);
     fixture_done(&fixture);
 }

@@ -89,7 +89,7 @@ static void filter_by(RecentPods *pods, const char *uid, Str scheduler, int64_t 
 static void bound(RecentPods *pods, const char *uid) {
     const Pod pod = pod_of(uid, uid);
 
-    recent_pods_note_bound(pods, &pod);
+    recent_pods_note_end(pods, pod.uid, pod.namespace, pod.name, /* is_deleted= */ false);
 }
 
 static Str numbered(char text[32], const char *word, unsigned i) {
@@ -464,9 +464,9 @@ static void test_parked_without_uid(void **state) {
     (void)state;
     filter_rows(pods, &first, &none, ".", AT(SETTLED));
     filter_rows(pods, &second, &none, "x", AT(SETTLED));
-    recent_pods_note_bound(pods, &second);
+    recent_pods_note_end(pods, second.uid, second.namespace, second.name, /* is_deleted= */ false);
     assert_true(has_parked(pods, SETTLED));
-    recent_pods_note_bound(pods, &first);
+    recent_pods_note_end(pods, first.uid, first.namespace, first.name, /* is_deleted= */ false);
     assert_false(has_parked(pods, SETTLED));
 }
 
@@ -566,7 +566,7 @@ static void test_pending_figures(void **state) {
     assert_int_equal(figures.policies[1].n, 1);
     assert_text("second", figures.policies[2].policy, "zone");
     assert_int_equal(figures.policies[2].n, 1);
-    recent_pods_note_deleted(pods, STR("a"), STR_NULL, STR_NULL);
+    recent_pods_note_end(pods, STR("a"), STR_NULL, STR_NULL, /* is_deleted= */ true);
     assert_true(recent_pods_is_deleted(pods, STR("a"), STR_NULL, STR_NULL));
     assert_false(recent_pods_is_deleted(pods, STR("b"), STR_NULL, STR_NULL));
     recent_pods_pending(pods, &figures);
@@ -614,7 +614,8 @@ static void *write_some(void *context) {
         filter_rows(shared->pods, &pod, shared->names, "x.", AT(SETTLED) + i);
         (void)recent_pods_has_parked(shared->pods, AT(SETTLED) + i);
         (void)count_pending(shared->pods);
-        recent_pods_note_bound(shared->pods, &pod);
+        recent_pods_note_end(
+            shared->pods, pod.uid, pod.namespace, pod.name, /* is_deleted= */ false);
     }
     return NULL;
 }

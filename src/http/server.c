@@ -165,10 +165,6 @@ Server *server_free(Server *server) {
     return NULL;
 }
 
-uint16_t server_port(const Server *server) {
-    return server->port;
-}
-
 bool server_is_loopback(const char *address) {
     return str_has_prefix(str_from_c(address), STR("127.")) || str_is(str_from_c(address), "::1");
 }

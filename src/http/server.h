@@ -198,9 +198,6 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
 Server *server_free(Server *server);
 DEFINE_CLEANUP(Server *, server_free)
 
-/* The port it listens on. */
-uint16_t server_port(const Server *server);
-
 /* "https://[::1]:8443": its URL. Returns @ret. */
 #define SERVER_URL_MAX 96u
 const char *server_url(const Server *server, char ret[static SERVER_URL_MAX]);

@@ -4,12 +4,21 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
 #include "base/test-assert.h"
+#include "http/server.h"
 
 #define CLIENT_PATIENCE_SEC 60 /* until a missing byte fails the test */
+
+/* The port that @server listens on. */
+static inline uint16_t server_port(const Server *server) {
+    char url[SERVER_URL_MAX];
+
+    return (uint16_t)strtoul(strrchr(server_url(server, url), ':') + 1, NULL, 10);
+}
 
 /* A socket connected to @port on loopback. @buffer: size of its receive buffer; 0: the kernel's
  * choice. */

@@ -93,8 +93,8 @@ typedef struct ObjectHead {
 
 static int read_head(ObjectReader *objects, Str object, ObjectHead *ret) {
     static const JsonField fields[] = {
-        {JSON_NAME("kind"), JSON_FIELD_TEXT, offsetof(ObjectHead, kind)},
-        {JSON_NAME("items"), JSON_FIELD_RAW, offsetof(ObjectHead, items)},
+        JSON_MEMBER("kind", TEXT, ObjectHead, kind),
+        JSON_MEMBER("items", RAW, ObjectHead, items),
     };
     JsonReader reader;
 

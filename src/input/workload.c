@@ -56,15 +56,15 @@ static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *
 static int read_controller(const Object *object, Arena *arena, WorkloadObject *ret) {
     bool is_cron = is_kind(ret, "CronJob");
     const JsonField table[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(WorkloadFields, namespace), NULL},
-        {"metadata.name", JSON_FIELD_TEXT, offsetof(WorkloadFields, name), NULL},
+        JSON_MEMBER("metadata.namespace", TEXT, WorkloadFields, namespace),
+        JSON_MEMBER("metadata.name", TEXT, WorkloadFields, name),
         {ret->type->template, JSON_FIELD_RAW, offsetof(WorkloadFields, template), NULL},
-        {"spec.replicas", JSON_FIELD_INT, offsetof(WorkloadFields, replicas), NULL},
+        JSON_MEMBER("spec.replicas", INT, WorkloadFields, replicas),
         {is_cron ? "spec.jobTemplate.spec.parallelism" : "spec.parallelism", JSON_FIELD_INT,
             offsetof(WorkloadFields, parallelism), NULL},
         {is_cron ? "spec.jobTemplate.spec.completions" : "spec.completions", JSON_FIELD_INT,
             offsetof(WorkloadFields, completions), NULL},
-        {"spec.suspend", JSON_FIELD_BOOL, offsetof(WorkloadFields, is_suspended), NULL},
+        JSON_MEMBER("spec.suspend", BOOL, WorkloadFields, is_suspended),
     };
     WorkloadFields fields = {.replicas = 1, .parallelism = 1, .completions = INT64_MAX};
     JsonReader reader;

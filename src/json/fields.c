@@ -23,11 +23,11 @@ void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *tar
         read(reader, arena, target);
 }
 
-static void read_item(JsonReader *reader, Arena *arena, const JsonField *field, void *item) {
+static void read_object(JsonReader *reader, Arena *arena, const JsonField *field, void *target) {
     if (field->read)
-        field->read(reader, arena, item);
+        field->read(reader, arena, target);
     else
-        json_read_fields(reader, arena, field->fields, field->n_fields, item);
+        json_read_fields(reader, arena, field->fields, field->n_fields, target);
 }
 
 static void *read_items(
@@ -41,7 +41,7 @@ static void *read_items(
         void *item = n < field->max ? vec_push(&items, &n, &room, field->size, arena) : NULL;
 
         if (item) {
-            read_item(reader, arena, field, item);
+            read_object(reader, arena, field, item);
             continue;
         }
         if (n < field->max)
@@ -70,6 +70,10 @@ void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size,
 
 void json_read_text(JsonReader *reader, Arena *arena, void *target) {
     json_string(reader, arena, target);
+}
+
+void json_read_value(JsonReader *reader, Arena *arena, void *target) {
+    json_skip_fast(reader, target);
 }
 
 void json_read_presence(JsonReader *reader, Arena *arena, void *target) {
@@ -119,7 +123,7 @@ static inline void read_value(
                 field->cut_offset ? (bool *)target + field->cut_offset : NULL);
         break;
     case JSON_FIELD_CUSTOM:
-        field->read(reader, arena, at);
+        read_object(reader, arena, field, at);
     }
 }
 

@@ -34,7 +34,8 @@ typedef struct JsonField {
     JsonFieldKind kind;
     size_t offset;
     JsonRead *read;                 /* @target: at offset; of a list: an item, which is zeroed */
-    const struct JsonField *fields; /* of a list without read(): those of an item */
+    const struct JsonField *fields; /* of a custom field or list without read(): those of the
+                                       object, or of an item */
     size_t n_fields;
     size_t n_offset, size, max; /* of a list: where its length is, the size of an item */
     size_t cut_offset;          /* of a list: a bool, true if items were left out; 0: none */
@@ -64,13 +65,16 @@ typedef struct JsonField {
     }
 
 /* The same, with a bool @cut_member, not the first member, that becomes true then. */
-#define JSON_LIST_CUT(path_, type, member, n_member, cut_member, max_, read_)                      \
-    JSON_LIST(path_, type, member, n_member, max_, read_, .cut_offset = offsetof(type, cut_member))
+#define JSON_LIST_CUT(path_, type, member, n_member, cut_member, max_, read_, ...)                 \
+    JSON_LIST(path_, type, member, n_member, max_, read_,                                          \
+        .cut_offset = offsetof(type, cut_member), __VA_ARGS__)
+
+/* The table of an object, for a row without read(). */
+#define JSON_FIELDS(fields_) .fields = (fields_), .n_fields = ELEMENTS_OF(fields_)
 
 /* The same, if each item is an object with a table of its own. */
 #define JSON_LIST_OF(path_, type, member, n_member, max_, fields_)                                 \
-    JSON_LIST(path_, type, member, n_member, max_, NULL, .fields = (fields_),                      \
-        .n_fields = ELEMENTS_OF(fields_))
+    JSON_LIST(path_, type, member, n_member, max_, NULL, JSON_FIELDS(fields_))
 
 /* The next value of @reader, an object. Strings are in @arena or slices of the input; errors are
  * the reader's. */
@@ -120,5 +124,6 @@ void *json_read_items(JsonReader *reader, Arena *arena, size_t max, size_t size,
     ((items) = json_read_items((reader), (arena), (max), sizeof(*(items)), (read), (n), NULL))
 
 JsonRead json_read_text;     /* @target: Str */
+JsonRead json_read_value;    /* @target: Str, the JSON text, by json_skip_fast() */
 JsonRead json_read_presence; /* @target: bool, which becomes true */
 JsonRead json_read_name_of;  /* @target: Str, of the member "name" of an object */

@@ -8,7 +8,7 @@
 #include "json/fields.h"
 
 typedef struct Item {
-    Str text, nested, deep, raw;
+    Str text, nested, deep, raw, inner;
     bool flag;
     int64_t number;
     uint64_t count;
@@ -28,6 +28,8 @@ static void count_custom(JsonReader *reader, Arena *arena, void *target) {
     json_skip(reader, NULL);
 }
 
+static const JsonField object_fields[] = {JSON_MEMBER("inner", TEXT, Item, inner)};
+
 static const JsonField fields[] = {
     {"text", JSON_FIELD_TEXT, offsetof(Item, text)},
     {"a.nested", JSON_FIELD_TEXT, offsetof(Item, nested)},
@@ -39,6 +41,7 @@ static const JsonField fields[] = {
     {"raw", JSON_FIELD_RAW, offsetof(Item, raw)},
     {"list", JSON_FIELD_ARRAY, .read = count_element},
     {"custom", JSON_FIELD_CUSTOM, .read = count_custom},
+    {"object", JSON_FIELD_CUSTOM, JSON_FIELDS(object_fields)},
     JSON_LIST("names", Item, names, n_names, 2, json_read_text),
 };
 
@@ -60,12 +63,14 @@ static void test_reads_fields_by_path_and_skips_others(void **state) {
         read_item("{\"other\": {\"text\": \"no\"}, \"text\": \"yes\", \"flag\": true,"
                   " \"a\": {\"x\": [1], \"nested\": \"in\", \"b\": {\"c\": {\"deep\": \"down\"}}},"
                   " \"number\": -3, \"count\": -1, \"real\": 2.5,"
-                  " \"list\": [1, {}, []], \"custom\": [1, 2]}",
+                  " \"list\": [1, {}, []], \"custom\": [1, 2],"
+                  " \"object\": {\"text\": \"no\", \"inner\": \"here\"}}",
             arena, &item),
         JSON_OK);
     assert_true(str_is(item.text, "yes") && str_is(item.nested, "in") && str_is(item.deep, "down"));
     assert_true(item.flag && item.number == -3 && item.count == 0 && item.real == 2.5);
     assert_true(item.n_elements == 3 && item.n_custom == 1);
+    assert_true(str_is(item.inner, "here"));
     (void)state;
 }
 

@@ -35,9 +35,6 @@ typedef struct FactsBuild {
     FactsLimit limit;
 } FactsBuild;
 
-/* Sharing is not a change. */
-#define COUNTED(chunk) ((Ref *)(uintptr_t) & (chunk)->ref)
-
 /* --- one chunk ------------------------------------------------------------------------- */
 
 /* The rows on which the filter failed, by reason. */
@@ -289,7 +286,7 @@ static int add_chunk(FactsBuild *build, size_t i) {
         chunk = build->known->facts->chunks[i];
     if (chunk) {
         if (facts->is_counted)
-            ref_take(COUNTED(chunk));
+            ref_take(&chunk->ref);
         facts->chunks[i] = chunk;
     } else {
         FactsChunk *made = has_budget(build) ? chunk_new_for(build) : NULL;
@@ -438,7 +435,7 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
 
 void facts_release(NodeFacts *facts) {
     for (size_t i = 0; facts->is_counted && i < facts->n_chunks; i++)
-        if (facts->chunks[i] && ref_drop(COUNTED(facts->chunks[i]))) {
+        if (facts->chunks[i] && ref_drop(&facts->chunks[i]->ref)) {
             arena_free(facts->chunks[i]->arena);
             free((void *)(uintptr_t)facts->chunks[i]);
         }

@@ -60,11 +60,11 @@ static void read_cause(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static const JsonField status_fields[] = {
-    {"kind", JSON_FIELD_TEXT, offsetof(StatusFields, kind)},
-    {"code", JSON_FIELD_INT, offsetof(StatusFields, status.code)},
-    {"reason", JSON_FIELD_TEXT, offsetof(StatusFields, status.reason)},
-    {"message", JSON_FIELD_TEXT, offsetof(StatusFields, status.message)},
-    {"details.retryAfterSeconds", JSON_FIELD_INT, offsetof(StatusFields, retry_after_sec)},
+    JSON_MEMBER("kind", TEXT, StatusFields, kind),
+    JSON_MEMBER("code", INT, StatusFields, status.code),
+    JSON_MEMBER("reason", TEXT, StatusFields, status.reason),
+    JSON_MEMBER("message", TEXT, StatusFields, status.message),
+    JSON_MEMBER("details.retryAfterSeconds", INT, StatusFields, retry_after_sec),
     {"details.causes", JSON_FIELD_ARRAY, .read = read_cause},
 };
 
@@ -98,10 +98,10 @@ static void read_annotations(JsonReader *reader, Arena *arena, void *target) {
 #define WITH_ANNOTATIONS 1u
 
 static const JsonField meta_fields[] = {
-    {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(ObjectMeta, name)},
-    {JSON_NAME("namespace"), JSON_FIELD_TEXT, offsetof(ObjectMeta, namespace)},
-    {JSON_NAME("uid"), JSON_FIELD_TEXT, offsetof(ObjectMeta, uid)},
-    {JSON_NAME("resourceVersion"), JSON_FIELD_TEXT, offsetof(ObjectMeta, version)},
+    JSON_MEMBER("name", TEXT, ObjectMeta, name),
+    JSON_MEMBER("namespace", TEXT, ObjectMeta, namespace),
+    JSON_MEMBER("uid", TEXT, ObjectMeta, uid),
+    JSON_MEMBER("resourceVersion", TEXT, ObjectMeta, version),
     {JSON_NAME("annotations"), JSON_FIELD_CUSTOM, .read = read_annotations,
         .part = WITH_ANNOTATIONS},
 };
@@ -123,16 +123,10 @@ bool object_meta_read(Str object, Arena *arena, bool with_annotations, ObjectMet
     return json_error(&reader) == JSON_OK && !str_is_empty(ret->version);
 }
 
-static void read_items(JsonReader *reader, Arena *arena, void *target) {
-    ListPage *page = target;
-
-    json_skip_fast(reader, &page->items);
-}
-
 static const JsonField list_fields[] = {
-    {"metadata.resourceVersion", JSON_FIELD_TEXT, offsetof(ListPage, version)},
-    {"metadata.continue", JSON_FIELD_TEXT, offsetof(ListPage, continue_token)},
-    {"items", JSON_FIELD_CUSTOM, .read = read_items},
+    JSON_MEMBER("metadata.resourceVersion", TEXT, ListPage, version),
+    JSON_MEMBER("metadata.continue", TEXT, ListPage, continue_token),
+    JSON_CUSTOM("items", ListPage, items, json_read_value),
 };
 
 bool list_page_read(Str text, Arena *arena, ListPage *ret) {

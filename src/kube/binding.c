@@ -68,8 +68,8 @@ Str binding_found_on(const Binding *binding) {
 
 static bool read_location(Str text, Arena *arena, PodLocation *ret) {
     static const JsonField fields[] = {
-        {"metadata.uid", JSON_FIELD_TEXT, offsetof(PodLocation, uid)},
-        {"spec.nodeName", JSON_FIELD_TEXT, offsetof(PodLocation, node)},
+        JSON_MEMBER("metadata.uid", TEXT, PodLocation, uid),
+        JSON_MEMBER("spec.nodeName", TEXT, PodLocation, node),
     };
 
     *ret = (PodLocation){0};

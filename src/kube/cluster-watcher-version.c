@@ -15,8 +15,8 @@ typedef struct VersionReply {
 
 static ResizeRule read_rule(Str text) {
     static const JsonField fields[] = {
-        {"major", JSON_FIELD_TEXT, offsetof(VersionReply, major)},
-        {"minor", JSON_FIELD_TEXT, offsetof(VersionReply, minor)},
+        JSON_MEMBER("major", TEXT, VersionReply, major),
+        JSON_MEMBER("minor", TEXT, VersionReply, minor),
     };
     _cleanup_(arena_freep) Arena *arena = arena_new(VERSION_BYTES_MAX);
     VersionReply reply = {0};

@@ -88,10 +88,10 @@ typedef struct Answer {
 } Answer;
 
 static const JsonField status_fields[] = {
-    {"token", JSON_FIELD_TEXT, offsetof(Answer, token)},
-    {"clientCertificateData", JSON_FIELD_TEXT, offsetof(Answer, cert)},
-    {"clientKeyData", JSON_FIELD_TEXT, offsetof(Answer, key)},
-    {"expirationTimestamp", JSON_FIELD_TEXT, offsetof(Answer, expires)},
+    JSON_MEMBER("token", TEXT, Answer, token),
+    JSON_MEMBER("clientCertificateData", TEXT, Answer, cert),
+    JSON_MEMBER("clientKeyData", TEXT, Answer, key),
+    JSON_MEMBER("expirationTimestamp", TEXT, Answer, expires),
 };
 
 static void read_status(JsonReader *reader, Arena *arena, void *target) {
@@ -102,8 +102,8 @@ static void read_status(JsonReader *reader, Arena *arena, void *target) {
 }
 
 static const JsonField answer_fields[] = {
-    {"apiVersion", JSON_FIELD_TEXT, offsetof(Answer, api_version)},
-    {"kind", JSON_FIELD_TEXT, offsetof(Answer, kind)},
+    JSON_MEMBER("apiVersion", TEXT, Answer, api_version),
+    JSON_MEMBER("kind", TEXT, Answer, kind),
     {"status", JSON_FIELD_CUSTOM, .read = read_status},
 };
 

@@ -170,10 +170,10 @@ typedef struct LeaseFields {
 } LeaseFields;
 
 static const JsonField lease_fields[] = {
-    {"metadata", JSON_FIELD_RAW, offsetof(LeaseFields, metadata)},
-    {"spec.holderIdentity", JSON_FIELD_TEXT, offsetof(LeaseFields, holder)},
-    {"spec.leaseDurationSeconds", JSON_FIELD_INT, offsetof(LeaseFields, duration_sec)},
-    {"spec.leaseTransitions", JSON_FIELD_INT, offsetof(LeaseFields, transitions)},
+    JSON_MEMBER("metadata", RAW, LeaseFields, metadata),
+    JSON_MEMBER("spec.holderIdentity", TEXT, LeaseFields, holder),
+    JSON_MEMBER("spec.leaseDurationSeconds", INT, LeaseFields, duration_sec),
+    JSON_MEMBER("spec.leaseTransitions", INT, LeaseFields, transitions),
 };
 
 static int64_t clamp(int64_t value, int64_t least, int64_t most) {

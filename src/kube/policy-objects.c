@@ -103,10 +103,6 @@ static KnownObject *copy_object(const PolicyObject *object, Str versions) {
     return copy;
 }
 
-static void read_raw(JsonReader *reader, Arena *arena, void *target) {
-    json_skip_fast(reader, target);
-}
-
 static void read_deletion(JsonReader *reader, Arena *arena, void *target) {
     *(bool *)target = json_peek(reader) == JSON_STRING;
     json_skip_fast(reader, NULL);
@@ -114,11 +110,10 @@ static void read_deletion(JsonReader *reader, Arena *arena, void *target) {
 
 static void read_metadata(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("name"), JSON_FIELD_TEXT, offsetof(PolicyObject, name)},
-        {JSON_NAME("uid"), JSON_FIELD_TEXT, offsetof(PolicyObject, uid)},
-        {JSON_NAME("generation"), JSON_FIELD_INT, offsetof(PolicyObject, generation)},
-        {JSON_NAME("deletionTimestamp"), JSON_FIELD_CUSTOM, offsetof(PolicyObject, is_terminating),
-            read_deletion},
+        JSON_MEMBER("name", TEXT, PolicyObject, name),
+        JSON_MEMBER("uid", TEXT, PolicyObject, uid),
+        JSON_MEMBER("generation", INT, PolicyObject, generation),
+        JSON_CUSTOM("deletionTimestamp", PolicyObject, is_terminating, read_deletion),
     };
 
     json_read_parts(reader, arena, fields, ELEMENTS_OF(fields), 0, target);
@@ -140,9 +135,9 @@ static Str find_versions(Str status) {
 /* As policy_object_read(); in versions its status. */
 static int read_fields(Str object, Arena *arena, KnownObject *ret) {
     static const JsonField fields[] = {
-        {JSON_NAME("metadata"), JSON_FIELD_CUSTOM, offsetof(KnownObject, object), read_metadata},
-        {JSON_NAME("spec"), JSON_FIELD_CUSTOM, offsetof(KnownObject, object.spec), read_raw},
-        {JSON_NAME("status"), JSON_FIELD_CUSTOM, offsetof(KnownObject, versions), read_raw},
+        JSON_CUSTOM("metadata", KnownObject, object, read_metadata),
+        JSON_CUSTOM("spec", KnownObject, object.spec, json_read_value),
+        JSON_CUSTOM("status", KnownObject, versions, json_read_value),
     };
     JsonReader reader;
 
@@ -328,9 +323,9 @@ typedef struct VersionList {
 /* A version without a time that can be is left out. */
 static void read_version(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"generation", JSON_FIELD_INT, offsetof(ReadVersion, version.generation)},
-        {"since", JSON_FIELD_TEXT, offsetof(ReadVersion, since)},
-        {"spec", JSON_FIELD_CUSTOM, offsetof(ReadVersion, version.spec), read_raw},
+        JSON_MEMBER("generation", INT, ReadVersion, version.generation),
+        JSON_MEMBER("since", TEXT, ReadVersion, since),
+        JSON_CUSTOM("spec", ReadVersion, version.spec, json_read_value),
     };
     VersionList *list = target;
     ReadVersion read = {0};

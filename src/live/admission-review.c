@@ -26,11 +26,6 @@ typedef struct Review {
 } Review;
 
 /* Objects are read later, if they matter. */
-static void take_object(JsonReader *reader, Arena *arena, void *target) {
-    (void)arena;
-    json_skip_fast(reader, target);
-}
-
 static int malformed(char *error, const char *text) {
     (void)snprintf(error, ADMISSION_ERROR_MAX, "%s", text);
     return ADMISSION_E_MALFORMED;
@@ -45,8 +40,8 @@ static int read_review(Str body, Arena *arena, Review *ret, char *error) {
         {"request.subResource", JSON_FIELD_TEXT, offsetof(Review, subresource)},
         {"request.resource.group", JSON_FIELD_TEXT, offsetof(Review, group)},
         {"request.resource.resource", JSON_FIELD_TEXT, offsetof(Review, resource)},
-        {"request.object", JSON_FIELD_CUSTOM, offsetof(Review, object), take_object},
-        {"request.oldObject", JSON_FIELD_CUSTOM, offsetof(Review, old), take_object},
+        {"request.object", JSON_FIELD_CUSTOM, offsetof(Review, object), json_read_value},
+        {"request.oldObject", JSON_FIELD_CUSTOM, offsetof(Review, old), json_read_value},
     };
     JsonReader reader;
 

@@ -73,7 +73,8 @@ static bool publish(void *context, Snapshot *snapshot) {
 static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
 
-    recent_pods_note_bound(live->recent, pod);
+    recent_pods_note_end(
+        live->recent, pod->uid, pod->namespace, pod->name, /* is_deleted= */ false);
     if (!bypass_note_bound(&live->bypass, pod, clock_monotonic_nsec()))
         return;
     log_warn("a pod was bound without a call to berth", LOG_STR("namespace", pod->namespace),
@@ -86,7 +87,8 @@ static void pod_bound(void *context, const Pod *pod) {
 static void pod_deleted(void *context, const ObjectMeta *meta) {
     Live *live = context;
 
-    recent_pods_note_deleted(live->recent, meta->uid, meta->namespace, meta->name);
+    recent_pods_note_end(
+        live->recent, meta->uid, meta->namespace, meta->name, /* is_deleted= */ true);
     if (live->nominator)
         nominator_note_deleted(live->nominator, meta->uid);
 }

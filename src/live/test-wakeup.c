@@ -233,7 +233,7 @@ static void test_drops_delayed_touch_when_pod_is_bound(void **state) {
     reject(&fixture, "p", late * NSEC_PER_SEC);
     assert_string_equal(flap(&fixture, late), "a");
     assert_string_equal(flap(&fixture, late + 1), ""); /* too soon: delayed */
-    recent_pods_note_bound(fixture.recent, &(Pod){.uid = STR("p")});
+    recent_pods_note_end(fixture.recent, STR("p"), STR_NULL, STR_NULL, /* is_deleted= */ false);
     wakeup_tick(&fixture.wakeup, (late + 2) * NSEC_PER_SEC, note_touch, &fixture);
     reject(&fixture, "q", (late + 3) * NSEC_PER_SEC);
     for (int64_t sec = late + 3; sec < late + 30; sec++)

@@ -292,7 +292,7 @@ static void read_first_result(JsonReader *json, Arena *arena, void *target) {
 
 static void read_first_data(JsonReader *json, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("resultType"), JSON_FIELD_TEXT, offsetof(Answer, type)},
+        JSON_MEMBER("resultType", TEXT, Answer, type),
         {JSON_NAME("result"), JSON_FIELD_CUSTOM, .read = read_first_result},
     };
     Answer *answer = target;
@@ -315,12 +315,12 @@ static void read_first_text(JsonReader *json, Arena *arena, void *target) {
 }
 
 static const JsonField answer_fields[] = {
-    {JSON_NAME("status"), JSON_FIELD_TEXT, offsetof(Answer, status)},
+    JSON_MEMBER("status", TEXT, Answer, status),
     {JSON_NAME("data"), JSON_FIELD_CUSTOM, .read = read_first_data},
-    {JSON_NAME("errorType"), JSON_FIELD_TEXT, offsetof(Answer, error_type)},
-    {JSON_NAME("error"), JSON_FIELD_TEXT, offsetof(Answer, error)},
-    {JSON_NAME("warnings"), JSON_FIELD_CUSTOM, offsetof(Answer, warning), read_first_text},
-    {JSON_NAME("infos"), JSON_FIELD_CUSTOM, offsetof(Answer, info), read_first_text},
+    JSON_MEMBER("errorType", TEXT, Answer, error_type),
+    JSON_MEMBER("error", TEXT, Answer, error),
+    JSON_CUSTOM("warnings", Answer, warning, read_first_text),
+    JSON_CUSTOM("infos", Answer, info, read_first_text),
 };
 
 static int complain_of_type(Str type, Message *message) {

@@ -95,8 +95,8 @@ static void read_time(JsonReader *json, Arena *arena, void *target) {
 /* A node has all but the last, a pod all but the first. */
 static const JsonField item_fields[] = {
     {"usage", JSON_FIELD_CUSTOM, .read = read_usage},
-    {"metadata.name", JSON_FIELD_TEXT, offsetof(Item, name)},
-    {"metadata.namespace", JSON_FIELD_TEXT, offsetof(Item, namespace)},
+    JSON_MEMBER("metadata.name", TEXT, Item, name),
+    JSON_MEMBER("metadata.namespace", TEXT, Item, namespace),
     {"timestamp", JSON_FIELD_CUSTOM, .read = read_time},
     {"containers", JSON_FIELD_ARRAY, .read = read_container},
 };
@@ -109,7 +109,7 @@ static void read_value(JsonReader *json, Arena *arena, void *target) {
 
 /* A value of a node. */
 static const JsonField custom_fields[] = {
-    {"describedObject.name", JSON_FIELD_TEXT, offsetof(Item, name)},
+    JSON_MEMBER("describedObject.name", TEXT, Item, name),
     {"timestamp", JSON_FIELD_CUSTOM, .read = read_time},
     {"value", JSON_FIELD_CUSTOM, .read = read_value},
 };
@@ -160,8 +160,8 @@ static void read_items(JsonReader *json, Arena *arena, void *target) {
 
 static const JsonField metrics_fields[] = {
     {"items", JSON_FIELD_CUSTOM, .read = read_items},
-    {"kind", JSON_FIELD_TEXT, offsetof(List, kind)},
-    {"message", JSON_FIELD_TEXT, offsetof(List, message)},
+    JSON_MEMBER("kind", TEXT, List, kind),
+    JSON_MEMBER("message", TEXT, List, message),
 };
 
 static Str kind_of(const List *list) {

@@ -2,22 +2,18 @@
 
 #include "model/pod-affinity.h"
 
-static void decode_expression(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_MEMBER("key", TEXT, MatchExpression, key),
-        JSON_MEMBER("operator", TEXT, MatchExpression, operator),
-        JSON_LIST_CUT("values", MatchExpression, values, n_values, is_cut, AFFINITY_VALUES_MAX,
-            json_read_text),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField expression_fields[] = {
+    JSON_MEMBER("key", TEXT, MatchExpression, key),
+    JSON_MEMBER("operator", TEXT, MatchExpression, operator),
+    JSON_LIST_CUT(
+        "values", MatchExpression, values, n_values, is_cut, AFFINITY_VALUES_MAX, json_read_text),
+};
 
 static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_CUSTOM("matchLabels", LabelSelector, labels, labels_decode),
-        JSON_LIST("matchExpressions", LabelSelector, expressions, n_expressions, AFFINITY_ITEMS_MAX,
-            decode_expression),
+        JSON_LIST_OF("matchExpressions", LabelSelector, expressions, n_expressions,
+            AFFINITY_ITEMS_MAX, expression_fields),
     };
     LabelSelector *selector = target;
 
@@ -26,21 +22,17 @@ static void decode_selector(JsonReader *reader, Arena *arena, void *target) {
         JSON_READ_FIELDS(reader, arena, fields, selector);
 }
 
-static void decode_node_term(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_LIST_CUT("matchExpressions", NodeSelectorTerm, expressions, n_expressions, is_cut,
-            AFFINITY_ITEMS_MAX, decode_expression),
-        JSON_LIST_CUT("matchFields", NodeSelectorTerm, fields, n_fields, is_cut, AFFINITY_ITEMS_MAX,
-            decode_expression),
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField node_term_fields[] = {
+    JSON_LIST_CUT("matchExpressions", NodeSelectorTerm, expressions, n_expressions, is_cut,
+        AFFINITY_ITEMS_MAX, NULL, JSON_FIELDS(expression_fields)),
+    JSON_LIST_CUT("matchFields", NodeSelectorTerm, fields, n_fields, is_cut, AFFINITY_ITEMS_MAX,
+        NULL, JSON_FIELDS(expression_fields)),
+};
 
 void node_preference_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_MEMBER("weight", INT, NodeSelectorTerm, weight),
-        {"preference", JSON_FIELD_CUSTOM, 0, decode_node_term},
+        {"preference", JSON_FIELD_CUSTOM, JSON_FIELDS(node_term_fields)},
     };
 
     JSON_READ_FIELDS(reader, arena, fields, target);
@@ -49,7 +41,7 @@ void node_preference_decode(JsonReader *reader, Arena *arena, void *target) {
 void node_required_decode(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_LIST_CUT("nodeSelectorTerms", PodAffinity, node_required, n_node_required,
-            is_node_required_cut, AFFINITY_ITEMS_MAX, decode_node_term),
+            is_node_required_cut, AFFINITY_ITEMS_MAX, NULL, JSON_FIELDS(node_term_fields)),
     };
     PodAffinity *affinity = target;
 
@@ -58,62 +50,44 @@ void node_required_decode(JsonReader *reader, Arena *arena, void *target) {
         JSON_READ_FIELDS(reader, arena, fields, affinity);
 }
 
-static void decode_pod_term(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_MEMBER("topologyKey", TEXT, PodAffinityTerm, topology_key),
-        JSON_CUSTOM("labelSelector", PodAffinityTerm, selector, decode_selector),
-        JSON_CUSTOM("namespaceSelector", PodAffinityTerm, namespace_selector, decode_selector),
-        JSON_LIST("namespaces", PodAffinityTerm, namespaces, n_namespaces, AFFINITY_ITEMS_MAX,
-            json_read_text),
-        JSON_LIST("matchLabelKeys", PodAffinityTerm, match_keys, n_match_keys, AFFINITY_ITEMS_MAX,
-            json_read_text),
-        JSON_LIST("mismatchLabelKeys", PodAffinityTerm, mismatch_keys, n_mismatch_keys,
-            AFFINITY_ITEMS_MAX, json_read_text),
-    };
+static const JsonField pod_term_fields[] = {
+    JSON_MEMBER("topologyKey", TEXT, PodAffinityTerm, topology_key),
+    JSON_CUSTOM("labelSelector", PodAffinityTerm, selector, decode_selector),
+    JSON_CUSTOM("namespaceSelector", PodAffinityTerm, namespace_selector, decode_selector),
+    JSON_LIST("namespaces", PodAffinityTerm, namespaces, n_namespaces, AFFINITY_ITEMS_MAX,
+        json_read_text),
+    JSON_LIST("matchLabelKeys", PodAffinityTerm, match_keys, n_match_keys, AFFINITY_ITEMS_MAX,
+        json_read_text),
+    JSON_LIST("mismatchLabelKeys", PodAffinityTerm, mismatch_keys, n_mismatch_keys,
+        AFFINITY_ITEMS_MAX, json_read_text),
+};
 
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void decode_pod_preference(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_MEMBER("weight", INT, PodAffinityTerm, weight),
-        {"podAffinityTerm", JSON_FIELD_CUSTOM, 0, decode_pod_term},
-    };
-
-    JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField pod_preference_fields[] = {
+    JSON_MEMBER("weight", INT, PodAffinityTerm, weight),
+    {"podAffinityTerm", JSON_FIELD_CUSTOM, JSON_FIELDS(pod_term_fields)},
+};
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
-static void decode_node_affinity(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        {REQUIRED, JSON_FIELD_CUSTOM, 0, node_required_decode},
-        JSON_LIST(PREFERRED, PodAffinity, node_preferred, n_node_preferred, AFFINITY_ITEMS_MAX,
-            node_preference_decode),
-    };
+static const JsonField node_fields[] = {
+    {REQUIRED, JSON_FIELD_CUSTOM, 0, node_required_decode},
+    JSON_LIST(PREFERRED, PodAffinity, node_preferred, n_node_preferred, AFFINITY_ITEMS_MAX,
+        node_preference_decode),
+};
 
-    if (!json_null(reader))
-        JSON_READ_FIELDS(reader, arena, fields, target);
-}
-
-static void decode_pod_terms(JsonReader *reader, Arena *arena, void *target) {
-    static const JsonField fields[] = {
-        JSON_LIST(
-            REQUIRED, PodAffinityTerms, required, n_required, AFFINITY_ITEMS_MAX, decode_pod_term),
-        JSON_LIST(PREFERRED, PodAffinityTerms, preferred, n_preferred, AFFINITY_ITEMS_MAX,
-            decode_pod_preference),
-    };
-
-    if (!json_null(reader))
-        JSON_READ_FIELDS(reader, arena, fields, target);
-}
+static const JsonField pod_fields[] = {
+    JSON_LIST_OF(
+        REQUIRED, PodAffinityTerms, required, n_required, AFFINITY_ITEMS_MAX, pod_term_fields),
+    JSON_LIST_OF(PREFERRED, PodAffinityTerms, preferred, n_preferred, AFFINITY_ITEMS_MAX,
+        pod_preference_fields),
+};
 
 void pod_affinity_decode(JsonReader *reader, Arena *arena, PodAffinity *ret) {
     static const JsonField fields[] = {
-        {"nodeAffinity", JSON_FIELD_CUSTOM, 0, decode_node_affinity},
-        JSON_CUSTOM("podAffinity", PodAffinity, pods, decode_pod_terms),
-        JSON_CUSTOM("podAntiAffinity", PodAffinity, anti, decode_pod_terms),
+        {"nodeAffinity", JSON_FIELD_CUSTOM, JSON_FIELDS(node_fields)},
+        JSON_CUSTOM("podAffinity", PodAffinity, pods, NULL, JSON_FIELDS(pod_fields)),
+        JSON_CUSTOM("podAntiAffinity", PodAffinity, anti, NULL, JSON_FIELDS(pod_fields)),
     };
 
     *ret = (PodAffinity){0};

@@ -102,15 +102,13 @@ static void flag_container(JsonReader *reader, Arena *arena, void *target) {
 
 static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {JSON_NAME("nodeSelector"), JSON_FIELD_RAW, offsetof(Draft, selector)},
-        {JSON_NAME("affinity"), JSON_FIELD_RAW, offsetof(Draft, affinity)},
-        {JSON_NAME("tolerations"), JSON_FIELD_RAW, offsetof(Draft, tolerations)},
-        {JSON_NAME("hostUsers"), JSON_FIELD_BOOL, offsetof(Draft, has_host_users)},
+        JSON_MEMBER("nodeSelector", RAW, Draft, selector),
+        JSON_MEMBER("affinity", RAW, Draft, affinity),
+        JSON_MEMBER("tolerations", RAW, Draft, tolerations),
+        JSON_MEMBER("hostUsers", BOOL, Draft, has_host_users),
         {JSON_NAME("volumes"), JSON_FIELD_ARRAY, 0, read_volume},
-        {JSON_NAME("initContainers"), JSON_FIELD_ARRAY, offsetof(Draft, needs_features),
-            flag_container},
-        {JSON_NAME("containers"), JSON_FIELD_ARRAY, offsetof(Draft, needs_features),
-            flag_container},
+        JSON_MEMBER("initContainers", ARRAY, Draft, needs_features, .read = flag_container),
+        JSON_MEMBER("containers", ARRAY, Draft, needs_features, .read = flag_container),
     };
 
     JSON_READ_KEYS(reader, arena, fields, target);

@@ -166,13 +166,10 @@ static void find_feasible(Scheduler *scheduler, Cycle *cycle) {
 
     for (; n_tried < n && cycle->n < enough; n_tried++) {
         uint32_t row = order[at];
-        SchedulingReason reason = try_node(scheduler, cycle, row);
 
         at = at + 1 == n ? 0 : at + 1;
         scheduler->rows[cycle->n] = row;
-        cycle->n += reason == REASON_NONE;
-        if (row == cycle->inspected)
-            cycle->choice->inspected_reason = reason;
+        cycle->n += try_node(scheduler, cycle, row) == REASON_NONE;
     }
     scheduler->counts[REJECTION_AFFINITY] += (uint32_t)(scheduler->cluster->n_order - n);
     if (scheduler->cluster->n_order > 0)
@@ -193,14 +190,10 @@ static int filter_by_extender(Scheduler *scheduler, Cycle *cycle) {
     if (r != 0)
         return r;
     for (size_t i = 0; i < cycle->n; i++) {
-        uint32_t row = scheduler->rows[i];
-
-        scheduler->rows[n_left] = row;
+        scheduler->rows[n_left] = scheduler->rows[i];
         n_left += verdicts[i] == EXTENDER_PASSES;
         if (verdicts[i] < extender->n_reasons)
             scheduler->counts[REASON_EXTENDER + verdicts[i]]++;
-        if (verdicts[i] != EXTENDER_PASSES && row == cycle->inspected)
-            cycle->choice->inspected_reason = REASON_EXTENDER + verdicts[i];
     }
     cycle->n = n_left;
     return 0;

@@ -90,7 +90,6 @@ typedef struct Choice {
     /* Of the row to inspect. */
     bool is_feasible, is_best;
     int64_t inspected_score;
-    SchedulingReason inspected_reason; /* why it is not feasible */
 } Choice;
 
 /* Chooses a node for @request at @now_nsec. @inspected: a row to describe in @ret, or NO_ROW; with

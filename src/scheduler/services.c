@@ -40,8 +40,8 @@ static void keep_selector(Services *services, JsonReader *reader, const ServiceT
 
 void services_add(Services *services, JsonReader *reader) {
     static const JsonField fields[] = {
-        {"metadata.namespace", JSON_FIELD_TEXT, offsetof(ServiceText, namespace)},
-        {"spec.selector", JSON_FIELD_RAW, offsetof(ServiceText, selector)},
+        JSON_MEMBER("metadata.namespace", TEXT, ServiceText, namespace),
+        JSON_MEMBER("spec.selector", RAW, ServiceText, selector),
     };
     ServiceText service = {0};
 

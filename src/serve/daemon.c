@@ -46,7 +46,7 @@ int daemon_publish(Daemon *daemon, Snapshot *snapshot) {
 }
 
 void daemon_note_deleted(Daemon *daemon, Str uid, Str namespace, Str name) {
-    recent_pods_note_deleted(daemon->api.recent_pods, uid, namespace, name);
+    recent_pods_note_end(daemon->api.recent_pods, uid, namespace, name, /* is_deleted= */ true);
 }
 
 static void note_exceeded(void *context, const char *message) {
@@ -247,21 +247,18 @@ static int load_configuration(Daemon *daemon, char *error) {
     uint64_t n;
     int r = end_fd < 0 ? -errno : task_new("berth-load", run_first_load, daemon, &task);
 
-    if (r == 0) {
-        task_request(task, 1);
-        has_ended = await_load(daemon, end_fd);
-        if (!has_ended)
-            files_cancel(&daemon->files);
-        if (task_stop(task, DRAIN_NSEC))
-            task_free(task); /* else it has not ended in time: its memory is the thread's */
-        r = has_ended ? daemon->load_result : -ECANCELED;
-        (void)snprintf(error, DAEMON_ERROR_MAX, "%s",
-            has_ended ? daemon->load_error : "stopped by a signal while policies were loaded");
-        (void)!read(daemon->stop_fd, &n, sizeof(n));
-    } else {
-        r = cannot_start("a thread", r, error);
-    }
-    return r;
+    if (r < 0)
+        return cannot_start("a thread", r, error);
+    task_request(task, 1);
+    has_ended = await_load(daemon, end_fd);
+    if (!has_ended)
+        files_cancel(&daemon->files);
+    if (task_stop(task, DRAIN_NSEC))
+        task_free(task); /* else it has not ended in time: its memory is the thread's */
+    (void)snprintf(error, DAEMON_ERROR_MAX, "%s",
+        has_ended ? daemon->load_error : "stopped by a signal while policies were loaded");
+    (void)!read(daemon->stop_fd, &n, sizeof(n));
+    return has_ended ? daemon->load_result : -ECANCELED;
 }
 
 static int start_tasks(Daemon *daemon, char *error) {

@@ -173,11 +173,12 @@ static void test_reasons_are_those_of_the_plugin(void **state) {
     static const struct {
         const char *running, *affinity, *expected;
     } cases[] = {
-        {"", NEAR(TERM("host", APP("none"), "")), "node(s) didn't match pod affinity rules"},
+        {"", NEAR(TERM("host", APP("none"), "")),
+            "0/4 nodes are available: 4 node(s) didn't match pod affinity rules."},
         {RUNNING("r", "default", "a", "app: x", ""), APART(TERM("zone", APP("x"), "")),
-            "node(s) didn't match pod anti-affinity rules"},
+            "0/4 nodes are available: 2 node(s) didn't match pod anti-affinity rules."},
         {RUNNING("r", "default", "a", "app: x", APART(TERM("zone", APP("web"), ""))), "",
-            "node(s) didn't satisfy existing pods anti-affinity rules"},
+            "0/4 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."},
     };
 
     (void)state;
@@ -188,8 +189,8 @@ static void test_reasons_are_those_of_the_plugin(void **state) {
 
         (void)snprintf(cluster, sizeof(cluster), "%s%s", NODES, cases[i].running);
         open_with(&simulation, cluster, "app: web", cases[i].affinity);
-        scheduling_reason_print(
-            simulation.scheduler, inspect(&simulation, 0).inspected_reason, &text);
+        (void)inspect(&simulation, 0);
+        scheduler_print_fit_error(simulation.scheduler, &text);
         assert_text(cases[i].expected, buf_str(&text), cases[i].expected);
         test_simulation_done(&simulation);
     }

@@ -319,7 +319,7 @@ def test_memory_limit_holds(start_berth, files):
     while after:
         page = decisions(berth, f"?node=node-0007&limit=1000&after={after}")
         untold, after = untold + page["untold"], page["next"]
-    # Recorded decisions are rewritten meanwhile (history/tidy.h), so one more may lose its nodes.
+    # Main reasons are found meanwhile (history/main-reasons.c), so one more may lose its nodes.
     assert dropped <= untold <= metrics(berth)["berth_decisions_nodes_dropped_total"]
 
 
