@@ -59,8 +59,8 @@ static void note_deleted(void *context, const Pod *pod) {
 
 /* Makes, opens and locks folder->path. 0 or a negative errno. */
 static int acquire(DemoFolder *folder) {
-    _cleanup_(fd_closep) int fd = -1;
     struct stat info;
+    int fd;
 
     if (mkdir(folder->path, 0700) < 0 && errno != EEXIST)
         return -errno;
@@ -69,10 +69,11 @@ static int acquire(DemoFolder *folder) {
         return -errno;
     /* Only this user may write to it: in /tmp another user may have created it. */
     if (fstat(fd, &info) < 0 || info.st_uid != geteuid() || (info.st_mode & 022) != 0 ||
-        flock(fd, LOCK_EX | LOCK_NB) < 0)
+        flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        (void)close(fd);
         return -EBUSY;
+    }
     folder->fd = fd;
-    fd = -1; /* it is kept */
     return 0;
 }
 

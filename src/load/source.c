@@ -115,8 +115,8 @@ const char *source_address_refusal(const void *address, size_t len, bool may_be_
     static const char *const texts[] = {
         [ADDRESS_LINK_LOCAL] =
             "(link-local): set allowLinkLocal: true for this source if that is meant",
-        [ADDRESS_OF_CLOUD] = "(where a cloud serves credentials): set allowLinkLocal: true for "
-                             "this source if that is meant",
+        [ADDRESS_OF_CLOUD] = ("(where a cloud serves credentials): set allowLinkLocal: true for "
+                              "this source if that is meant"),
         [ADDRESS_MULTICAST] = "(multicast): no server is reached there",
         [ADDRESS_UNSPECIFIED] = "(unspecified): name an address; 127.0.0.1 is this machine",
         [ADDRESS_FOREIGN] = "(neither IPv4 nor IPv6)",

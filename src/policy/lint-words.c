@@ -46,9 +46,9 @@ static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
 /* "it is a, b or c", without the empty word, which is the last. */
 static Str list_words(const LintExpression *x, const ApiWords *words) {
     size_t n = words->n - str_is_empty(words->words[words->n - 1]);
+    Str any = reader_any_of(x->lint->scratch, words->words, n);
 
-    return arena_printf(
-        x->lint->scratch, "it is %.*s", STR_FMT(reader_any_of(x->lint->scratch, words->words, n)));
+    return arena_printf(x->lint->scratch, "it is %.*s", STR_FMT(any));
 }
 
 static void check_word(

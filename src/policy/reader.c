@@ -181,16 +181,16 @@ Str reader_any_of(Arena *arena, const Str *words, size_t n) {
 /* "WHAT must be a, b or c, not FOUND". */
 static void report_word(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, size_t n) {
-    Str words[WORDS_MAX], meant;
+    Str words[WORDS_MAX] = {STR_NULL}, meant, any;
 
     for (size_t i = 0; i < n; i++)
         words[i] = str_from_c(shape->words[i]);
     meant = n > 1 ? str_nearest(value->text, words, n) : STR_NULL;
+    any = reader_any_of(reader->arena, words, n);
     reader_error_hint(reader, value,
         str_is_empty(meant) ? str_from_c(shape->hint)
                             : arena_printf(reader->arena, "did you mean \"%.*s\"?", STR_FMT(meant)),
-        "%s must be %.*s, not \"%.*s\"", what, STR_FMT(reader_any_of(reader->arena, words, n)),
-        STR_FMT(value->text));
+        "%s must be %.*s, not \"%.*s\"", what, STR_FMT(any), STR_FMT(value->text));
 }
 
 static bool read_word(

@@ -179,10 +179,10 @@ def test_filters_do_not_wait_for_nominations_that_cannot_be_written(cluster, nod
     cluster.expect_denials("no-patches: patch pods/status")
     berth, scheduler = start(cluster, "--kubeconfig", kubeconfig)
     scheduler.stop()
-    add_pods(cluster, 200)
+    add_pods(cluster, 100)
     wait_for("the refusal", lambda: outcomes(berth)["rejected"])
     cluster.start_scheduler(make_extender(berth.url), slow_extender)
-    cluster.wait_places(201)
+    cluster.wait_places(101)
     seen = client.metrics(berth)
     assert seen[PATCHES] == seen[WAITS] == 0
 

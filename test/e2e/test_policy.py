@@ -5,7 +5,7 @@ import time
 import client
 import pytest
 from client import metrics
-from cluster import get_health
+from cluster import find_condition, get_health
 from nodemode import Live
 from objects import AVOID, make_pod
 from waiting import wait_for
@@ -222,7 +222,12 @@ filters:
         return cluster.pod("other")["spec"].get("nodeName")
 
     wait_for("the other pod to get a node", look)
-    cluster.wait_pending(last, "node has a pod of this owner")
+
+    def reason():  # the second node may have a fresh pod a moment longer
+        wake(cluster, "there")
+        return find_condition(cluster.pod(last), "PodScheduled")["message"]
+
+    wait_for("the owner to be the reason", reason, lambda message: "node has a pod of this owner" in message)
 
 
 def zones_of(cluster, names):
