@@ -115,6 +115,7 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     FileMark mark = {0};
     Str file = STR_NULL, text;
     char *copy;
+    bool is_new;
     int r;
 
     if (!secret->path)
@@ -130,16 +131,18 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
         return r;
     text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
-    copy = complaint ? NULL : secret_copy(text);
-    if (complaint) {
+    is_new = !complaint && (!secret->text || !str_is(text, secret->text));
+    copy = is_new ? secret_copy(text) : NULL; /* an unchanged text may be borrowed */
+    if (complaint)
         r = message_fail(-EINVAL, error, "%s: %s", secret->path, complaint);
-    } else if (!copy) {
+    else if (is_new && !copy)
         r = message_fail(-ENOMEM, error, "out of memory for %s", secret->path);
-    } else {
-        *ret_changed |= !secret->text || !str_is(text, secret->text);
+    else
+        secret->mark = mark;
+    if (copy) {
         secret_free(secret->text);
         secret->text = copy;
-        secret->mark = mark;
+        *ret_changed = true;
     }
     secret_wipe(file);
     free((void *)(uintptr_t)file.ptr);
