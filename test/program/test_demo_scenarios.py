@@ -15,7 +15,8 @@ SCENARIOS = ["pending", "hot-node", "stale-metrics", "bad-policy", "weight-war"]
 # Output of berth's commands about the cause, and the result of the fix.
 SOLVED = {
     "pending": (
-        r"needs a toleration of nvidia\.com/gpu=present:NoSchedule on the pod",
+        r"^rejected by\n +\d+  gpu/taints: .*\n.*\n +needs a toleration of nvidia\.com/gpu=present:NoSchedule on the pod\n"
+        r" +\d+  gpu/pool: .*^=> Two rules rejected it\. Only the nodes of the first could take the pod",
         r"^ml/render-\w+ +gpu-\S+ ",
     ),
     "hot-node": (
