@@ -69,8 +69,7 @@ void judge_berth_tls(const CheckSubject *at, Verdict *verdict) {
 }
 
 void judge_berth_certificate_lasts(const CheckSubject *at, Verdict *verdict) {
-    (void)berth_expect(at->facts, verdict);
-    if (!BERTH_WITH(at->facts, has_tls))
+    if (berth_expect(at->facts, verdict) && !BERTH_WITH(at->facts, has_tls))
         verdict_skip(verdict, "no berth has a certificate");
     for (CheckSubject each = {.facts = at->facts}; reached_next(&each);)
         if (each.berth->has_tls &&

@@ -136,7 +136,7 @@ void judge_asked_lately(const CheckSubject *at, Verdict *verdict) {
         last = fmin(last, berth_last_request_sec(berth));
         uptime = fmax(uptime, berth->uptime_sec);
     }
-    if (last <= ASKED_LATELY_SEC)
+    if (last <= ASKED_LATELY_SEC || berth_count(at->facts) == 0)
         return;
     if (uptime < ASKED_UPTIME_SEC)
         verdict_skip(verdict, "not yet, and berth has just started");

@@ -97,7 +97,7 @@ static void test_cases(void **state) {
     }
 }
 
-/* A check without facts never passes. */
+/* A check without facts never passes, and states only that they are missing. */
 static void test_nothing_known(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     const InstallationFacts nothing = {.is_offline = false};
@@ -108,6 +108,9 @@ static void test_nothing_known(void **state) {
     for (size_t i = 0; i < checkup.n; i++) {
         assert_case(checkup.checks[i]->code, checkup.findings[i].state != CHECK_PASSED);
         assert_case(checkup.checks[i]->code, !str_is_empty(checkup.findings[i].cause));
+        if (checkup.findings[i].state == CHECK_SKIPPED)
+            assert_case(
+                checkup.checks[i]->code, str_find(checkup.findings[i].cause, '\n') == SIZE_MAX);
     }
     assert_int_equal(checkup_count(&checkup, CHECK_WARNED), 1); /* B101 */
     assert_int_equal(checkup_count(&checkup, CHECK_FAILED), 0);
