@@ -14,13 +14,6 @@
 
 /* "key=value:Effect", as kubectl writes a taint. */
 static void draw_taints(Html *html, const Taints *taints) {
-    static const char *const effects[] = {
-        [TAINT_NO_SCHEDULE] = "NoSchedule",
-        [TAINT_PREFER_NO_SCHEDULE] = "PreferNoSchedule",
-        [TAINT_NO_EXECUTE] = "NoExecute",
-        [TAINT_UNKNOWN] = "unknown effect",
-    };
-
     if (taints->n == 0) {
         html_write(html, "<p>No taints.</p>");
         return;
@@ -28,10 +21,11 @@ static void draw_taints(Html *html, const Taints *taints) {
     html_write(html, "<ul class='taints'>");
     for (size_t i = 0; i < taints->n; i++) {
         const Taint *taint = &taints->items[i];
+        Str effect = taint->effect == TAINT_UNKNOWN ? STR("unknown effect")
+                                                    : taint_effect_word(taint->effect);
 
-        html_write(html, "<li>%.*s%s%.*s:%s</li>", STR_FMT(taint->key),
-            taint->value.len > 0 ? "=" : "", STR_FMT(taint->value),
-            effects[taint->effect] ? effects[taint->effect] : "any");
+        html_write(html, "<li>%.*s%s%.*s:%.*s</li>", STR_FMT(taint->key),
+            taint->value.len > 0 ? "=" : "", STR_FMT(taint->value), STR_FMT(effect));
     }
     html_close(html);
 }
