@@ -1,4 +1,4 @@
-/* The listener for AdmissionReviews, with as many clients at a time as an API server can be. */
+/* The listener for AdmissionReviews, with as many connections as an API server may open at once. */
 
 #include "api/listeners.h"
 
@@ -14,7 +14,7 @@
 #define N_CLIENTS 200u
 #define REPLY_MAX ((size_t)4096)
 
-/* An update of labels is allowed without a look at other policies, so none are needed. */
+/* An update of labels is allowed whatever other policies there are, so the test needs none. */
 #define OBJECT "{\"metadata\":{\"name\":\"a\"},\"spec\":{}}"
 #define REVIEW                                                                                     \
     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":"   \
@@ -70,7 +70,7 @@ static bool are_all(const Client *clients, bool (*is_so)(const Client *client)) 
     return true;
 }
 
-/* All have sent their first bytes before one goes on. */
+/* Each client sends its first bytes before any of them continues its handshake. */
 static void shake_hands(Client *clients) {
     while (!are_all(clients, is_ready)) {
         for (unsigned i = 0; i < N_CLIENTS; i++) {

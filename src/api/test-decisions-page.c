@@ -52,16 +52,16 @@ static void test_many_rules(void **state) {
 }
 
 /* The id of the next decision. */
-static int64_t read_id(JsonReader *access) {
+static int64_t read_id(JsonReader *reader) {
     int64_t id = 0;
     Str key;
 
-    json_object(access);
-    while (json_key(access, &key)) {
+    json_object(reader);
+    while (json_key(reader, &key)) {
         if (str_is(key, "id"))
-            json_int64(access, &id);
+            json_int64(reader, &id);
         else
-            json_skip(access, NULL);
+            json_skip(reader, NULL);
     }
     return id;
 }
@@ -70,26 +70,26 @@ static int64_t read_id(JsonReader *access) {
 static Str ids_of(Str page, Arena *arena, int64_t *ret_next, int64_t *ret_untold) {
     _cleanup_(buf_done) Buf ids = BUF_INIT(4096);
     Str key, error = STR_NULL;
-    JsonReader access;
+    JsonReader reader;
 
     *ret_next = *ret_untold = 0;
-    json_reader_init(&access, page);
-    json_object(&access);
-    while (json_key(&access, &key)) {
+    json_reader_init(&reader, page);
+    json_object(&reader);
+    while (json_key(&reader, &key)) {
         if (str_is(key, "Error")) {
-            json_string(&access, arena, &error);
+            json_string(&reader, arena, &error);
         } else if (str_is(key, "next")) {
-            json_int64(&access, ret_next);
+            json_int64(&reader, ret_next);
         } else if (str_is(key, "untold")) {
-            json_int64(&access, ret_untold);
+            json_int64(&reader, ret_untold);
         } else {
-            json_array(&access);
-            while (json_element(&access))
-                buf_printf(&ids, "%s%d", ids.len ? " " : "", (int)read_id(&access));
+            json_array(&reader);
+            while (json_element(&reader))
+                buf_printf(&ids, "%s%d", ids.len ? " " : "", (int)read_id(&reader));
         }
     }
-    json_end(&access);
-    assert_int_equal(json_error(&access), JSON_OK);
+    json_end(&reader);
+    assert_int_equal(json_error(&reader), JSON_OK);
     return arena_copy(arena, error.ptr ? error : buf_str(&ids));
 }
 
@@ -102,7 +102,7 @@ static void fill_pages(Decisions *decisions, const View *view) {
     note(decisions, view, VERB_FILTER, "c", "\"NodeNames\":7");                   /* 6 */
 }
 
-static void test_list(void **state) {
+static void test_list_is_filtered_by_query(void **state) {
     static const struct {
         const char *query, *want;
         int64_t next;
@@ -209,7 +209,7 @@ static void test_invalid_queries(void **state) {
     }
 }
 
-static void test_one(void **state) {
+static void test_page_of_one_decision(void **state) {
     static const struct {
         const char *id, *query;
         unsigned status;
@@ -296,17 +296,17 @@ static void test_hostile_names(void **state) {
         _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
         _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
         _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
-        JsonReader access;
+        JsonReader reader;
 
         note(decisions, fixture.view, VERB_FILTER, "a",
             arena_printf(arena, "\"NodeNames\":[\"n1\",%s]", cases[i].sent).ptr);
         assert_int_equal(decisions_one_page(decisions, STR("1"),
                              arena_printf(arena, "node=%s", cases[i].query), arena, &page),
             200);
-        json_reader_init(&access, buf_str(&page));
-        json_skip(&access, NULL);
-        json_end(&access);
-        assert_int_equal(json_error(&access), JSON_OK);
+        json_reader_init(&reader, buf_str(&page));
+        json_skip(&reader, NULL);
+        json_end(&reader);
+        assert_int_equal(json_error(&reader), JSON_OK);
         buf_append_char(&page, '\0');
         if (cases[i].want)
             assert_case(cases[i].query,
@@ -416,9 +416,9 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_list_is_filtered_by_query),
         cmocka_unit_test(test_invalid_queries),
-        cmocka_unit_test(test_one),
+        cmocka_unit_test(test_page_of_one_decision),
         cmocka_unit_test(test_many_rules),
         cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_dropped_decision_is_reported_as_dropped),

@@ -188,7 +188,7 @@ static void test_limits(void **state) {
 }
 
 /* With few samples one error is not a rate. */
-static void test_few(void **state) {
+static void test_one_error_of_few_requests_is_healthy(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     HealthFacts facts = fine();
     HealthSummary summary;
@@ -223,7 +223,7 @@ int main(void) {
         cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_healthy),
         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_one_error_of_few_requests_is_healthy),
         cmocka_unit_test(test_order),
     };
 

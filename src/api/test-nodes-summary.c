@@ -105,7 +105,7 @@ static void test_order(void **state) {
 }
 
 /* At most NODES_SUMMARY_DECISIONS_MAX filters are counted. */
-static void test_many(void **state) {
+static void test_counts_only_the_newest_filters(void **state) {
     NodesSummary summary;
     ApiFixture fixture;
 
@@ -167,7 +167,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns),
         cmocka_unit_test(test_order),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_counts_only_the_newest_filters),
         cmocka_unit_test(test_no_decisions),
         cmocka_unit_test(test_page),
     };

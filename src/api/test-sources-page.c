@@ -10,7 +10,7 @@
 
 #define BUDGET ((size_t)64 * 1024 * 1024)
 #define PAGE_MAX ((size_t)4 * 1024 * 1024)
-#define ASKED_AT (INT64_C(1767323045) * NSEC_PER_SEC) /* 2026-01-02T03:04:05Z */
+#define ANSWERED_AT (INT64_C(1767323045) * NSEC_PER_SEC) /* 2026-01-02T03:04:05Z */
 
 static const char text[] =
     "now: 2026-01-02T03:04:10Z\n"
@@ -47,7 +47,7 @@ static void fill_status(Fixture *fixture) {
     fixture->polls[0] = (PollStatus){
         .state = POLL_OK,
         .is_polled = true,
-        .answered_at_nsec = ASKED_AT,
+        .answered_at_nsec = ANSWERED_AT,
         .answered_uptime = SCENE_UPTIME - 5 * NSEC_PER_SEC,
         .duration_nsec = NSEC_PER_SEC / 4,
         .n_ok = 7,

@@ -41,7 +41,7 @@ static void assert_page_has(int64_t wall, int64_t now, const char *part) {
 }
 
 /* The wall clock may be set forward and back. */
-static void test_uptime(void **state) {
+static void test_uptime_ignores_the_wall_clock(void **state) {
     static const int64_t walls[] = {AT(1794700805), AT(1794707805), AT(1794690805), 0};
 
     (void)state;
@@ -53,7 +53,7 @@ static void test_uptime(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uptime),
+        cmocka_unit_test(test_uptime_ignores_the_wall_clock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

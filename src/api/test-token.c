@@ -47,7 +47,7 @@ static void test_accepts_bearer_and_basic_token(void **state) {
     folder_done(&folder);
 }
 
-/* Behind the API server's proxy; Authorization does not count beside it. */
+/* Berth-Token is for clients behind the API server's proxy. With it, Authorization is ignored. */
 static void test_accepts_own_header(void **state) {
     _cleanup_(token_freep) Token *token = NULL;
     char error[256];

@@ -68,7 +68,7 @@ static void test_part_is_written(void **state) {
     (void)close(ends[1]);
 }
 
-static void test_nothing(void **state) {
+static void test_write_to_closed_descriptor(void **state) {
     (void)state;
     assert_int_equal(fd_write(-1, STR_NULL), 0);
     assert_int_equal(fd_write(-1, STR("x")), -EBADF);
@@ -109,7 +109,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_is_written),
         cmocka_unit_test(test_part_is_written),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_write_to_closed_descriptor),
         cmocka_unit_test(test_all_is_read),
         cmocka_unit_test(test_too_much_to_read),
     };

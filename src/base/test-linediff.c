@@ -41,7 +41,7 @@ static void test_table(void **state) {
     }
 }
 
-static void test_same(void **state) {
+static void test_equal_texts_have_no_diff(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(4096);
     LinediffText text = {STR("a"), STR("x\ny\n")}, empty = {STR("a"), STR_NULL};
 
@@ -183,7 +183,7 @@ static void test_ceilings(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
-        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_equal_texts_have_no_diff),
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_ceilings),
     };

@@ -62,7 +62,7 @@ static void test_calls(void **state) {
 }
 
 /* Many elements, all but one of them equal: neither sorting nor distinct() is quadratic. */
-static void test_many(void **state) {
+static void test_sort_and_distinct_of_many_equal_elements(void **state) {
     static CelValue values[20000];
     const CelList list = {.n = ELEMENTS_OF(values), .depth = 1, .items = values};
     const LibraryCase sort = {"sort", SORT, {cel_list(&list)}, ""};
@@ -97,7 +97,7 @@ static void test_colliding(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_sort_and_distinct_of_many_equal_elements),
         cmocka_unit_test(test_colliding),
     };
 

@@ -215,7 +215,7 @@ static void test_literals(void **state) {
         {"'a' + \"b\"", "(_+_ 'a' 'b')"},
         {"b'\\x41' + br'\\x'", "(_+_ b'A' b'\\x')"},
         {"[]", "(list)"},
-        {"[,]", "(list)"}, /* as the grammar has it */
+        {"[,]", "(list)"}, /* the grammar allows it */
         {"[1,]", "(list 1)"},
         {"[[1], [2, 3]]", "(list (list 1) (list 2 3))"},
         {"[?a, b, ?c.?d]", "(list (optional a) b (optional (opt-select d c)))"},

@@ -42,8 +42,8 @@ static CelValue eval_name(Plain *p, const CelNodeInfo *info) {
                : cel_fail(p->run, "no value for variable '%.*s'", STR_FMT(info->variable->name));
 }
 
-/* Evaluates both sides; an error counts only if the other side does not decide. Of two errors the
- * left one is returned. */
+/* Evaluates both sides; an error counts only if the other side does not decide. If both sides are
+ * errors, the left one is returned. */
 static CelValue eval_logic(Plain *p, const uint32_t *children, bool decides) {
     CelValue v[2];
 

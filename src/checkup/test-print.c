@@ -116,7 +116,7 @@ static void test_runs(void **state) {
         "0 passed, 0 warnings, 0 failed, 5 skipped\n");
 }
 
-static void test_none(void **state) {
+static void test_prints_totals_without_checks(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Checkup none = {.n = 0};
 
@@ -209,7 +209,7 @@ int main(void) {
         cmocka_unit_test(test_ascii),
         cmocka_unit_test(test_colour),
         cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_prints_totals_without_checks),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_codes),
         cmocka_unit_test(test_span),

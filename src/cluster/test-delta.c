@@ -240,7 +240,7 @@ static void test_random_histories_round_trip(void **state) {
 }
 
 /* An equal snapshot is no change. */
-static void test_nothing(void **state) {
+static void test_equal_snapshots_have_no_delta(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(buf_done) Buf out = BUF_INIT(4096);
     Snapshot *snapshot = NULL;
@@ -269,7 +269,7 @@ static JsonError try_line(const char *line, Arena *arena, Delta *delta) {
 #define NODE "\"node\":{\"metadata\":{\"name\":\"a\"}}"
 #define POD "\"pod\":{\"metadata\":{\"name\":\"p\"}}"
 
-/* Texts may come from anyone. */
+/* Texts are untrusted input. */
 static void test_texts(void **state) {
     static const struct {
         const char *line;
@@ -369,7 +369,7 @@ static void test_malformed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_histories_round_trip),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_equal_snapshots_have_no_delta),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_too_little),
         cmocka_unit_test(test_malformed),

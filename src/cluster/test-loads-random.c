@@ -126,7 +126,7 @@ static void sample(Random *random) {
     }
 }
 
-static void happen(Random *random) {
+static void change_at_random(Random *random) {
     for (unsigned n = pick(random, 3); n > 0; n--)
         change_node(random);
     for (unsigned n = pick(random, 3); n > 0; n--)
@@ -281,7 +281,7 @@ static void test_random(void **state) {
 
         open_random(&random, seed);
         for (unsigned i = 0; i < STEPS; i++) {
-            happen(&random);
+            change_at_random(&random);
             build_next(&random);
             check_all(&random);
         }

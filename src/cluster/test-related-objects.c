@@ -18,7 +18,7 @@ static int apply(Store *store, const char *json, Arena *arena) {
     return store_apply_related(store, RELATED_NAMESPACES, &object);
 }
 
-/* The label tier of the pod's namespace, as the newest snapshot has it; "?": namespaces are not
+/* The label tier of the pod's namespace, as in the newest snapshot; "?": namespaces are not
  * known, "-": the namespace is not. */
 static Str tier(Store *store, Arena *arena) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;

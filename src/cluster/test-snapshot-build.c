@@ -11,7 +11,7 @@ static size_t chunks_copied(const Store *store) {
     return figures.n_chunks_copied;
 }
 
-static void test_nothing(void **state) {
+static void test_empty_store(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -88,7 +88,7 @@ static void test_heartbeats_keep_the_snapshot(void **state) {
     node.resource_version = pod.resource_version = STR("2");
     assert_int_equal(store_apply_node(store, &node), 0);
     assert_int_equal(store_apply_pod(store, &pod), 0);
-    assert_int_equal(apply_pod(store, "pending", "v", ""), 0); /* on no row */
+    assert_int_equal(apply_pod(store, "pending", "v", ""), 0); /* on no node */
     store_remove_node(store, STR("unknown"));
     store_remove_pod(store, STR("space"), STR("unknown"), STR("w"));
     store_forget(store, STR("unknown"));
@@ -167,7 +167,7 @@ static size_t n_left_out(const Store *store) {
 
 /* Requests of pods must not take columns from nodes, nor may a node by listing resources with an
  * amount of 0. */
-static void test_names_of_pods(void **state) {
+static void test_requests_of_pods_take_no_columns(void **state) {
     Store *store = *state;
 
     add_node(store, "a");
@@ -189,16 +189,16 @@ static void test_names_of_pods(void **state) {
     assert_int_equal(n_left_out(store), 0);
 }
 
-/* Over the limit of columns amounts are not counted; a resource that no node has any more gives its
- * column to one that was left out. */
+/* Amounts of resources beyond the limit of columns are not counted. When no node has a resource any
+ * more, one that was left out gets its column. */
 static void test_too_many_resources(void **state) {
     enum { COLUMNS_LEFT = TABLE_RESOURCES_MAX - 2 }; /* besides cpu and memory */
     Store *store = *state;
-    Resource asked = {STR("r-126"), 5};
+    Resource requested = {STR("r-126"), 5};
     Pod pod = pod_of("p", "u", "node-3");
     size_t n_copied;
 
-    pod.requests = (Resources){.items = &asked, .n = 1};
+    pod.requests = (Resources){.items = &requested, .n = 1};
     assert_int_equal(store_apply_pod(store, &pod), STORE_BOUND);
     offer_numbered(store, 0, COLUMNS_LEFT);
     assert_int_equal(offered_on(store, "node-125", "r-125"), 126);
@@ -243,7 +243,7 @@ static void test_too_many_resources(void **state) {
     }
 }
 
-/* After too many, few: the table is narrow again when the limit is next checked. */
+/* After more resources than columns, few: the table drops the columns that no node needs. */
 static void test_fewer_resources(void **state) {
     Store *store = *state;
 
@@ -301,8 +301,8 @@ static void test_odd_amounts(void **state) {
     }
 }
 
-/* A node whose taints keep changing does not grow the table; the numbers of other rows stay valid
- * when it is swept. */
+/* A node whose taints keep changing does not grow the table; when unused taint sets are removed,
+ * the numbers of other rows stay valid. */
 static void test_many_taints(void **state) {
     Store *store = *state;
     Taint fixed = {STR("fixed"), STR("x"), TAINT_NO_SCHEDULE};
@@ -334,12 +334,12 @@ static void test_many_taints(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        WITH_STORE(test_nothing),
+        WITH_STORE(test_empty_store),
         WITH_STORE(test_sharing),
         WITH_STORE(test_removed_node),
         WITH_STORE(test_heartbeats_keep_the_snapshot),
         WITH_STORE(test_new_resource),
-        WITH_STORE(test_names_of_pods),
+        WITH_STORE(test_requests_of_pods_take_no_columns),
         WITH_STORE(test_too_many_resources),
         WITH_STORE(test_fewer_resources),
         WITH_STORE(test_odd_amounts),

@@ -449,7 +449,7 @@ static void test_nominated(void **state) {
     assert_int_equal(count_nominated(store), 0);
 }
 
-/* Of too many the highest priority, then the first by name. */
+/* If there are too many, those with the highest priority are kept, then the first by name. */
 static void test_too_many_nominated(void **state) {
     Store *store = *state;
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;

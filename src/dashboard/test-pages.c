@@ -242,7 +242,7 @@ static void test_narrowed(void **state) {
     fixture_done(&fixture);
 }
 
-/* Of nodes that fail the same number of rules the nearest is shown, in any order. */
+/* Among nodes that fail the same number of rules the nearest is shown, whatever their order. */
 static void test_smallest_change(void **state) {
     static const char text[] = "policies:\n"
                                "  room:\n"

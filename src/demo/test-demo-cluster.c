@@ -16,14 +16,14 @@
 static const AddedAnnotation annotation = {STR("example.com/load"), STR("0.9")};
 static const NodeChanges changes = {.items = &annotation, .n = 1};
 
-static DemoCluster *make_world(size_t n_nodes, uint64_t seed) {
+static DemoCluster *make_cluster(size_t n_nodes, uint64_t seed) {
     DemoCluster *cluster = NULL;
 
     assert_int_equal(demo_cluster_new(n_nodes, seed, NOW, &cluster), 0);
     return cluster;
 }
 
-static char *write_world(DemoCluster *cluster) {
+static char *write_cluster(DemoCluster *cluster) {
     Buf text = BUF_INIT(DEMO_DUMP_MAX);
     char *taken;
 
@@ -66,16 +66,17 @@ static void run(DemoCluster *cluster, size_t n) {
 }
 
 static void test_same_seed_same_bytes(void **state) {
-    DemoCluster *a = make_world(60, SEED), *b = make_world(60, SEED), *c = make_world(60, SEED + 1);
+    DemoCluster *a = make_cluster(60, SEED), *b = make_cluster(60, SEED);
+    DemoCluster *c = make_cluster(60, SEED + 1);
     char *text_a, *text_b, *text_c;
 
     (void)state;
     run(a, 100);
     run(b, 100);
     run(c, 100);
-    text_a = write_world(a);
-    text_b = write_world(b);
-    text_c = write_world(c);
+    text_a = write_cluster(a);
+    text_b = write_cluster(b);
+    text_c = write_cluster(c);
     assert_string_equal(text_a, text_b);
     assert_string_not_equal(text_a, text_c);
     free(text_a);
@@ -88,8 +89,8 @@ static void test_same_seed_same_bytes(void **state) {
 
 /* Reading the output of --dump-cluster gives the cluster that the demo serves. */
 static void test_dump_is_the_snapshot(void **state) {
-    char path[] = "/tmp/berth-test-world-XXXXXX", error[OBJECTS_ERROR_MAX];
-    DemoCluster *cluster = make_world(40, SEED);
+    char path[] = "/tmp/berth-test-cluster-XXXXXX", error[OBJECTS_ERROR_MAX];
+    DemoCluster *cluster = make_cluster(40, SEED);
     _cleanup_(buf_done) Buf lines = BUF_INIT(65536);
     Snapshot *served = NULL, *read = NULL;
     Difference difference;
@@ -98,7 +99,7 @@ static void test_dump_is_the_snapshot(void **state) {
 
     (void)state;
     run(cluster, 300); /* enough for pods to end */
-    text = write_world(cluster);
+    text = write_cluster(cluster);
     file = fdopen(mkstemp(path), "w");
     assert_non_null(file);
     assert_true(fputs(text, file) >= 0);
@@ -117,7 +118,7 @@ static void test_dump_is_the_snapshot(void **state) {
 }
 
 static void test_bind_counts_requests(void **state) {
-    DemoCluster *cluster = make_world(20, SEED);
+    DemoCluster *cluster = make_cluster(20, SEED);
     Snapshot *before = NULL, *after = NULL;
     const NodeTable *old, *new;
     const DemoPod *pod;
@@ -151,7 +152,7 @@ static void test_bind_counts_requests(void **state) {
 }
 
 static void test_bind_rejects_wrong_pods_and_nodes(void **state) {
-    DemoCluster *cluster = make_world(20, SEED);
+    DemoCluster *cluster = make_cluster(20, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
     const DemoPod *pod;
@@ -186,7 +187,7 @@ static void keep_name(void *context, const Pod *pod) {
 /* A pod that is not bound is tried again after a backoff, if a pod has ended, and deleted in the
  * end. */
 static void test_pending_pods_are_tried_again(void **state) {
-    DemoCluster *cluster = make_world(20, SEED);
+    DemoCluster *cluster = make_cluster(20, SEED);
     const DemoPod *first, *pod;
     DemoClusterCounts figures = {0};
     size_t n_ticks = 0, tried_at[16] = {0}, n_tried = 0;
@@ -219,7 +220,7 @@ static void test_pending_pods_are_tried_again(void **state) {
 }
 
 static void test_changed_node_wakes_pending_pods(void **state) {
-    DemoCluster *cluster = make_world(20, SEED);
+    DemoCluster *cluster = make_cluster(20, SEED);
     const DemoPod *pod;
 
     (void)state;
@@ -248,7 +249,7 @@ static void test_changed_node_wakes_pending_pods(void **state) {
 
 /* As many pods end as start: the cluster's usage is stable. */
 static void test_number_of_pods_is_stable(void **state) {
-    DemoCluster *cluster = make_world(50, SEED);
+    DemoCluster *cluster = make_cluster(50, SEED);
     DemoClusterCounts start, end;
 
     (void)state;
@@ -266,7 +267,7 @@ static void test_number_of_pods_is_stable(void **state) {
 static void test_pools_have_their_shares(void **state) {
     static const Str pools[] = {STR("general"), STR("batch"), STR("workspace"), STR("gpu")};
     size_t n_not_ready = 0, n_cordoned = 0, n_pool[ELEMENTS_OF(pools) + 1] = {0};
-    DemoCluster *cluster = make_world(400, SEED);
+    DemoCluster *cluster = make_cluster(400, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
 
@@ -312,7 +313,7 @@ static void test_nodes_have_what_policies_read(void **state) {
         {.taint = "ToBeDeletedByClusterAutoscaler"},
         {.taint = "gitpod.io/ws-daemon-not-ready"},
     };
-    DemoCluster *cluster = make_world(400, SEED);
+    DemoCluster *cluster = make_cluster(400, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
 
@@ -339,10 +340,10 @@ static void test_nodes_have_what_policies_read(void **state) {
 
 /* Initial pods are older than two minutes; later ones are new and have an owner. */
 static void test_pods_have_times(void **state) {
-    DemoCluster *cluster = make_world(40, SEED);
+    DemoCluster *cluster = make_cluster(40, SEED);
     Snapshot *snapshot = NULL;
     const NodeTable *table;
-    size_t n_persons = 0;
+    size_t n_with_owner = 0;
 
     (void)state;
     assert_int_equal(demo_cluster_snapshot(cluster, &snapshot), 0);
@@ -363,9 +364,9 @@ static void test_pods_have_times(void **state) {
         assert_int_equal(pod->model.created_at, NOW + (int64_t)i);
         owner = labels_find(&pod->model.labels, STR("owner"));
         assert_int_equal(owner != NULL, str_is(pod->model.namespace, DEMO_WORKSPACES));
-        n_persons += owner != NULL;
+        n_with_owner += owner != NULL;
     }
-    assert_true(n_persons > 0 && n_persons < 40);
+    assert_true(n_with_owner > 0 && n_with_owner < 40);
     snapshot_unref(snapshot);
     demo_cluster_free(cluster);
 }

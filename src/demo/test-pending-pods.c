@@ -128,8 +128,8 @@ static void load_policy(Hours *hours) {
     assert_int_equal(policies_load(&path, 1, &diags, &hours->program), 0);
 }
 
-/* Of every 20 pods one never finds a node and is deleted after 40 s: there are always eight. The
- * others come and go, and are not more after hours than in the first one. */
+/* One of 20 pods never finds a node and is deleted after 40 s: there are always eight of these. The
+ * number of other pending pods does not grow over hours. */
 static void test_pending_pods_come_and_go_for_hours(void **state) {
     static const struct {
         size_t n_nodes;

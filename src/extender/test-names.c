@@ -38,7 +38,7 @@ static unsigned below(unsigned n) {
     return (unsigned)rng_pick(&rng, n);
 }
 
-/* Of many lengths, including those that need memcmp(). */
+/* Names have many lengths, including those that need memcmp(). */
 static void print_name(Buf *out, uint32_t node, bool escaped) {
     uint32_t known = node % N_NODES;
 

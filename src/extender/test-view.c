@@ -105,7 +105,7 @@ static void test_adjust_is_local(void **state) {
     scene_done(&scene);
 }
 
-/* Of two nodes with a nominated pod, one is judged. */
+/* Two nodes have a nominated pod, and one of them is judged. */
 static void test_adjusts_only_judged_rows(void **state) {
     static const struct {
         const char *policy;
@@ -177,7 +177,7 @@ static void test_may_bind(void **state) {
     scene_done(&scene);
 }
 
-/* Without memory to decide, a pod may not be bound. */
+/* If memory runs out, the pod may not be bound. */
 static void test_may_bind_budgets(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL;

@@ -78,7 +78,7 @@ static void test_groups(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_none(void **state) {
+static void test_no_groups_without_pending_pods(void **state) {
     PodsSummary summary;
     PendingGroups groups;
     ViewFixture fixture;
@@ -98,7 +98,7 @@ static void test_none(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_no_groups_without_pending_pods),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void print_pod(const PodSummary *pod, char text[static 128]) {
         STR_FMT(pod->rule));
 }
 
-static void test_all(void **state) {
+static void test_lists_pending_pods_first(void **state) {
     static const char *const want[] = {
         "late 1 0/3 waiting: spin", /* pending pods first, the newest before the others */
         "stuck 2 0/3 waiting: spin",
@@ -192,7 +192,7 @@ static void test_deleted(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_nothing(void **state) {
+static void test_no_pods_without_decisions(void **state) {
     PodsSummary summary;
     ViewFixture fixture;
 
@@ -220,7 +220,7 @@ static uint64_t id_of(const FoundDecision *found) {
 }
 
 /* A pod whose filter was dropped, two attempts, then another pod of the same name. */
-static void test_one(void **state) {
+static void test_attempts_of_one_pod(void **state) {
     static const struct {
         uint64_t filter, prioritize, bind;
     } want[] = {{6, 0, 0}, {4, 5, 0}, {2, 0, 3}, {0, 1, 0}};
@@ -290,7 +290,7 @@ static void test_reasons(void **state) {
 }
 
 /* More decisions than are read: the newest count. */
-static void test_many(void **state) {
+static void test_reads_only_the_newest_decisions(void **state) {
     PodsSummary summary;
     ViewFixture fixture;
     char name[32];
@@ -313,14 +313,14 @@ static void test_many(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_lists_pending_pods_first),
         cmocka_unit_test(test_pods_bound_by_others),
         cmocka_unit_test(test_main_reason),
         cmocka_unit_test(test_deleted),
-        cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_one),
+        cmocka_unit_test(test_no_pods_without_decisions),
+        cmocka_unit_test(test_attempts_of_one_pod),
         cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_reads_only_the_newest_decisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

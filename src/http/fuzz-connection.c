@@ -20,7 +20,7 @@
 static Server server;
 static int epoll_fd;
 
-/* Of the present input. */
+/* State of the present input. */
 static HttpPending *pending;
 static HttpStream *stream;
 static unsigned n_begun, n_finished;

@@ -46,7 +46,7 @@ static const char request[] = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
 
 static TlsStore *store;
 static gnutls_priority_t priorities, client_priorities[2];
-static gnutls_x509_privkey_t key; /* of everybody */
+static gnutls_x509_privkey_t key; /* of all peers */
 static gnutls_x509_crt_t client_certificate;
 
 /* --- certificates --- */

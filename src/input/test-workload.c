@@ -104,7 +104,7 @@ static void test_labels_that_controllers_add(void **state) {
 }
 
 /* Like the output of `helm template`: many kinds, comments, empty documents. */
-static void test_many(void **state) {
+static void test_finds_workloads_among_other_kinds(void **state) {
     _cleanup_(loaded_done) Loaded loaded;
 
     load(&loaded,
@@ -224,7 +224,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_labels_that_controllers_add),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_finds_workloads_among_other_kinds),
         cmocka_unit_test(test_daemon_set),
         cmocka_unit_test(test_pod_of_a_daemon_set_is_for_one_node),
         cmocka_unit_test(test_errors_have_a_place),

@@ -180,7 +180,7 @@ static void test_peek(void **state) {
 
     json_reader_init(&reader, STR("[{}, [], \"\", 0, -1, true, false, null, x]"));
     json_array(&reader);
-    assert_int_equal(json_peek(&reader), JSON_BAD); /* a null element was not allowed here */
+    assert_int_equal(json_peek(&reader), JSON_BAD); /* before json_element() there is no value */
     assert_int_equal(json_error(&reader), JSON_OK);
     for (size_t i = 0; i < ELEMENTS_OF(expected); i++) {
         assert_true(json_element(&reader));

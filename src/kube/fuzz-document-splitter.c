@@ -2,9 +2,8 @@
  * A stream cut anywhere gives the same documents.
  *
  * The first byte of the input says how long the pieces are, the second what a document may
- * be at most. Compared are the documents of the pieces, the documents of the whole, and
- * the lines as anybody would count them. What is said about documents never reads outside
- * of them.
+ * be at most. The documents of the pieces, the documents of the whole and the lines of a simple
+ * count must be equal. Functions about a document never read outside of it.
  */
 
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "kube/api-objects.h"
 #include "kube/document-splitter.h"
 
-/* Of exactly its size, for the sanitizer. */
+/* A copy without room behind it, so that the sanitizer notices reads beyond its end. */
 static char *copy_of(Str text) {
     char *copy = malloc(text.len > 0 ? text.len : 1);
 

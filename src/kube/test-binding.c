@@ -110,7 +110,7 @@ static const Case cases[] = {
         ""},
     {"504: not bound", {ANSWERED(504, STATUS("slow")), ANSWERED(200, POD("u-1", ""))},
         BINDING_UNKNOWN, "HTTP 504: slow"},
-    {"200 from who knows whom: not bound", {ANSWERED(200, "<html>"), ANSWERED(200, POD("u-1", ""))},
+    {"200 without a Pod: not bound", {ANSWERED(200, "<html>"), ANSWERED(200, POD("u-1", ""))},
         BINDING_UNKNOWN, "HTTP 200"},
 
     {"the server comes back: bound",

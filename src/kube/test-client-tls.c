@@ -227,7 +227,7 @@ static void test_unauthorized(void **state) {
     setup_done(&setup);
 }
 
-static void test_basic(void **state) {
+static void test_sends_basic_credentials(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -443,7 +443,7 @@ int main(void) {
         cmocka_unit_test(test_client_certificates),
         cmocka_unit_test(test_new_identity_new_connection),
         cmocka_unit_test(test_unauthorized),
-        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_sends_basic_credentials),
         cmocka_unit_test(test_401_without_end),
         cmocka_unit_test(test_fresh_token),
         cmocka_unit_test(test_token_that_vanishes),

@@ -31,10 +31,9 @@
 #define RESTART_MAX_SEC 20
 #define ENDING_MSEC 3000 /* for an orderly end */
 #define BINDING_SEC 5    /* a sent Binding has ended by then: from LEASE_RENEW to _DURATION */
-/* The slowest message, then the longest of: the lease expires; its holder notices that it is
- * idle. */
-#define HELD_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
-#define IDLE_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
+/* Until the lease is held by a peer that wants it, or released: the slowest message, the time after
+ * which an idle holder releases it, the time after which it expires, and 10 s to spare. */
+#define SETTLED_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
 #define MSEC NSEC_PER_MSEC
 #define SEC NSEC_PER_SEC
 
@@ -120,7 +119,7 @@ int64_t clock_monotonic_nsec(void) {
 }
 
 int64_t clock_wall_nsec(void) {
-    return (int64_t)(rng_next(&simulation.rng) >> 1); /* the seed must not matter */
+    return (int64_t)(rng_next(&simulation.rng) >> 1); /* any: no lease depends on it */
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -339,27 +338,26 @@ static void run_peer(Peer *peer) {
 
 static void deliver(PeerMessage *event) {
     Peer *peer = &simulation.peers[event->peer];
-    PeerMessage what = *event;
+    PeerMessage copy = *event;
 
     event->kind = MESSAGE_NONE;
-    if (what.kind == MESSAGE_ARRIVE) {
-        arrive(&what);
+    if (copy.kind == MESSAGE_ARRIVE) {
+        arrive(&copy);
         return;
     }
-    if (!peer->lease || peer->incarnation != what.incarnation)
+    if (!peer->lease || peer->incarnation != copy.incarnation)
         return;
     current = peer;
-    if (what.kind == MESSAGE_REPLY)
-        fake_answer(peer->client, what.call, what.status, what.body);
+    if (copy.kind == MESSAGE_REPLY)
+        fake_answer(peer->client, copy.call, copy.status, copy.body);
     else
         fake_done(
-            peer->client, what.call, what.kind == MESSAGE_TIMEOUT ? CALL_TIMEOUT : CALL_REFUSED);
+            peer->client, copy.call, copy.kind == MESSAGE_TIMEOUT ? CALL_TIMEOUT : CALL_REFUSED);
     (void)client_wait(peer->client, 0);
     peer->tick_at = simulation.now; /* its loop runs */
 }
 
-/* --- checks
- * -------------------------------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------------------- */
 
 /* Until when the peer holds the lease, by its own clock, if nothing more happens. */
 static int64_t find_hold_end(const Peer *peer) {
@@ -416,13 +414,11 @@ static void check_safety(uint64_t seed) {
         }
     }
     if (n_held > 1)
-        fail_msg("seed %llu: at %.3f s %zu hold it", (unsigned long long)seed,
+        fail_msg("seed %llu: at %.3f s %zu peers hold the lease", (unsigned long long)seed,
             (double)simulation.now / (double)SEC, n_held);
 }
 
-/* --- a round
- * ----------------------------------------------------------------------------------------
- */
+/* --- a round --------------------------------------------------------------------------------- */
 
 /* Messages for a suspended peer wait for it. */
 static int64_t happens_at(const PeerMessage *event) {
@@ -474,7 +470,7 @@ static void run_until(int64_t at, uint64_t seed) {
         step(seed);
 }
 
-static bool is_held_by_who_wants(void) {
+static bool is_held_by_wanting_peer(void) {
     for (size_t i = 0; i < simulation.n_peers; i++)
         if (simulation.peers[i].is_held && simulation.peers[i].is_wanted)
             return true;
@@ -501,15 +497,15 @@ static void end_faults(void) {
 static void check_liveness(uint64_t seed) {
     int64_t from = simulation.now;
 
-    while (!is_held_by_who_wants()) {
+    while (!is_held_by_wanting_peer()) {
         step(seed);
-        if (simulation.now > from + HELD_IN_SEC * SEC)
-            fail_msg("seed %llu: nobody holds it", (unsigned long long)seed);
+        if (simulation.now > from + SETTLED_IN_SEC * SEC)
+            fail_msg("seed %llu: no peer that wants the lease holds it", (unsigned long long)seed);
     }
     if (simulation.now - from > totals.slowest)
         totals.slowest = simulation.now - from;
     run_until(simulation.now + 30 * SEC, seed);
-    assert_true(is_held_by_who_wants()); /* and it stays so */
+    assert_true(is_held_by_wanting_peer());
 }
 
 static void check_idleness(uint64_t seed) {
@@ -517,7 +513,7 @@ static void check_idleness(uint64_t seed) {
 
     for (size_t i = 0; i < simulation.n_peers; i++)
         simulation.peers[i].is_wanted = false;
-    run_until(simulation.now + IDLE_IN_SEC * SEC, seed);
+    run_until(simulation.now + SETTLED_IN_SEC * SEC, seed);
     for (size_t i = 0; i < simulation.n_peers; i++)
         assert_false(simulation.peers[i].is_held);
     assert_string_equal(simulation.server.holder, "");
@@ -548,7 +544,7 @@ static void run_round(uint64_t seed) {
         stop_peer(&simulation.peers[i]);
 }
 
-static void test_contenders(void **state) {
+static void test_one_holder_despite_faults(void **state) {
     const char *only = getenv("LEASE_SEED");
 
     if (only) {
@@ -573,7 +569,7 @@ static void test_contenders(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_contenders)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_holder_despite_faults)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -315,7 +315,7 @@ static void test_lost_when_another_name_is_written(void **state) {
     assert_string_equal(status().holder, "admin");
 }
 
-static void test_conflicts_without_end(void **state) {
+static void test_endless_conflicts_cause_few_requests(void **state) {
     size_t n;
 
     lease_want(lease, now);
@@ -331,7 +331,7 @@ static void test_conflicts_without_end(void **state) {
     assert_in_range(fake_n_calls(client), 2, 30);
 }
 
-static void test_deleted(void **state) {
+static void test_deleted_lease_is_created_again(void **state) {
     take();
     (void)next_call(true);
     answer(404, "{}");
@@ -342,7 +342,7 @@ static void test_deleted(void **state) {
     assert_int_equal(lease_term(lease), 2);
 }
 
-static void test_rights(void **state) {
+static void test_error_names_the_missing_right(void **state) {
     static const struct {
         const char *method;
         unsigned before; /* the lease that is read */
@@ -463,9 +463,9 @@ int main(void) {
         TEST(test_expiry_uses_own_clock_only),
         TEST(test_waits_while_another_renews),
         TEST(test_lost_when_another_name_is_written),
-        TEST(test_conflicts_without_end),
-        TEST(test_deleted),
-        TEST(test_rights),
+        TEST(test_endless_conflicts_cause_few_requests),
+        TEST(test_deleted_lease_is_created_again),
+        TEST(test_error_names_the_missing_right),
         TEST(test_unreadable_answers),
         TEST(test_released_at_the_end),
         TEST(test_release_leaves_the_lease_of_others),

@@ -52,7 +52,7 @@ static void test_runs_once(void **state) {
 }
 
 /* Valid until 1970-01-01T00:16:40Z = 1000; it is replaced a tenth of its life before. */
-static void test_expiry(void **state) {
+static void test_credential_is_replaced_before_it_expires(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
     Credentials first = authorize(access, 0, 800), second;
@@ -94,7 +94,7 @@ static void test_gives_another_certificate(void **state) {
 }
 
 /* When it cannot be replaced in time, the old one is used until it expires. */
-static void test_fails_later(void **state) {
+static void test_old_credential_is_used_until_it_expires(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
     Credentials credentials;
@@ -119,7 +119,7 @@ static void test_fails_later(void **state) {
     folder_done(&folder);
 }
 
-/* A slow plugin delays no call while an older credential is valid; otherwise it gets its time. */
+/* A slow plugin delays no call while an older credential is valid; otherwise the call waits. */
 static void test_slow_plugin_delays_no_call(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -163,7 +163,7 @@ static void test_failing_plugin_runs_less_often(void **state) {
     folder_done(&folder);
 }
 
-static void test_rejected(void **state) {
+static void test_rejected_credential_is_replaced(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "null");
     Credentials first = authorize(access, 0, 0), second;
@@ -202,12 +202,12 @@ static void test_expired_credential_is_used(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs_once),
-        cmocka_unit_test(test_expiry),
+        cmocka_unit_test(test_credential_is_replaced_before_it_expires),
         cmocka_unit_test(test_gives_another_certificate),
-        cmocka_unit_test(test_fails_later),
+        cmocka_unit_test(test_old_credential_is_used_until_it_expires),
         cmocka_unit_test(test_slow_plugin_delays_no_call),
         cmocka_unit_test(test_failing_plugin_runs_less_often),
-        cmocka_unit_test(test_rejected),
+        cmocka_unit_test(test_rejected_credential_is_replaced),
         cmocka_unit_test(test_expired_credential_is_used),
     };
 

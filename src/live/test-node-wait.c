@@ -87,21 +87,21 @@ static void test_waits_for_a_new_node(void **state) {
     answer = filter(fixture, newer, "\"red\",\"blue\"");
     assert_int_equal(answer.decision.summary.n_out, 1);
     assert_int_equal(answer.decision.summary.n_unknown, 0);
-    /* It was not in vain: the next one may wait at once. */
+    /* The wait succeeded, so the next request may wait without a pause. */
     assert_int_equal(atomic_load(&fixture->wait.not_before_nsec), 0);
 }
 
-static void test_gives_up(void **state) {
+static void test_pauses_after_a_wait_without_result(void **state) {
     Fixture *fixture = *state;
     Answer answer = filter(fixture, fixture->view, "\"blue\"");
 
     assert_null(wait_for(fixture, &answer, SHORT));
-    /* With LONG the test would hang if this one waited. */
+    /* No second wait during the pause: with LONG it would hang. */
     assert_true(atomic_load(&fixture->wait.not_before_nsec) > clock_monotonic_nsec());
     assert_null(wait_for(fixture, &answer, LONG));
 }
 
-static void test_does_not_wait(void **state) {
+static void test_does_not_wait_if_all_nodes_are_known(void **state) {
     Fixture *fixture = *state;
     Answer known = filter(fixture, fixture->view, "\"red\"");
     Answer none = filter(fixture, fixture->view, "");
@@ -127,8 +127,8 @@ static void test_does_not_wait_if_a_node_passes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_waits_for_a_new_node, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gives_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_does_not_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pauses_after_a_wait_without_result, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_does_not_wait_if_all_nodes_are_known, setup, teardown),
         cmocka_unit_test_setup_teardown(test_does_not_wait_if_a_node_passes, setup, teardown),
     };
 

@@ -145,7 +145,7 @@ static void test_corrects_and_repeats(void **state) {
 
     (void)state;
     fixture_init(&fixture, limited);
-    set_node(&fixture, "a", "policy", 9); /* someone else wrote it */
+    set_node(&fixture, "a", "policy", 9); /* another client wrote it */
     fixture.is_deaf = true;
     assert_string_equal(publish(&fixture, 5000), "");
     fixture.is_deaf = false;

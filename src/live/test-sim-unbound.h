@@ -3,8 +3,8 @@
 /*
  * kube-scheduler with berth as its filter only: it binds by itself, and reports no choice.
  *
- * It asks about one pod at a time and waits for the reply. Of the nodes that passed it takes the
- * one with the fewest pods, of equals one at random, and binds a while later, several at a time.
+ * It asks about one pod at a time and waits for the reply. It takes the node that passed
+ * with the fewest pods, at random among equal ones, and binds a while later, several at a time.
  * Some pods it does not bind, and asks about them again much later. Pods come in bursts of more
  * than the nodes take. Nothing else fails.
  */

@@ -179,7 +179,7 @@ static void test_overflow(void **state) {
 }
 
 /* More pods than one prefetch covers. */
-static void test_many(void **state) {
+static void test_joins_more_pods_than_one_prefetch(void **state) {
     enum { N = 500 };
     static char texts[N][64];
     static const char *pointers[N];
@@ -214,7 +214,7 @@ int main(void) {
         TEST(test_labels),
         TEST(test_lags),
         TEST(test_overflow),
-        TEST(test_many),
+        TEST(test_joins_more_pods_than_one_prefetch),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,7 @@ static void test_decode(void **state) {
 }
 
 /* The worst order, many labels, each twice. */
-static void test_many(void **state) {
+static void test_last_of_repeated_keys_wins(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)8 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
     JsonReader reader;
@@ -125,7 +125,7 @@ static void test_every_budget(void **state) {
     }
 }
 
-static void test_some(void **state) {
+static void test_keeps_only_wanted_keys(void **state) {
     static const Str wanted[] = {STR("zone"), STR("pool"), STR("zone"), STR("gone")};
     static const struct {
         const char *text, *want; /* key=value of the kept labels, in order */
@@ -160,9 +160,9 @@ static void test_some(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decode),
-        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_last_of_repeated_keys_wins),
         cmocka_unit_test(test_find),
-        cmocka_unit_test(test_some),
+        cmocka_unit_test(test_keeps_only_wanted_keys),
         cmocka_unit_test(test_every_budget),
     };
 

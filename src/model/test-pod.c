@@ -408,7 +408,7 @@ static void test_phases(void **state) {
     }
 }
 
-/* Of a repeated key the second counts, as in Go. */
+/* If a key is repeated, the second one counts, as in Go. */
 static void test_duplicate_keys(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     Pod pod;

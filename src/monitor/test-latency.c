@@ -31,7 +31,7 @@ static void assert_near(const char *name, int64_t got, int64_t want) {
     fail();
 }
 
-static void test_nothing(void **state) {
+static void test_no_latencies_without_requests(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencySlot slots[LATENCY_SLOTS];
     LatencyVerb verbs[_VERB_MAX];
@@ -227,7 +227,7 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_no_latencies_without_requests),
         cmocka_unit_test(test_percentiles),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_windows),

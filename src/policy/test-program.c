@@ -76,7 +76,7 @@ static void test_numbers(void **state) {
     assert_int_equal(program->scores[1]->number, 1);
 }
 
-static void test_nothing(void **state) {
+static void test_program_without_policies(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     DiagList diags = DIAG_LIST_IN(arena);
     Program *program = NULL, *other;
@@ -420,7 +420,7 @@ int main(void) {
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_keeps_copies),
         cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_program_without_policies),
         cmocka_unit_test(test_earlier_errors),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_limit_of_all_policies),

@@ -16,11 +16,10 @@
  *           tolerations: [], images: [], nodeSelector: {}, nodeSelectorTerms: [],
  *           related: {namespace: {metadata: {labels: {}}}}}     # model/related.h
  *
- * Everything takes the way of real input: policies are compiled from text, nodes and pods are
- * decoded from JSON.
+ * Everything is read like real input: policies are compiled from text, nodes and pods are decoded
+ * from JSON. A mistake in test data ends the program with a message.
  *
- * Test data is ours: a mistake in it ends the program with a message. Made for
- * cmocka tests and fuzzers alike.
+ * For cmocka tests and fuzzers.
  */
 
 #include "base/arena.h"

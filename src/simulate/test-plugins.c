@@ -490,7 +490,7 @@ static void test_reports_features_that_are_not_modelled(void **state) {
     "values: [" zone "]}]}]}}"
 #define ZONED(name, zone) NODE(name, "topology.kubernetes.io/zone: " zone ", zone: " zone, "")
 
-/* Of nodes in zones x, y and z, and one without: where a pod with the claim may go, and whether
+/* Nodes are in zones x, y and z, and one in none: where a pod with the claim may go, and whether
  * that is modelled. */
 static void test_bound_volumes_restrict_nodes(void **state) {
     static const struct {

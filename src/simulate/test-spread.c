@@ -233,7 +233,7 @@ static void test_finds_pods_that_are_spread_by_default(void **state) {
     }
 }
 
-/* Of two ReplicaSets with the same labels each counts its own pods. */
+/* Two ReplicaSets with the same labels count only their own pods. */
 static void test_default_spread_counts_pods_of_the_same_owner(void **state) {
     static const char *const owned =
         "---\nkind: Pod\nmetadata: {name: r-%u, labels: {app: web}, ownerReferences: [{apiVersion: "

@@ -42,7 +42,7 @@ class Webhook:
         url = f"https://127.0.0.1:{self.port}/admission/validate"
         webhook["clientConfig"] = {"url": url, "caBundle": encode(self.servers.certificate)}
         webhook["failurePolicy"] = failure_policy
-        webhook["timeoutSeconds"] = 10  # of a busy machine
+        webhook["timeoutSeconds"] = 10  # the machine may be busy
         self.cluster.plane.apply([self.configuration])
         is_seen = is_seen or (lambda error: "admission webhook" in error)
         wait_for("the webhook", lambda: try_create(self.cluster, "probe", BROKEN), is_seen)
@@ -91,7 +91,7 @@ def test_kubectl_apply_fails_with_the_message_of_check(webhook):
     assert "spec.variables[0].expression" in done.stderr
     done = apply(cluster, make_policy("warned", "a", params={"p": "1"}))
     assert done.returncode == 0 and 'Warning: spec.params.p: no expression uses the parameter "p"' in done.stderr
-    done = apply(cluster, make_policy("e2e", "a"))  # the name of the file's
+    done = apply(cluster, make_policy("e2e", "a"))  # the policy file has a policy e2e
     assert "a policy file has a policy of this name" in done.stderr
     assert names(cluster) == {"good", "warned"}
     with pytest.raises(ApiError, match="metdata"):
@@ -202,7 +202,7 @@ def test_check_of_the_webhook(webhook, tmp_path):
     (hook,) = webhook.configuration["webhooks"]
     hook["clientConfig"]["caBundle"] = encode(Authority(tmp_path / "others", "others").certificate)
     plane.apply([webhook.configuration])
-    assert "failed calling webhook" in wait_for("that", lambda: try_create(cluster, "any", GOOD), bool)
+    assert "failed calling webhook" in wait_for("the call of the webhook to fail", lambda: try_create(cluster, "any", GOOD), bool)
     state, cause = check(webhook, berth)
     assert state == "failed" and "no policy can be created or changed" in cause and "certificate" in cause
     assert names(cluster) == set()
@@ -226,7 +226,7 @@ def test_client_identity_of_the_api_server(webhook, tmp_path):
     }))  # fmt: skip
     cluster.plane.restart_apiserver("--admission-control-config-file", config)
     try:
-        wait_for("the API server to be let in", lambda: try_create(cluster, "first", BROKEN), lambda error: MISTAKE in error)
+        wait_for("berth to accept the API server", lambda: try_create(cluster, "first", BROKEN), lambda error: MISTAKE in error)
         assert try_create(cluster, "first", GOOD) == ""
     finally:
         cluster.plane.restart_apiserver()

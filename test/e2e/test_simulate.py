@@ -97,8 +97,8 @@ def random_pod(rng, number, *features):
         container["image"] = f"example.com/image-{rng.randrange(8)}:v1"
     if rng.random() < 0.2:
         kept = rng.choice(((), ("cpu",), ("memory",)))
-        asks = container["resources"]["requests"]
-        container["resources"] = {"requests": {name: asks[name] for name in kept}}
+        requests = container["resources"]["requests"]
+        container["resources"] = {"requests": {name: requests[name] for name in kept}}
     return pod
 
 

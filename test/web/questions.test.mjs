@@ -95,7 +95,7 @@ question(2, 'Why is this pod pending?', async (walk) => {
     '52 nodes: node is not in the gpu pool (policy gpu, rule pool)',
     '8 nodes: node has no free GPU (policy gpu, rule devices)',
     'Attempt 8 of 8',
-    '52 node is not in the gpu pool, 8 node has no free GPU.', // as kubectl describe has it
+    '52 node is not in the gpu pool, 8 node has no free GPU.', // like kubectl describe
     /retries when the cluster changes, at the latest at \d\d:\d\d:\d\d UTC/,
     '2 more nvidia.com/gpu free on the node: then node-53 passes',
     'berth explain --last ml/train-1',

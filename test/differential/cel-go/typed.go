@@ -18,7 +18,7 @@ import (
 )
 
 // typed is a value in the spelling of the conformance vectors: numbers are text, maps are pairs,
-// bytes are base64. Of a world also "record" (with its type in Name), "amounts" and "quantity".
+// bytes are base64. A world also has "record" (with its type in Name), "amounts" and "quantity".
 type typed struct {
 	Type    string            `json:"type"`
 	Name    string            `json:"name,omitempty"`
