@@ -203,7 +203,7 @@ static Str without_slashes(Str path) {
     return path;
 }
 
-/* @path is @route's, and one more part. */
+/* Whether @path is the path of @route with an id behind it. */
 static bool has_id(const Route *route, Str path) {
     Str own = str_from_c(route->path);
     Str rest = str_skip(path, own.len);
@@ -216,7 +216,7 @@ const Route *route_find(const ApiContext *api, const HttpRequest *request) {
     Str path = without_slashes(request->path);
     WiringVerb verb = wiring_verb_find(path);
 
-    if (verb != WIRING_NO_VERB && wiring_is_dry_run(path)) /* of bind there is none */
+    if (verb != WIRING_NO_VERB && wiring_is_dry_run(path)) /* only filter has one */
         return &routes[verb == WIRING_FILTER ? DRY_RUN : NO_ROUTE];
     if (verb != WIRING_NO_VERB)
         return &routes[FIRST_FOUND + (int)verb];
@@ -258,7 +258,7 @@ static void reply_text(
     reply->n_slices = slice && slice->ptr ? 1 : 0;
 }
 
-/* For a browser without the dashboard, which may not be allowed to load a style either. */
+/* For browsers. A client that may not see the dashboard gets this page without its style. */
 static void reply_error_page(
     const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
     static const HttpHeader headers[] = {
@@ -298,7 +298,7 @@ void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, 
     reply_with(reply, &answer);
 }
 
-/* An empty page could not be made. Half of one would pass for a whole. */
+/* A page is empty if it could not be made. A part of a page is not sent: it would look complete. */
 static void reply_page(const HttpRequest *request, HttpReply *reply, unsigned status,
     const char *type, const Buf *page) {
     if (buf_error(page) || page->len == 0)
@@ -375,7 +375,7 @@ static void reply_made(
     reply->n_headers = header ? 1 : 0;
 }
 
-/* A browser gets the overview and a page about an unknown path from it, too. */
+/* The dashboard also shows "/" and errors about unknown paths to browsers. */
 static bool is_for_dashboard(
     const Route *route, const HttpRequest *request, const PageAccess *access) {
     return access->has_dashboard &&
@@ -459,7 +459,7 @@ static bool admit_body(const Route *route, const HttpRequest *request, HttpReply
     if (!route->takes_body) {
         if (request->body_size == 0 || route_is_verb(route))
             return true;
-        reply_error(request, reply, 413, STR("berth: no body is taken here"));
+        reply_error(request, reply, 413, STR("berth: this path accepts no body"));
         return false;
     }
     if (request->has_origin && !request->is_same_origin)

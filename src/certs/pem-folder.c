@@ -64,7 +64,7 @@ static void read_one(PemFolder *folder, PemFile file) {
     }
     if (!S_ISREG(status.st_mode))
         terminal_exit(EXIT_FAILED,
-            "%s/%s is a link or something else, not a file: work in a folder of your own",
+            "%s/%s is a link or something else, not a file: use a folder of your own",
             folder->path, files[file].name);
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, files[file].name) >=
         sizeof(path))
@@ -138,7 +138,7 @@ void pem_folder_write(PemFolder *folder) {
         fail(folder, NULL, -errno);
     if (folder->fd < 0)
         lock_folder(folder);
-    if (folder->fd < 0) /* gone again */
+    if (folder->fd < 0) /* deleted since mkdir() */
         fail(folder, NULL, -ENOENT);
     for (size_t step = 0; step < ELEMENTS_OF(steps); step++)
         for (int i = 0; i < _PEM_FILE_MAX; i++) {

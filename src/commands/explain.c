@@ -334,8 +334,8 @@ const Command explain_command = {
     .about =
         "Shows how many nodes are eligible for the pod, and the best of them with the parts of "
         "their scores; which rules reject how many nodes, because of which values, and what "
-        "would make them pass. Of a file with several pods or pod templates each is a row; NAME or "
-        "KIND/NAME chooses one.",
+        "would make them pass. A file with several pods or pod templates has a row for each; NAME "
+        "or KIND/NAME chooses one.",
     .options = options,
     .complete = COMPLETE_PODS,
     .max_completed = 1,

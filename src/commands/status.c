@@ -214,7 +214,7 @@ const Command status_command = {
     .about =
         "Shows a line for each replica: whether it is ready, its version and uptime, the nodes and "
         "pods it knows, its policies with their digest, how many filter requests it answered, and "
-        "when the last one came. Below, everything that is wrong. The exit code is 1 when a "
+        "when the last one came. Problems are listed below. The exit code is 1 when a "
         "replica is not ready, and 3 when none replies.",
     .options = options,
     .budget = (size_t)256 * 1024 * 1024,

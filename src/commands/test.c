@@ -291,10 +291,10 @@ const Command test_command = {
     .usage = "[FILE | FOLDER | PATTERN]... [OPTIONS]",
     .about =
         "Runs test files: each has policies or their paths, a cluster, and cases: a pod with the "
-        "verdicts, reasons, scores and order of nodes that are expected. Of a folder it takes all "
-        "files NAME.test.yaml, also those of folders below it; without an argument, of the current "
-        "one. An expectation that does not hold is printed with its line in the file and with what "
-        "berth answers. Rules that no case exercises are listed at the end.",
+        "verdicts, reasons, scores and order of nodes that are expected. A folder stands for all "
+        "files NAME.test.yaml in it and in folders below it; without an argument it is the current "
+        "folder. An expectation that does not hold is printed with its line in the file and with "
+        "berth's answer. Rules that no case exercises are listed at the end.",
     .options = options,
     .complete = COMPLETE_FILES,
     .max_completed = SIZE_MAX,

@@ -181,7 +181,7 @@ static void put_verbs(const ExtenderEntry *entry, Buf *out) {
     if (entry->bind_verb.len > 0)
         buf_append(out,
             STR(IN
-                "# berth creates the Bindings. Of all extenders only one may have this verb.\n"));
+                "# berth creates the Bindings. Only one of all extenders may have this verb.\n"));
     put_string(out, IN, "bindVerb", entry->bind_verb);
 }
 
