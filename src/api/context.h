@@ -3,8 +3,8 @@
 /*
  * ApiContext: the parts of the daemon that pages are made from.
  *
- * Everything is the daemon's, and set before the first request, except the servers: pages must
- * expect NULL until they listen.
+ * The daemon owns everything and sets it before the first request, except for the servers, which
+ * are NULL until they listen.
  */
 
 #include <stdatomic.h>
@@ -32,15 +32,15 @@ typedef enum ClusterOrigin {
     CLUSTER_NONE, /* only Node objects of requests are judged */
     CLUSTER_WATCHED,
     CLUSTER_FILE,
-    CLUSTER_PUBLISHED, /* by the program berth is part of */
+    CLUSTER_PUBLISHED, /* the demo sets it, in the same process */
 } ClusterOrigin;
 
 /* Values that do not change while it runs. Everything is borrowed. */
 typedef struct StatusFixed {
     const char *identity;
     int64_t started_at_sec;  /* since 1970 */
-    int64_t started_at_nsec; /* monotonic: how long ago that was, also if the clock was set */
-    int64_t deadline_nsec;   /* for policies to be evaluated in, of one request */
+    int64_t started_at_nsec; /* monotonic: for the uptime, also if the wall clock was set */
+    int64_t deadline_nsec;   /* for evaluating the policies of one request */
     HealthLimits health;
     ClusterOrigin source;
     bool may_bind, may_touch;
@@ -54,15 +54,14 @@ typedef struct StatusFixed {
 /*
  * DashboardHook: draws the pages of the dashboard.
  *
- * The dashboard (src/dashboard) reads everything the daemon knows, so it is above this layer, and
- * the daemon knows it only as this. NULL in DaemonOptions: there is none, and "/" is a list of
- * paths.
+ * The dashboard (src/dashboard) includes this layer and the daemon's, so they cannot call it by
+ * name, only by this hook. NULL in DaemonOptions: there is none, and "/" is a list of paths.
  */
 typedef struct DashboardHook {
     /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
     bool (*has)(Str path);
 
-    /* Draws it, GET or HEAD; for any other path a 404 page. Runs on a page worker
+    /* Answers GET or HEAD with the page; any other path with a 404 page. Runs on a page worker
      * (api/page-workers.h). */
     void (*show)(ApiContext *api, const HttpRequest *request, HttpReply *reply);
 } DashboardHook;
@@ -94,7 +93,7 @@ typedef struct ApiContext {
     PageWorkers *workers;
     Updates *updates;
     const Server *_Atomic server;    /* of the verbs; NULL: it does not listen yet */
-    const Server *_Atomic admission; /* of AdmissionReviews; NULL: the same, or there is none */
+    const Server *_Atomic admission; /* of AdmissionReviews; NULL: none, or not listening yet */
 
     AnswerCounts counts;
     _Atomic bool is_draining;

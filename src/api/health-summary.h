@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * HealthSummary: "Is it us?" in one.
+ * HealthSummary: one line that answers "is berth the cause?".
  *
- * healthy; or degraded, bypassed, not ready because …: from the same state as /readyz?verbose,
- * /api/v1/status and the figures of the last five minutes. Shown on every page, in every update, by
- * `berth top`.
+ * "healthy"; or "degraded because …", "bypassed because …", "not ready because …". It is computed
+ * from the state that /readyz?verbose and /api/v1/status show and from the last five minutes, and
+ * is shown on every page, in every update and by `berth top`.
  *
  * Threads: any.
  */
@@ -29,15 +29,15 @@ extern const char *const health_names[];
 
 #define HEALTH_SUMMARY_WINDOW_SEC 300 /* of figures */
 #define HEALTH_SUMMARY_BYPASS_SEC 600 /* how long a bypass is reported */
-#define HEALTH_SUMMARY_FEW 100u /* with fewer requests one would be over the rate: it takes two */
+#define HEALTH_SUMMARY_FEW 100u /* with fewer requests one error is no rate: two are needed */
 
-/* From where on berth is degraded: the flags --health-... */
+/* The limits above which berth is degraded: the flags --health-... */
 typedef struct HealthLimits {
-    size_t pending;            /* so many pods are pending because of policies; 0: never */
-    unsigned errors_percent;   /* more answers with an error; more requests over the deadline */
-    unsigned latency_percent;  /* of the deadline: p99 latency of filter is over it */
-    int64_t silence_nsec;      /* no connection to the API server for longer */
-    unsigned certificate_days; /* the certificate expires in fewer */
+    size_t pending;            /* pods pending because of policies, from this number; 0: never */
+    unsigned errors_percent;   /* answers with an error; also requests over the deadline */
+    unsigned latency_percent;  /* p99 latency of filter, in percent of the deadline */
+    int64_t silence_nsec;      /* without a connection to the API server */
+    unsigned certificate_days; /* until the certificate expires; degraded below it */
 } HealthLimits;
 
 #define HEALTH_LIMITS_DEFAULT                                                                      \

@@ -23,6 +23,7 @@ PageWorkers *page_workers_free(
     PageWorkers *workers); /* waits for tasks that are running. Takes NULL */
 DEFINE_CLEANUP(PageWorkers *, page_workers_free)
 
-/* Inside handle(): @task will answer @request. False: the queue is full, or no more can wait. */
+/* Inside handle(): @task will answer @request; @tag is that of its HttpReply. False: the queue is
+ * full, or no more requests may wait. */
 bool page_workers_add(
     PageWorkers *workers, const HttpRequest *request, int tag, bool is_slow, HttpFill *task);

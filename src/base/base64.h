@@ -4,14 +4,13 @@
  * Base64: RFC 4648, the standard alphabet, padded.
  *
  * Decoding takes what Go's encoding/json takes for bytes: lines may be broken (CR and LF are
- * skipped), padding must be there, and the bits that padding leaves over must be zero, so that each
- * text has one meaning only.
+ * skipped), padding is required, and the bits that padding leaves over must be zero.
  */
 
 #include "base/buf.h"
 
-/* Appends the bytes of @text to @out. False when it is no base64; then, or when @out has
- * failed (buf_error()), part of it may have been appended. */
+/* Appends the bytes that @text encodes to @out. False when it is no base64; then, or when @out has
+ * failed (buf_error()), part of them may have been appended. */
 bool base64_decode(Str text, Buf *out) MUST_CHECK;
 
 /* The same for text that people write: padding is there in full or not at all, and the bits

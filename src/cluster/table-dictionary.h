@@ -31,11 +31,12 @@ const TableDictionary *table_dictionary_unref(
 DEFINE_CLEANUP(const TableDictionary *, table_dictionary_unref)
 
 /*
- * Begins with the entries of the one before, then new ones at the end.
+ * TableDictionaryBuilder: makes the next dictionary. It keeps the entries of the previous one and
+ * adds new ones at the end.
  *
- * A resource has a column from when a node first offers it (more than none of it); cpu and memory
- * always. When all TABLE_RESOURCES_MAX are taken, those that no node offers any more make room;
- * names beyond are left out, and counted (n_left_out), until there is room.
+ * cpu and memory always have a column; another resource gets one when a node first offers an amount
+ * above 0. When all TABLE_RESOURCES_MAX are used, a new name takes the column of a resource that no
+ * node offers any more; names without a column are counted (n_left_out).
  */
 
 /* Names of resources that are distinguished when there are more than TABLE_RESOURCES_MAX; those
@@ -53,25 +54,25 @@ typedef struct TableDictionaryBuilder {
     bool has_new_columns; /* of resources: amounts of every row must be written again */
 } TableDictionaryBuilder;
 
-/* In @arena; @before NULL: the first one. Without memory entries are missing: check
+/* In @arena; @before NULL: the first one. When memory runs out, entries are missing: check
  * arena_has_failed() before using it. */
 void table_dictionary_builder_init(
     TableDictionaryBuilder *builder, const TableDictionary *before, Arena *arena);
 
 /* The column of resource @name, if there is room. @position is its place in the object's list:
- * nodes of one cluster list their resources in the same order, so the column is mostly that of the
- * object before. */
+ * nodes of one cluster mostly list their resources in the same order, so the column of the previous
+ * object at this position is tried first. */
 void table_dictionary_builder_add_resource(
     TableDictionaryBuilder *builder, Str name, size_t position);
 
-/* Columns for what @node offers, as far as there is room. */
+/* Adds columns for the resources that @node offers, as far as there is room. */
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node);
 
 /* If some names had no room, now or before: decides again which names have a column, by what all
  * nodes of @rows offer. */
 void table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows);
 
-/* The number of @taints; @before: that of the row so far. */
+/* The number of @taints, which are added if they are new; @before: the row's number so far. */
 uint32_t table_dictionary_builder_number_taints(
     TableDictionaryBuilder *builder, const Taints *taints, uint32_t before);
 

@@ -3,9 +3,9 @@
 /*
  * Asset: style and modules, embedded in the program.
  *
- * embed-assets writes the table when the program is built: each file gzipped, as most readers take
- * it; for others it is unpacked. They may be kept by a browser, but it checks each time whether its
- * copy is still good, so a new berth never runs with an old page's modules.
+ * embed-assets writes the table when the program is built. Files are gzipped; clients that do not
+ * accept gzip get them unpacked. Browsers may cache a file, but must revalidate it each time, so
+ * that pages of a new version never run with modules of an old one.
  */
 
 #include "http/server.h"
@@ -26,7 +26,7 @@ extern const size_t asset_table_n;
 /* NULL: no asset of that name. */
 const Asset *asset_find(Str name);
 
-/* Whether @etag is among those of an If-None-Match header. */
+/* Whether @etag is in the list of an If-None-Match header. */
 bool asset_is_known(Str if_none_match, const char *etag);
 
 /* Fills @reply with it; @headers are added to its own. */

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Console: output for the user, buffered and written at once. On a terminal there may be colour,
- * and the last line may be a status line that is replaced.
+ * Console: output for the user, buffered until console_flush(). On a terminal there may be colour,
+ * and the last line may be a status line that is replaced. Threads: one.
  */
 
 #include "base/buf.h"
@@ -31,13 +31,14 @@ typedef struct Console {
 /* Sets @style, until STYLE_PLAIN. */
 void console_paint(Console *console, Style style);
 
-/* A word of @width columns in a style. */
+/* A word in a style, padded to @width columns. */
 void console_painted(Console *console, Style style, size_t width, Str word);
-/* Text in a style; a line break at its end is not part of it. */
+
+/* Text in a style; a line break at its end is not painted. */
 __attribute__((format(printf, 3, 4))) void console_print(
     Console *console, Style style, const char *format, ...);
 
-/* The same wrapped, as by console_paragraph(), in place of the status line. */
+/* A console_paragraph() in a style, in place of the status line. */
 __attribute__((format(printf, 4, 5))) void console_say(
     Console *console, Style style, const char *lead, const char *format, ...);
 
@@ -50,6 +51,7 @@ void console_paragraph(Console *console, const char *lead, Str text);
 void console_status(Console *console, Str line);
 void console_clear_status(Console *console); /* before other output */
 
+/* Writes the text to standard output; sets has_failed when that fails. */
 void console_flush(Console *console);
 
 /* Columns of the terminal; 80 where there is none. */

@@ -4,14 +4,14 @@
  * Lease: which of several berths binds (coordination.k8s.io/v1).
  *
  * The berth that gets requests takes it. A berth that gets a filter wants the lease, and mostly has
- * it before the bind of that pod comes; after LEASE_IDLE_SEC without a request it gives it up. So
- * it follows kube-scheduler: to the berth beside the scheduler that leads, or to the one that a
- * Service sends its connections to. On an idle cluster nothing is written at all.
+ * it before the bind of that pod comes; after LEASE_IDLE_SEC without a request it releases it. So
+ * the lease follows kube-scheduler: to the berth beside the scheduler that leads, or to the one
+ * that a Service sends its connections to. On an idle cluster nothing is written at all.
  *
- * The holder renews it every LEASE_RETRY_SEC; when that fails for LEASE_RENEW_SEC it holds the
- * lease no more, before others may take it (LEASE_DURATION_SEC after they saw the last renewal by
- * their own monotonic clock; clocks of machines need not agree). An orderly end gives it up at
- * once.
+ * The holder renews it every LEASE_RETRY_SEC; when that fails for LEASE_RENEW_SEC, it no longer
+ * holds the lease. Only later may others take it: LEASE_DURATION_SEC after they saw the last
+ * renewal, by their own monotonic clock, so clocks of machines need not agree. A berth that shuts
+ * down releases the lease at once.
  *
  * Threads: the client's.
  */
@@ -38,29 +38,30 @@ typedef struct LeaseOptions {
     LeaseObject object;
     const char *identity; /* holderIdentity: unique to this process */
     void *context;
-    /* The hold, the holder, or the error has changed. May be NULL. */
+    /* Called when the hold, the holder or the error has changed. May be NULL. */
     void (*changed)(void *context);
 } LeaseOptions;
 
 /* NULL when out of memory. The options' texts outlive it. */
 Lease *lease_new(const LeaseOptions *options);
-Lease *lease_free(Lease *lease); /* gives nothing up: lease_release() does. Takes NULL */
+Lease *lease_free(Lease *lease); /* does not release a held lease: lease_release(). Takes NULL */
 
-/* A request has come: the lease is wanted for another LEASE_IDLE_SEC. */
+/* A request has come: the lease is wanted for another LEASE_IDLE_SEC. Here and below, @now_nsec is
+ * monotonic. */
 void lease_want(Lease *lease, int64_t now_nsec);
 
-/* Whether a Binding that is sent now is ours to send. */
+/* Whether this process may send a Binding at @now_nsec. */
 bool lease_is_held(const Lease *lease, int64_t now_nsec);
 
-/* Incremented whenever it is taken and another berth may have held it since our last hold: its
- * binds must be known before we bind. 0: never held. */
+/* A counter that grows when we take the lease and another berth may have held it since our last
+ * hold: then the binds of that berth must be known before we bind. 0: never held. */
 uint64_t lease_term(const Lease *lease);
 
-/* Gives it up, if it is held; and does not take it again. True when there is nothing left to do:
- * call again until it is, or patience ends. */
+/* Releases the lease if it is held, and never takes it again. Returns true when nothing is left to
+ * do; until then call it again. */
 bool lease_release(Lease *lease);
 
-/* Does the work that is due; returns when to call again. */
+/* Does the work that is due; returns when to call again. INT64_MAX: when the lease is wanted. */
 int64_t lease_tick(Lease *lease, int64_t now_nsec);
 
 typedef struct LeaseStatus {

@@ -4,19 +4,19 @@
  * AdmissionReview: what an API server asks before it stores a PlacementPolicy
  * (admission.k8s.io/v1), and the answer.
  *
- * An object that is created, or whose spec is changed, is denied if it would not be accepted
- * (live/cluster-policies.h), with the same mistakes, and gets the warnings of `berth check`.
+ * An object that is created, or whose spec is changed, is denied if berth would not accept it
+ * (live/cluster-policies.h), with the same errors, and gets the warnings of `berth check`.
  * Everything else is allowed: objects that are deleted, other kinds, subresources, and updates that
  * leave the spec as it is, so that labels and finalizers of an object with a mistake can be edited.
  *
- * Nothing is kept or changed: a dry run is like any other. Threads: any.
+ * Nothing is kept or changed, so dry runs need no special case. Threads: any.
  */
 
 #include "live/cluster-policies.h"
 
 #define ADMISSION_PATH "/admission/validate"
 
-/* Bytes of a review. An API server stores objects of at most 1.5 MiB by default, and sends two. */
+/* Bytes of a review, which has the old and the new object. An API server stores 1.5 MiB of each. */
 #define ADMISSION_BODY_MAX ((size_t)4 * 1024 * 1024)
 
 /* Bytes of a spec. Reading it may need 100 times as much memory, one at a time. */

@@ -9,8 +9,8 @@
 
 typedef enum PodPart {
     POD_TOLERATIONS,
-    POD_CONTAINERS,        /* that there are such, and which are sidecars */
-    POD_CONTAINER_NAMES,   /* and images */
+    POD_CONTAINERS,        /* how many there are, and which are sidecars */
+    POD_CONTAINER_NAMES,   /* names and images */
     POD_CONTAINER_AMOUNTS, /* requests and limits */
     POD_CONTAINER_PORTS,
     POD_CONTAINER_ENV,
@@ -40,7 +40,7 @@ typedef struct PodParts {
 
 extern const PodParts pod_parts_all;
 
-/* Whether nothing is wanted. */
+/* Whether @parts names no field and no annotation. */
 bool pod_parts_is_empty(const PodParts *parts);
 
 /* Whether @parts has an annotation of that key. */

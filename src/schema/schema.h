@@ -57,7 +57,7 @@ Schema *schema_new(Arena *arena) MUST_CHECK;
  * memory. */
 CelValue schema_pod(const Pod *pod, Arena *arena);
 
-/* The namespace of @pod (Pod.related). The same. */
+/* The namespace of @pod (Pod.related), like schema_pod(). */
 CelValue schema_namespace(const Pod *pod, Arena *arena);
 
 /* The kinds of objects that @checked reads besides nodes and pods: RELATED_BIT()s. */
@@ -77,7 +77,8 @@ CelValue schema_decision(const Str *policies, size_t n, double score, Arena *are
 /* A time in nanoseconds since 1970 as a timestamp. */
 CelValue schema_now(int64_t now_nsec);
 
-/* What all columns of a block share (PlanTable.block). Zeroed, except for: */
+/* Data that all columns of a block share (PlanTable.block). The caller sets @arena and zeroes the
+ * rest. */
 typedef struct SchemaBlock {
     Arena *arena;
     struct LabelIndex *indexes[2]; /* of labels and annotations; NULL: none */
@@ -88,7 +89,7 @@ typedef struct SchemaBlock {
 PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
 /* The parts of a Node object that several expressions read, and that a request must decode; and the
- * fields of running pods. Without memory the arena has failed. */
+ * fields of running pods. When memory runs out, @arena has failed. */
 typedef VEC(Str) SchemaKeys;
 
 typedef struct SchemaNeeds {
@@ -118,12 +119,12 @@ bool schema_check_annotations(const CelGraph *graph, uint32_t root, Arena *scrat
 enum { SCHEMA_MAY_CHANGE = 1, SCHEMA_MAY_COUNT_PODS = 2 };
 const uint8_t *schema_dependence(const Schema *schema, const CelGraph *graph, Arena *arena);
 
-/* Whether @root reads, of a node, only properties that it keeps: name, labels, taints, allocatable.
- * A node that it rejects will not take the same pod later either. */
+/* Whether all that @root reads of a node is permanent: name, labels, taints, allocatable. A node
+ * that it rejects will not take the same pod later either. */
 bool schema_is_permanent(const CelGraph *graph, const uint8_t *dependence, uint32_t root);
 
 /* Whether @root reads the pods that are on nodes: their number, their fields or the sum of their
- * requests, of a node, a domain or the cluster. Measured values are no such count. */
+ * requests, of a node, a domain or the cluster. Reading measured values does not count. */
 bool schema_counts_pods(const CelGraph *graph, const uint8_t *dependence, uint32_t root);
 
 /* Every field as a Markdown table: name, type, presence, cost, meaning. For docs/policy.md. */
