@@ -93,7 +93,7 @@ static void draw_windows(const LatencyPage *page) {
     html_close(html);
 }
 
-/* Of a row without requests there is no time. */
+/* @is_known: false for a row without requests. */
 static void draw_time(Html *html, int64_t nsec, bool is_known) {
     if (is_known)
         html_write(html, "<td class='number' data-value='%zu'>%jd</td>", (size_t)nsec, nsec);

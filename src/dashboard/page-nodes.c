@@ -1,6 +1,6 @@
 /*
- * Is the load balanced? One column of all nodes as a grid of colours, for eyes; the same as a
- * table, a page at a time, for everybody.
+ * Is the load balanced? One column of all nodes as a grid of colours; and the same as a table, a
+ * page at a time, which screen readers can read.
  *
  * For the modules: <div id="heat" data-column="used.cpu" data-src="/api/v1/nodes?column=…"> is to
  * be filled by heat.js; #nodes-summary and the table in #nodes are live.

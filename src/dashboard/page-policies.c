@@ -1,5 +1,5 @@
 /*
- * Which policy is hurting? The one that pods wait for because of nothing else comes first.
+ * Which policy keeps pods pending? Policies that are the only blocker of most pods come first.
  *
  * For the modules: <p id="policies-verdict">, the tables in #policies and #ranked-rules, a
  * <section id="rules"> of <details id="policy-NAME"> each with a table; nothing but what every page

@@ -1,6 +1,6 @@
 /*
- * What would happen if I changed …? A copy of the policies in force to play with, and a place for
- * what would come of it. Nothing here changes anything: what is good is copied into a file.
+ * What would happen if I changed …? An editable copy of the policies in force, and a place for the
+ * report of a replay with it. Nothing here changes the policies in force.
  *
  * For the modules (whatif.js); nothing here is live, so that edits are not overwritten:
  *
@@ -13,8 +13,8 @@
  *       <button type="submit" id="what-if-run" hidden>  to be shown by the module
  *     <section id="what-if-result" aria-live="polite">  to be filled
  *
- * What is changed is posted: inputs whose value is not their data-was as "set"; and, if one of the
- * texts was edited, all of them as policies, since they take the place of all:
+ * The module posts the changes: inputs whose value is not their data-was as "set"; and, if one of
+ * the texts was edited, all of them as policies, which replace those in force:
  *
  *     POST /api/v1/what-if?last=N
  *     {"policies": [{"name": FILE, "text": TEXT}], "set": {KEY: VALUE}}

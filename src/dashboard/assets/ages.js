@@ -5,7 +5,7 @@ const EVERY_MS = 1000;
 const UNITS = { s: 1, min: 60, h: 3600, d: 86400 };
 const AGO = /^([\d,]+) (s|min|h|d)(?: (\d+) (s|min|h))? ago$/;
 
-/** By <time>: what it showed last, and the age that berth has drawn, and when. */
+/** By <time>: its last text, the age that the server wrote, and when. */
 const drawn = new WeakMap();
 
 export function startAges() {

@@ -1,5 +1,5 @@
-// The banner says what is known now. Every update has the health of berth; without one for some
-// seconds nothing is known, and the banner says how old the page is instead of what it said last.
+// The banner shows the current health of berth, which every update has. Without an update for some
+// seconds it shows the age of the page instead.
 
 import { durationOf } from './ages.js';
 
@@ -17,7 +17,7 @@ const LOOKS = {
  */
 export function startBanner(isPaused) {
   let isGone = false; // the stream of updates has ended
-  let knownAt = performance.now(); // what the page shows is as of then
+  let knownAt = performance.now(); // the time of the data on the page
   setInterval(look, EVERY_MS);
 
   function look() {

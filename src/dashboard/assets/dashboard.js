@@ -11,7 +11,8 @@ import { startWhatIf } from './whatif.js';
 import { startLive } from './live.js';
 
 /**
- * What is added to server-made markup; again after every update, so each leaves alone what has it.
+ * Adds buttons to the server's markup. Called again after every update, so each skips elements that
+ * have them.
  */
 function decorate() {
   addCopyButtons();

@@ -74,7 +74,7 @@ export class HeatGrid {
     }
   }
 
-  /** Shows what was painted, with a frame around one cell, as focus has it elsewhere; -1: none. */
+  /** Shows what was painted, with a frame around one cell, like focus elsewhere; -1: none. */
   show(place, colours) {
     const context = this.#begin(this.canvas);
     if (this.cells.height > 0) {

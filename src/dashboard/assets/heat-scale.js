@@ -1,6 +1,5 @@
-// From a value to a colour. Lightness alone tells high from low, so it works for every kind of
-// sight; in the dark the scale is turned round, so that what is high always stands out from the
-// page.
+// From a value to a colour. Colours differ in lightness, so that colour-blind users can read them;
+// in the dark theme the scale is reversed, so that high values always contrast with the page.
 
 const STOPS = [
   [255, 255, 217],
@@ -9,7 +8,7 @@ const STOPS = [
   [34, 94, 168],
   [8, 29, 88],
 ];
-const STEPS = 64; // as many colours; more, nobody sees
+const STEPS = 64; // colours; more cannot be distinguished
 
 /** @returns {string[]} STEPS colours, from low to high */
 export function makeScale(isDark) {
@@ -27,8 +26,8 @@ function between(stops, share) {
 }
 
 /**
- * What a value is on the scale, 0 to STEPS - 1.
- * @param {number} highest what the last step stands for
+ * The step of a value, 0 to STEPS - 1.
+ * @param {number} highest the value of the last step
  */
 export function stepOf(value, highest) {
   const share = highest > 0 ? value / highest : 0;

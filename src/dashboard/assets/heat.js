@@ -1,5 +1,5 @@
 // The nodes as a grid of coloured cells: what stands out among thousands is seen at a glance. The
-// same values are in the table of the page; the grid is for eyes, and for arrow keys.
+// same values are in the table of the page; the grid can be seen, and read with arrow keys.
 
 import { HeatGrid } from './heat-grid.js';
 import { makeScale } from './heat-scale.js';

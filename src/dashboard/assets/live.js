@@ -1,7 +1,6 @@
-// Keeps the page as new as berth is. One event stream says that there is something new; then the
-// same page is fetched as a document (which runs nothing) and what is marked data-live is brought
-// up to date. Nothing is fetched while nobody looks, while it is paused, or more than once a
-// second.
+// Keeps the page current. After an event of the stream, the same page is fetched as a document
+// (scripts in it do not run), and the elements marked data-live are updated. Nothing is fetched
+// while the page is hidden or paused, or more than once a second.
 
 import { startBanner } from './banner.js';
 import { make, makeButton, toolbar } from './make.js';
@@ -9,7 +8,7 @@ import { morph } from './morph.js';
 
 const LEAST_MS = 1000; // from one update to the next
 const IDLE_MS = 5000; // when nothing happens: only ages grow
-const SHARE = 20; // a page that takes long to make is asked for less often: a twentieth of the time
+const SHARE = 20; // slow pages are fetched less often: making them takes a twentieth of the time
 const RETRY_FIRST_MS = 1000;
 const RETRY_MOST_MS = 30000;
 const FETCH_MOST_MS = 15000;
@@ -89,7 +88,7 @@ export function startLive(decorate) {
     );
   }
 
-  /** Only what is new is read out. */
+  /** Screen readers read out only new text. */
   function say(text) {
     if (note.textContent !== text) note.textContent = text;
   }
@@ -150,7 +149,7 @@ export function startLive(decorate) {
   return { toggle, subscribe: (listener) => listeners.push(listener) };
 }
 
-/** What an update says has happened, without what only grows older. */
+/** The parts of an update that report events; without ages. */
 function gistOf(data) {
   const { sentence, policyDigest, nodes, bypassed, requests, newest } = JSON.parse(data);
   return JSON.stringify([sentence, policyDigest, nodes, bypassed, requests, newest]);

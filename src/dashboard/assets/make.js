@@ -26,12 +26,12 @@ export function makeButton(label, attributes, onClick) {
   );
 }
 
-/** Where the frame wants buttons of ours; they stand in the order they are made. */
+/** The element for the modules' buttons, in the order in which they are made. */
 export function toolbar() {
   return document.getElementById('tools');
 }
 
-/** 4,203; 0.84; 1,234.5: as the pages have it, whatever language the browser speaks. */
+/** 4,203; 0.84; 1,234.5: like the server, whatever the browser's language is. */
 export function number(value, digits = 2) {
   return value.toLocaleString('en-GB', { maximumFractionDigits: digits });
 }

@@ -1,4 +1,4 @@
-// Makes one tree like another with as few changes as will do: what stays equal is not touched, so
+// Makes one tree like another with as few changes as possible: equal nodes are not touched, so
 // focus, selection, scrolling and <details> that were opened stay as they are.
 //
 // What we added ourselves is marked: data-own="added" has no counterpart and stays; data-own="kept"
@@ -65,8 +65,8 @@ function nextOfPage(node) {
 }
 
 /**
- * A key for each child: its id, what its first link leads to, or what it is; and the how-manieth of
- * those.
+ * A key for each child: its id, the target of its first link, or its kind; and a count of children
+ * with the same.
  */
 function withKey() {
   const seen = new Map();

@@ -1,4 +1,4 @@
-// Light or dark: as the system says until somebody chooses, then as they chose (first.js).
+// Light or dark: the theme of the system until the user chooses one (first.js).
 
 import { makeButton, toolbar } from './make.js';
 import { remember } from './store.js';

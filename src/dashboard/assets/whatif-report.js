@@ -19,7 +19,7 @@ const CHANGES = {
   skipped: 'not replayed',
 };
 
-/** @param {object} report as /api/v1/what-if has it @returns {Node[]} what it comes to */
+/** @param {object} report the reply of /api/v1/what-if @returns {Node[]} the report as elements */
 export function showSum(report) {
   return [
     summary(report),

@@ -1,5 +1,5 @@
 // "What would happen if …?": what was changed on the page is sent to berth, which makes its last
-// decisions again with it and says what is different. Nothing is ever applied.
+// decisions again with it and reports the differences. Nothing is applied.
 
 import { unifiedDiff } from './diff.js';
 import { make } from './make.js';
