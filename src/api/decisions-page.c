@@ -8,14 +8,14 @@
 #include "api/page-field.h"
 #include "api/query.h"
 
-/* A page ends after so many bytes, whatever its limit. */
+/* A page ends after this many bytes, even below its limit. */
 #define PAGE_SOFT_MAX ((size_t)4 * 1024 * 1024)
 
 static unsigned page_not_kept(Buf *out) {
     return page_write_error(out, 404, "decisions are not kept (--decisions 0)");
 }
 
-/* --- which decisions, or which nodes of one, are meant ---------------------------------------- */
+/* --- the selection of decisions, or of the nodes of one --------------------------------------- */
 
 /* Values of "outcome" other than those of a node. */
 enum {
@@ -95,7 +95,7 @@ static bool read_filter(const Query *query, DecisionFilter *ret, char *error) {
     return true;
 }
 
-/* The same of the nodes of one decision. */
+/* Like read_filter(), for the nodes of one decision. */
 static bool read_node_filter(const Query *query, DecisionFilter *ret, char *error) {
     *ret = (DecisionFilter){.verb = -1, .node = query_get(query, STR("node"))};
     if (!read_rule(query, ret, error) ||
@@ -197,7 +197,7 @@ static void write_rules(JsonWriter *writer, const PastDecision *past) {
     json_write_end_array(writer);
 }
 
-/* Of nodes that can never take the pod: the rule, or the resource that they lack. */
+/* Writes why nodes can never take the pod: the rule that rejects them, or the missing resource. */
 static void write_never(JsonWriter *writer, const PastDecision *past, const MainReason *main) {
     if (main->n_never == 0) {
         json_write(writer, "never: null");
@@ -275,10 +275,10 @@ typedef struct Listing {
     DecisionFilter filter;
     JsonWriter *writer;
     size_t n, limit;
-    size_t n_untold; /* match otherwise, but the outcomes of their nodes are not kept */
+    size_t n_untold; /* may match, but the outcomes of their nodes are no longer kept */
 } Listing;
 
-/* Whether the decision matches by the requested node, and that node's verdict. */
+/* Whether the decision matches the filter's node and outcome; *ret: that node's outcome. */
 static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret) {
     const DecisionFilter *filter = &listing->filter;
     const PastDecision *past = found->past;
@@ -323,7 +323,7 @@ static uint64_t list_all(Listing *listing) {
     return 0;
 }
 
-/* Of the pod that is selected, if berth has nominated a node for it. */
+/* Writes the nomination of the selected pod, if berth has nominated a node for it. */
 static void write_nomination(
     JsonWriter *writer, NominationLog *log, const DecisionFilter *filter, Arena *arena) {
     NominationRecord record;

@@ -8,9 +8,9 @@
 #include "api/routes.h"
 #include "live/admission-review.h"
 
-/* For a few users, a Prometheus and a kubelet; the largest page has some MiB. */
+/* Limits for a few users, a Prometheus and a kubelet; the largest page has some MiB. */
 #define PAGES_HEADER_MAX ((size_t)16 * 1024)
-#define PAGES_BODY_MAX WHAT_IF_BODY_MAX              /* nothing else takes one */
+#define PAGES_BODY_MAX WHAT_IF_BODY_MAX              /* no other page takes a body */
 #define PAGES_MEMORY_MIN ((size_t)128 * 1024 * 1024) /* a bundle has some ten MiB */
 #define PAGES_MEMORY_SHARE 4u                        /* a quarter of the verbs' memory */
 #define PAGES_CONNECTIONS_PER_ADDRESS_MAX 32u
@@ -29,7 +29,7 @@ static bool opens(Token *token, const HttpRequest *request) {
     return token && token_opens(token, request->authorization, request->berth_token);
 }
 
-/* The viewers' token does not allow it. */
+/* Whether the client may replay decisions. The token of viewers does not allow it. */
 static bool may_replay(const Pages *pages, const HttpRequest *request) {
     if (opens(pages->tokens->full, request))
         return true;
@@ -151,12 +151,11 @@ int pages_listen(Pages *pages, TlsStore *tls, Server **ret) {
         ret);
 }
 
-/* --- AdmissionReviews --------------------------------------------------------------------------
- */
+/* --- AdmissionReviews ------------------------------------------------------------------------- */
 
 #define ADMISSION_HEADER_MAX ((size_t)16 * 1024)
 
-/* As that of page workers: decisions go first when processors are busy. */
+/* The priority of page workers: when processors are busy, decisions come first. */
 #define ADMISSION_NICE 10
 
 static const PageAccess review_access = {.has_reviews = true};

@@ -157,7 +157,7 @@ static size_t read_filters(Decisions *decisions, FoundDecision ret[NODES_SUMMARY
     return n;
 }
 
-/* Those of @filters that have their numbers from one roll. */
+/* Counts rejections of @filters, whose node numbers come from one NodeNumbers. */
 static void count_run(NodesMaking *making, const FoundDecision *filters, size_t n,
     const Map *places, double *values) {
     const Str *names = decisions_names(making->api->decisions, filters[0].outcomes, making->arena);

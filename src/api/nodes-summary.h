@@ -36,5 +36,5 @@ typedef struct NodesSummary {
 /* The column with this name; NULL: there is none. */
 const NodeColumn *nodes_summary_column(const NodesSummary *summary, Str name);
 
-/* Of the view in force. In @arena. 0, or -ENOMEM. */
+/* Summarizes the view in force, in @arena. 0, or -ENOMEM. */
 int nodes_summary_make(ApiContext *api, Arena *arena, NodesSummary *ret) MUST_CHECK;

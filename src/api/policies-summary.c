@@ -37,7 +37,7 @@ typedef struct PoliciesMaking {
     bool is_cut; /* time is up, or there is no memory: the rest is left out */
 } PoliciesMaking;
 
-/* The rules in force for a recent pod on the cluster of now, each evaluated by itself. */
+/* The rules in force for a recent pod on the current cluster, each evaluated by itself. */
 typedef struct RuleEvaluation {
     Pod pod;
     NodeSet node_set;
@@ -49,8 +49,8 @@ static bool is_over(void *context) {
     return clock_thread_cpu_nsec() > *(const int64_t *)context;
 }
 
-/* For the pod of @text on @rows; in making->scratch. Returns false if it is no pod that could be
- * judged, or making->is_cut. */
+/* For the pod of @text on @rows; in making->scratch. Returns false if @text cannot be decoded, or
+ * with making->is_cut set. */
 static bool open_evaluation(PoliciesMaking *making, const PodText *text, const uint32_t *rows,
     size_t n, RuleEvaluation *ret) {
     const View *view = making->view;
@@ -175,17 +175,17 @@ static void set_policies(PoliciesMaking *making) {
 
 /* --- the only blocker ------------------------------------------------------------------------- */
 
-/* By row of the question: how many rules fail it, and policies, and the last of each; and whether
- * the pod's requests do not fit, which no policy can change. */
+/* By candidate node of a pending pod: how many rules and policies reject it, the last of each, and
+ * whether the pod's requests do not fit, which no policy can change. */
 typedef struct Blocked {
     uint16_t n_rules, n_policies;
     uint16_t rule, policy;
     bool is_full;
 } Blocked;
 
-/* The nodes that @filter was about, as rows of the view: kube-scheduler had none against these.
- * All, where that is not known any more. NULL when out of memory. */
-static const uint32_t *asked_rows(
+/* The candidate nodes of @filter, as rows of the view; all nodes if its candidates are no longer
+ * kept. NULL when out of memory. */
+static const uint32_t *candidate_rows(
     PoliciesMaking *making, const FoundDecision *filter, size_t *ret_n) {
     return filter->outcomes ? decisions_rows(making->api->decisions, filter->outcomes,
                                   making->view->table, making->scratch, ret_n)
@@ -220,7 +220,7 @@ static void judge_rows(PoliciesMaking *making, const RuleEvaluation *evaluation,
     }
 }
 
-/* Each policy and rule counts a pod once, however many nodes it alone keeps it from. */
+/* Counts a pod once for a policy or rule, even if it alone rejects several nodes. */
 static void count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n) {
     const Program *program = making->view->program;
     bool *policies = ARENA_ARRAY(making->scratch, bool, program->n_policies);
@@ -256,14 +256,14 @@ static void note_full(const RuleEvaluation *evaluation, const uint32_t *rows, Bl
         blocked[i].is_full = pod_fit_lacking(&fit, table, rows[i], AMOUNT_FREE) != SIZE_MAX;
 }
 
-static void look_at_waiting(PoliciesMaking *making, const FoundDecision *filter) {
+static void judge_pending(PoliciesMaking *making, const FoundDecision *filter) {
     const uint32_t *rows;
     Blocked *blocked;
     RuleEvaluation evaluation;
     size_t n = 0;
 
     arena_reset(making->scratch);
-    rows = asked_rows(making, filter, &n);
+    rows = candidate_rows(making, filter, &n);
     blocked = ARENA_ARRAY(making->scratch, Blocked, n);
     making->is_cut |= !rows || !blocked;
     if (making->is_cut || !open_evaluation(making, filter->pod_text, rows, n, &evaluation))
@@ -275,7 +275,7 @@ static void look_at_waiting(PoliciesMaking *making, const FoundDecision *filter)
 }
 
 static void find_blockers(PoliciesMaking *making) {
-    const PodsSummary *pods = &making->pods; /* those that wait come first */
+    const PodsSummary *pods = &making->pods; /* pending ones come first */
     size_t n_tried = 0;
 
     for (size_t i = 0; i < pods->n_waiting && n_tried < POLICIES_SUMMARY_PODS_MAX; i++) {
@@ -284,7 +284,7 @@ static void find_blockers(PoliciesMaking *making) {
         if (making->is_cut || !filter || !filter->pod_text)
             continue;
         n_tried++;
-        look_at_waiting(making, filter);
+        judge_pending(making, filter);
     }
 }
 

@@ -16,7 +16,7 @@
 #define EVERY_NSEC NSEC_PER_SEC
 #define COMMENT_NSEC (15 * NSEC_PER_SEC)
 
-/* Of each listener's server (SERVER_STREAMS_MAX); there are two. */
+/* The streams of both listeners. */
 #define LISTENERS_MAX (2 * SERVER_STREAMS_MAX)
 
 #define DECISIONS_IN_UPDATE 20u
@@ -34,7 +34,7 @@ struct Updates {
     size_t n;
     bool has_newcomer; /* a client that has got no update yet, and gets the last decisions */
 
-    /* Of the thread that ticks. */
+    /* Only for the thread that ticks. */
     uint64_t id;
     int64_t made_at_nsec; /* an update was; 0: never */
     int64_t said_at_nsec; /* anything was */

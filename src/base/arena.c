@@ -35,7 +35,7 @@
 #define BLOCK_MAX ((size_t)1024 * 1024)
 
 /* A reset keeps one block, as large as the largest use so far, up to this limit: the next user most
- * likely needs as much, and fresh pages cost more than a whole decision. */
+ * likely needs as much, and page faults of new memory cost more than a whole decision. */
 #define KEEP_MAX ((size_t)8 * 1024 * 1024)
 
 typedef struct Block {
@@ -51,7 +51,7 @@ struct Arena {
     size_t budget;
     bool has_failed, is_full;
     ArenaHandler *on_refusal; /* NULL: none */
-    const char *what;         /* for it */
+    const char *what;         /* its first argument */
 };
 
 static Block *block_new(size_t size, Block *previous) {
@@ -92,7 +92,7 @@ void arena_on_refusal(Arena *arena, ArenaHandler *handler, const char *what) {
     arena->what = what;
 }
 
-/* All but the oldest block return to the system. */
+/* Frees all blocks but the oldest. */
 static void drop_blocks(Arena *arena) {
     while (arena->block->previous) {
         Block *previous = arena->block->previous;
@@ -145,7 +145,7 @@ size_t arena_size(const Arena *arena) {
     return size;
 }
 
-/* A block with room for @need bytes becomes the current one. */
+/* Adds a block with room for @need bytes. */
 static int add_block(Arena *arena, size_t need) {
     size_t size = arena->block->size * 2;
     Block *block;

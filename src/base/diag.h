@@ -74,9 +74,9 @@ void diag_fix(DiagList *list, Place place, Str text);
  * to bottom. */
 void diag_list_sort(DiagList *list, size_t from);
 
-/* Writes one in the form above. Control characters are shown escaped. Of a line over
- * DIAG_LINE_COLUMNS the part around the carets is shown, "…" where something was left out.
- * @colour adds terminal colours. */
+/* Writes one in the form above. Control characters are escaped. A line over DIAG_LINE_COLUMNS is
+ * cut to the part around the carets, with "…" where text was left out. @colour adds terminal
+ * colours. */
 void diag_print(const Diag *diag, bool colour, Buf *out);
 
 /* All of them, then a closing line that counts ("2 errors, 1 warning"). */

@@ -19,11 +19,10 @@ static inline bool digest_equal(Digest a, Digest b) {
     return a.high == b.high && a.low == b.low;
 }
 
-/* Of @text alone: XXH3, 128 bits. */
+/* The digest of @text alone: XXH3, 128 bits. */
 Digest digest_of(Str text);
 
-/* Of all that is in @before, and then @text. Where one text ends and the next begins
- * counts. */
+/* The digest of the texts in @before, with @text behind them. "ab", "c" and "a", "bc" differ. */
 Digest digest_chain(Digest before, Str text);
 
 /* XXH3, 64 bits, with @seed. Expressions show it to users (hash()): never another algorithm. */

@@ -9,11 +9,11 @@
 
 #include "base/ascii.h"
 
-#define DIGITS_SAFE 15   /* so many digits survive text to double and back */
-#define DIGITS_ENOUGH 17 /* so many distinguish any two doubles */
+#define DIGITS_SAFE 15   /* digits that survive a conversion to double and back */
+#define DIGITS_ENOUGH 17 /* digits that distinguish any two doubles */
 #define TEXT_NEAR 256    /* longer texts, which are rare, are copied to the heap */
 
-#define DIGITS_SHORT 19 /* so many fit 64 bits */
+#define DIGITS_SHORT 19 /* decimal digits that fit into 64 bits */
 #define EXACT_MAX (UINT64_C(1) << 53)
 #define DOUBLE_BIAS 1023
 #define DOUBLE_FRACTION_BITS 52
@@ -41,7 +41,7 @@ static double read_back(const DoubleDigits *d) {
     return strtod(text, NULL);
 }
 
-/* The next number of as many digits. */
+/* The next larger number with the same number of digits. */
 static void step_up(DoubleDigits *d) {
     int i = d->n - 1;
 
@@ -84,7 +84,7 @@ static void whole_digits(uint64_t number, DoubleDigits *ret) {
     memcpy(ret->digits, text + at, sizeof(text) - at);
 }
 
-/* How many digits survive for @d. Below DBL_MIN smaller numbers have fewer bits, and n bits keep
+/* The number of digits of @d that survive. Below DBL_MIN numbers have fewer bits, and n bits keep
  * (n - 1) × log10(2) digits. */
 static int safe_digits(double d) {
     int n;
@@ -101,7 +101,7 @@ DoubleDigits double_digits(double d) {
 
     d = fabs(d);
     if (d < 0x1p53 && d == (double)(uint64_t)d) {
-        whole_digits((uint64_t)d, &ret); /* no number of fewer digits is this one */
+        whole_digits((uint64_t)d, &ret); /* exact: shorter digits would be another number */
     } else {
         n = safe_digits(d);
         while (n < DIGITS_ENOUGH && !fits(d, n, &ret))

@@ -271,7 +271,7 @@ int linediff_write(const LinediffText *before, const LinediffText *after, size_t
 
     if (str_eq(before->text, after->text))
         return 0;
-    /* Of every byte a line could be made: the budget grows with the texts. */
+    /* Every byte could be a line of its own, so the budget grows with the texts. */
     arena = arena_new(BUDGET + (before->text.len + after->text.len) * (2 * sizeof(Str)));
     if (!arena)
         return -ENOMEM;

@@ -11,7 +11,7 @@
 #define NSEC_PER_SEC INT64_C(1000000000)
 #define NSEC_PER_MSEC INT64_C(1000000)
 
-/* Of two times the one that comes first: when to look again if both want it. */
+/* The earlier of two times. */
 static inline int64_t clock_earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }

@@ -48,7 +48,7 @@ typedef struct BundleWrite {
     int error;              /* 0, or a negative errno */
 } BundleWrite;
 
-/* A text as @show (anonymous_name() and the like) has it, if the bundle is anonymous. A failure
+/* @text, replaced by @show (such as anonymous_name()) if the bundle is anonymous. A failure
  * sets write->error. */
 Str bundle_show(BundleWrite *write, Str (*show)(Anonymous *anonymous, Str text), Str text);
 

@@ -128,7 +128,7 @@ static void write_anonymity(BundleWrite *write, JsonWriter *writer) {
                 "otherwise"));
 }
 
-/* Of the newest cluster. */
+/* Writes the fingerprint of the newest cluster. */
 static void write_fingerprint(BundleWrite *write, JsonWriter *writer) {
     const Recording *recording = write->parts->recording;
     const SavedView *newest =

@@ -61,7 +61,7 @@ static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
     }
 }
 
-/* Of form 1, an object: no gauge has DIGEST_NONE. */
+/* Form 1 of the file has an object here, which becomes DIGEST_NONE: no gauge has that. */
 static void read_gauge(JsonReader *reader, Arena *arena, void *target) {
     if (json_peek(reader) == JSON_OBJECT_BEGIN)
         json_skip(reader, NULL);

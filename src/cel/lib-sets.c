@@ -1,5 +1,6 @@
-/* Lists as sets: repeated elements count once, and 1, 1u and 1.0 are one. Of larger lists one side
- * is hashed first, so that the work grows with the sum of the sizes, not with their product. */
+/* Lists as sets: repeated elements count once, and 1, 1u and 1.0 are one. If the lists are
+ * larger, one side is hashed first, so that the work grows with the sum of the sizes, not with
+ * their product. */
 
 #include "cel/elements.h"
 #include "cel/library.h"

@@ -110,7 +110,7 @@ CEL_UNARY(neg_double, cel_double(-a.d))
 
 /* Comparisons. */
 
-/* Of any kinds. A comparison that runs out of fuel returns that error instead of false. */
+/* Compares values of any kinds. Out of fuel is an error, not false. */
 static inline CelValue cel_op_eq(CelRun *run, CelValue a, CelValue b) {
     bool equal = cel_equal(a, b, run);
 

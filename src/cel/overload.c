@@ -24,7 +24,7 @@ typedef struct Call {
     bool is_receiver;
     bool has_error; /* an argument was refused already */
     bool is_closed; /* no type of an argument has variables */
-    /* Of the last overload with parameters that fits. */
+    /* The parameters of the last overload that fits and has some, and its result. */
     const CelType *wanted[CEL_ARGS_MAX], *result;
     Str op;      /* as it was written, "+"; empty: no operator */
     CelFix *fix; /* the rewrite that a hint names */

@@ -8,7 +8,7 @@
 #include "cel/check.h"
 
 /* @source is borrowed and must outlive the tree; everything else is in @arena. 0, CEL_REFUSED or
- * -ENOMEM. @file is the name of the source in messages. Of @options, which may be NULL, only
+ * -ENOMEM. @file is the name of the source in messages. @options may be NULL; only its
  * no_macros matters. */
 int cel_parse(Str file, Str source, const CelOptions *options, Arena *arena, DiagList *diags,
     CelTree **ret) MUST_CHECK;

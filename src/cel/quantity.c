@@ -100,7 +100,7 @@ CelQuantity cel_quantity_from_quantity(Quantity quantity, QuantityFormat format)
 CelQuantity cel_quantity_from_int(int64_t value) {
     Quantity quantity = {.nano = (__int128)value * (int64_t)NANO};
 
-    return cel_quantity_from_quantity(quantity, QUANTITY_EXPONENT); /* as apimachinery has it */
+    return cel_quantity_from_quantity(quantity, QUANTITY_EXPONENT); /* as in apimachinery */
 }
 
 static unsigned digit_at(const QuantityText *text, size_t i) {

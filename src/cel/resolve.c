@@ -376,7 +376,7 @@ static uint32_t map_before(CelChecker *checker, uint32_t node) {
     return cel_checker_type(checker, map)->kind == CEL_T_MAP ? map : UINT32_MAX;
 }
 
-/* The key is all of what could be one, behind @map. */
+/* Suggests m['a-b/c'] for m.a-b/c: takes all characters behind @map that a key may have. */
 static void fix_key(CelChecker *checker, uint32_t node, uint32_t map) {
     Str source = checker->tree->source;
     uint32_t to = checker->tree->nodes[node].to;

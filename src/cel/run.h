@@ -44,7 +44,7 @@ static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
 }
 
-/* An error value. Never fails: without memory it returns the out-of-memory error. @format is a
+/* An error value. Never fails: when out of memory it returns the out-of-memory error. @format is a
  * literal; its arguments are copied. */
 CelValue cel_fail(CelRun *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

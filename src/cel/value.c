@@ -13,7 +13,7 @@
 #define TWO_63 0x1p63
 #define TWO_64 0x1p64
 
-/* Of two numbers of one type. */
+/* The order of two numbers of one type. */
 #define ORDER(a, b) ((a) < (b) ? CEL_LESS : (a) > (b) ? CEL_GREATER : CEL_SAME)
 
 static CelOrder order_double(double a, double b) {

@@ -168,7 +168,7 @@ static inline Str cel_str(CelValue v) {
 static inline bool cel_is_number(CelValue v) {
     return v.kind >= CEL_INT && v.kind <= CEL_DOUBLE;
 }
-/* Of a number: the same or the nearest double. */
+/* The double nearest to a number of any type. */
 static inline double cel_as_double(CelValue v) {
     return v.kind == CEL_INT ? (double)v.i : v.kind == CEL_UINT ? (double)v.u : v.d;
 }

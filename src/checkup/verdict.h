@@ -67,7 +67,7 @@ typedef struct DurationText {
     char text[DURATION_TEXT_MAX];
 } DurationText;
 
-/* Of @sec seconds, without its sign. */
+/* The text for @sec seconds, without its sign. */
 DurationText duration_text(double sec);
 
 /* cert-manager renews certificates of 90 days when 30 are left; an earlier warning would be there

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 
-/* Of pods of the chart and of deploy/kustomize. */
+/* The label of berth's pods in the chart and in deploy/kustomize. */
 #define BERTH_PODS_SELECTOR "app.kubernetes.io%2Fname%3Dberth"
 #define BERTH_PODS_LABEL "app.kubernetes.io/name=berth"
 

@@ -24,7 +24,7 @@ static void print_paragraphs(const char *text, Buf *out) {
     }
 }
 
-/* At the end of the line, or of one of its own. */
+/* At the right margin, of a line of its own if the text leaves no room. */
 static void print_default(const char *initial, size_t at, Buf *out) {
     size_t len = str_from_c(initial).len + 2;
 

@@ -25,13 +25,13 @@ typedef struct PolicyPaths {
 /* Errors of the policies are printed on stderr, and the process ends, with @failed. @arena is for
  * the messages. */
 
-/* Of files and folders (input/policies.h). Warnings are printed. @failed is EXIT_FAILED. */
+/* Compiles files and folders (input/policies.h). Warnings are printed. @failed is EXIT_FAILED. */
 Program *policy_files_load(const PolicyPaths *paths, Arena *arena);
 
 /* Their texts, which are in @arena, if they can be compiled. */
 void policy_files_read(
     const PolicyPaths *paths, int failed, Arena *arena, const PolicySource **ret, size_t *ret_n);
 
-/* Of texts that were read before, to which @settings were applied (input/policy-set.h). */
+/* Compiles texts to which @settings were applied (input/policy-set.h). */
 Program *policy_texts_compile(const PolicySource *policies, size_t n, const PolicySetting *settings,
     size_t n_settings, int failed, Arena *arena);

@@ -47,8 +47,8 @@ typedef struct NodeChunk {
     int64_t amounts[];               /* by resource, then AmountKind, then row */
 } NodeChunk;
 
-/* Zeroed, with one reference. NULL when out of memory. Of a chunk in @arena (NULL: the heap)
- * nothing is counted: nodes and lists are borrowed. */
+/* Zeroed, with one reference. NULL when out of memory. A chunk in @arena (NULL: on the heap) only
+ * borrows its nodes and lists. */
 NodeChunk *chunk_new(Arena *arena, uint32_t n_resources);
 
 /* A copy that may be changed, on the heap with references of its own to nodes and lists; resources

@@ -194,7 +194,7 @@ int delta_put_in_order(Delta *delta, Arena *arena) {
     return 0;
 }
 
-/* Which rows of a store are taken, as far as it matters here. */
+/* The rows of a store that are in use, as far as the delta depends on them. */
 typedef struct RowReservations {
     bool *is_taken;
     size_t n, first_free;

@@ -26,7 +26,7 @@ typedef struct DeltaWrite {
     bool has_failed; /* the mask */
 } DeltaWrite;
 
-/* Without memory the arena has failed. */
+/* When memory runs out, the arena has failed. */
 #define ADD(write, vec, ...) ((void)VEC_ADD(&(write)->vec, (write)->arena, __VA_ARGS__))
 
 static const NodeTable nothing;

@@ -86,7 +86,7 @@ static void print_address(Buf *out, const Address *address) {
     print_cut(out, address->text);
 }
 
-/* Of images only their number. */
+/* Prints a list; only the number of images. */
 static void print_list(Buf *out, const FieldValue *list) {
     if (list->type == &image_type) {
         buf_printf(out, "a list of %zu", list->n);

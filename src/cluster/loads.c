@@ -340,8 +340,8 @@ static void load_chunk_fill(
         make_gauge(&chunk, gauge);
 }
 
-/* Of two clocks that are read one after the other, and of which one is slewed now and then, less is
- * no step. */
+/* A wall clock that moved at least this far against the monotonic clock was set. Less comes from
+ * slewing, and from reading the clocks one after the other. */
 #define CLOCK_STEP_NSEC (INT64_C(1000) * 1000 * 1000)
 
 /* The usage of workloads by gauge @i; NULL: unknown, or expired. */

@@ -22,7 +22,7 @@ typedef struct Links {
     size_t n, text_size;
 } Links;
 
-/* Those of @rows that are not there yet. */
+/* Inserts those of @rows that are not in the sequence yet. */
 static void insert_missing(Links *links, const uint32_t *rows, size_t n) {
     uint32_t last = (uint32_t)links->n_rows;
 

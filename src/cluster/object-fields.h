@@ -75,7 +75,7 @@ static inline void *field_at(const ObjectField *field, const void *item) {
     return (char *)(uintptr_t)item + field->offset;
 }
 
-/* Of a field with elements: they, and how many. */
+/* The elements of a field that has such, and their number. */
 const void *field_items(const ObjectField *field, const void *item);
 size_t field_count(const ObjectField *field, const void *item);
 

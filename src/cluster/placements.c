@@ -10,7 +10,7 @@
 
 #define MILLI 1000.0
 
-/* Of a namespace, a kind and a name as long as Kubernetes lets them be; a longer one is not
+/* Room for a namespace, a kind and a name of the greatest length in Kubernetes. A longer one is not
  * known. */
 #define WORKLOAD_TEXT_MAX 512u
 

@@ -3,8 +3,8 @@
 /*
  * RelatedObjects: what a snapshot knows of the objects that pods refer to.
  *
- * Kinds that no policy reads are not watched, and not known. Of a known kind an object that is not
- * in its set does not exist, or was made a moment ago.
+ * Kinds that no policy reads are not watched, and not known. If a kind is known, an object that is
+ * not in its set does not exist, or was made a moment ago.
  */
 
 #include "cluster/related-set.h"
@@ -31,7 +31,7 @@ typedef struct RelatedObjects {
 RelatedObjects related_objects_ref(const RelatedObjects *objects);
 void related_objects_done(RelatedObjects *objects); /* takes a zeroed one */
 
-/* The resource as the API has it: "namespaces". */
+/* The resource's name in the API: "namespaces". */
 const char *related_kind_name(RelatedKind kind);
 
 /* The kind of objects that have @kind in their JSON ("Namespace"); _RELATED_KINDS: none. */

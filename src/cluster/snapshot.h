@@ -46,8 +46,8 @@ const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);
  * those in use. */
 #define BUILD_TAINT_SETS_SPARE 64u
 
-/* @before NULL: the first; then every row that is taken must be marked as changed. Of @pods only
- * nominated (at most TABLE_NOMINATED_MAX) and assumed pods are read: records. Leaves @rows as it
- * is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
+/* @before NULL: the first; then every row that is taken must be marked as changed. Only the
+ * nominated (at most TABLE_NOMINATED_MAX) and assumed pods of @pods are read, which are records.
+ * Leaves @rows as it is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
 int snapshot_build(const NodeRows *rows, const Snapshot *before, const NodeTable *pods,
     Snapshot **ret, size_t *ret_copied);

@@ -31,8 +31,8 @@ static bool is_same_node(const Pod *a, const Pod *b) {
     return pod_is_counted(a) && pod_is_counted(b) && str_eq(a->node_name, b->node_name);
 }
 
-/* The kept fields, to compare with a record. Of a pod that has ended only its identity is needed,
- * and only while it is staged. */
+/* The kept fields, to compare with a record. A pod that has ended needs only its identity, and only
+ * while it is staged. */
 static Pod kept_of(const Store *store, const Pod *pod) {
     Pod kept = *pod;
 

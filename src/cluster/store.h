@@ -40,7 +40,7 @@ Store *store_new(void);          /* NULL when out of memory */
 Store *store_free(Store *store); /* snapshots live on. Takes NULL */
 DEFINE_CLEANUP(Store *, store_free)
 
-/* Of pods that come from now on only the fields of @parts are kept; at first all are. Keys are
+/* From now on, the store keeps only the fields of @parts of new pods; at first all. Keys are
  * borrowed until the next call or the end of the store. */
 void store_keep_pod_parts(Store *store, const PodParts *parts);
 

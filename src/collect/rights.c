@@ -286,7 +286,7 @@ static Str fetch_username(const Collector *collector) {
     return STR("the service account of this pod");
 }
 
-/* "NAMESPACE/NAME" as RBAC has it. */
+/* The user name of a service account, "NAMESPACE/NAME". */
 static Str account_user(Arena *arena, Str account) {
     Str namespace = STR_NULL;
 

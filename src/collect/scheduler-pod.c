@@ -54,7 +54,7 @@ typedef struct PodReader {
     size_t n_volumes;
 } PodReader;
 
-/* Of the command and its arguments; empty behind the last. */
+/* Word @i of the command and its arguments; empty behind the last. */
 static Str word_at(const Container *container, size_t i) {
     if (i < container->n_command)
         return container->command[i];

@@ -17,7 +17,7 @@ typedef enum ConfigOrigin {
     CONFIG_DEFAULT,      /* no file: kube-scheduler's defaults, without extenders */
     CONFIG_MAP,          /* namespace, name and key */
     CONFIG_NODE,         /* path is a file of its node's */
-    CONFIG_ELSEWHERE,    /* path is a file of the container's, that comes from who knows where */
+    CONFIG_ELSEWHERE,    /* path is a file in the container of unknown origin */
 } ConfigOrigin;
 
 typedef struct SchedulerPod {

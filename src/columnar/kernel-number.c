@@ -38,7 +38,7 @@ KERNEL_UNARY_FAILING(kernel_abs_int, int64_t, ints, int64_t, ints,
 
 KERNEL_UNARY(kernel_double_of_int, int64_t, ints, double, doubles, x)
 
-/* Of equal values the first wins; the result is the same. */
+/* It does not matter which of two equal values is chosen. */
 #define CHOICE_INT(name, expression)                                                               \
     KERNEL_BINARY(kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression)
 
@@ -65,7 +65,7 @@ DOUBLE_TO(round_double, double, doubles, round(x))
 DOUBLE_TO(trunc_double, double, doubles, trunc(x))
 DOUBLE_TO(is_nan, uint8_t, states, isnan(x) != 0)
 
-/* Of equals (0.0 and -0.0) the first wins. */
+/* The first of two equal values is chosen: 0.0 and -0.0 differ. */
 #define CHOICE_DOUBLE(name, expression)                                                            \
     KERNEL_BINARY_FAILING(kernel_##name, double, doubles, double, doubles, double, doubles,        \
         expression, isunordered(x, y), COLUMN_ERROR)

@@ -104,7 +104,7 @@ static const CallKernel by_call[] = {
     {&cel_math_library, "math.sqrt", "(double) -> double", K(sqrt_double)},
 };
 
-/* Of a list, element by element. */
+/* Calls with a list; the kernel runs element by element. */
 static const CallKernel by_list[] = {
     {&cel_math_library, "math.least", "(list(int)) -> int", K(least_int)},
     {&cel_math_library, "math.least", "(list(double)) -> double", K(least_double)},

@@ -1,6 +1,6 @@
-/* Reductions of a session: over the elements of its rows, piece by piece (some rows and all their
- * elements, so few that a dozen columns stay near the processor), and over those of all rows of the
- * table for groups. */
+/* Reductions of a session: over the elements of its rows, or for groups over those of all rows of
+ * the table. They run piece by piece: a piece is some rows with all their elements, few enough that
+ * a dozen columns fit into the processor's cache. */
 
 #include <assert.h>
 #include <errno.h>
@@ -15,8 +15,8 @@ typedef struct Run {
     uint32_t block, from, n;
 } Run;
 
-/* The run that begins with the @i-th of @n @entries (NULL: with entry @i). Field by field: a Run
- * that is copied as a whole right after waits for its parts to be written. */
+/* The run that begins with the @i-th of @n @entries (NULL: with entry @i). Writes field by field,
+ * because reading a struct as a whole right after its parts were written stalls the processor. */
 static void find_run(
     const EntryFrame *rows, const uint32_t *entries, size_t i, size_t n, Run *ret) {
     size_t entry = entries ? entries[i] : i;
@@ -36,8 +36,8 @@ static ListOffsets offsets_of(const Evaluator *e, const PlanSpace *space, const 
     return e->session->blocks[run->block]->offsets[space->store];
 }
 
-/* How many of @entries (NULL: those from @from on) of the rows' frame go into one piece; through
- * @ret_items: their elements. */
+/* The number of @entries of the rows' frame, from the @from-th on (NULL: of all entries), that go
+ * into one piece; through @ret_items: the number of their elements. */
 static size_t piece_length(const Evaluator *e, const PlanSpace *space, const uint32_t *entries,
     size_t from, size_t n, size_t *ret_items) {
     size_t length = 0, items = 0;
@@ -59,7 +59,7 @@ static size_t piece_length(const Evaluator *e, const PlanSpace *space, const uin
     return length;
 }
 
-/* Memory for the rows of a batch and @n elements. */
+/* Allocates memory for the rows of a batch and @n elements, and empties the frame. */
 static bool open_piece(Evaluator *e, EntryFrame *frame, size_t n, bool with_elements) {
     if (!frame->starts || !frame->list_states || !frame->ranges) {
         frame->starts = ARENA_RAW(e->arena, uint32_t, PLAN_BATCH_ROWS + 1);
@@ -97,8 +97,8 @@ static void add_range(EntryFrame *frame, uint32_t block, uint32_t from, uint32_t
             (BlockRange){.block = block, .from = from, .at = (uint32_t)frame->n, .n = n};
 }
 
-/* The loop's variable itself for the row's elements. A list that differs from the block's is
- * FALLBACK. */
+/* Stores the row's elements as values of the loop's variable. FALLBACK if one of them is an error,
+ * or if the list is no longer that of the block. */
 static void add_elements(Evaluator *e, const PlanReduction *reduction, size_t entry, uint32_t at,
     uint32_t n, uint8_t *list_state) {
     EntryFrame *frame = &e->frames[reduction->space];
@@ -114,7 +114,7 @@ static void add_elements(Evaluator *e, const PlanReduction *reduction, size_t en
     }
 }
 
-/* The elements of one row, from the frame's @at on. */
+/* Adds the elements of one row to the frame, from @at on. */
 static void add_row(Evaluator *e, const PlanReduction *reduction, size_t entry, uint32_t at,
     uint32_t n, uint8_t *list_state) {
     EntryFrame *frame = &e->frames[reduction->space];
@@ -125,7 +125,7 @@ static void add_row(Evaluator *e, const PlanReduction *reduction, size_t entry, 
         add_elements(e, reduction, entry, at, n, list_state);
 }
 
-/* Where the elements of @n rows begin, and the last end, when the first begins at @begin. */
+/* Copies the starts of @n rows, and the end of the last one, moved so that the first is @begin. */
 static void move_starts(
     const uint32_t *restrict from, uint32_t n, uint32_t begin, uint32_t *restrict starts) {
     uint32_t by = begin - from[0];
@@ -134,7 +134,7 @@ static void move_starts(
         starts[k] = from[k] + by; /* modulo 2^32, if they move down */
 }
 
-/* Rows @i on of the piece. */
+/* Adds @run, which begins with row @i of the piece. */
 static void add_run(Evaluator *e, const PlanReduction *reduction, size_t i, const Run *run) {
     EntryFrame *frame = &e->frames[reduction->space];
     ListOffsets offsets = offsets_of(e, &e->plan->spaces.items[reduction->space], run);
@@ -189,7 +189,7 @@ void evaluate_reduce(Evaluator *e, const PlanColumn *column) {
         reduce_rows(e, column, NULL, 0, n, reg);
         return;
     }
-    e->depth++; /* the entries stay while selections of elements come and go */
+    e->depth++; /* so that selections of elements do not overwrite @entries */
     for (size_t from = 0, length; e->status == 0 && from < n; from += length) {
         length = next_piece(e, column->reduction, entries, from, n);
         if (e->status == 0)
@@ -218,7 +218,7 @@ static void add_piece(Evaluator *e, const PlanReduction *reduction, const RowGro
     }
 }
 
-/* All rows of the table replace the session's own for a while. */
+/* Sets the frame to all rows of the table, and back to the session's own rows at the end. */
 static void reduce_table(
     Evaluator *e, const PlanReduction *reduction, const RowGroups *groups, ReduceState *results) {
     EntryFrame own = e->frames[ROW_SPACE];
@@ -237,8 +237,8 @@ static void reduce_table(
     e->frames[ROW_SPACE] = own;
 }
 
-/* The session's rows keep their registers while all rows of the table go through these. NULL: no
- * memory. */
+/* An evaluator for all rows of the table, made at the first call, with registers of its own: those
+ * of the session's rows are still needed. NULL: no memory. */
 static Evaluator *evaluator_of_table(Evaluator *e) {
     BlockRange *ranges;
     Evaluator *made;
@@ -311,7 +311,7 @@ void evaluate_group(Evaluator *e, const PlanColumn *column) {
         reduce_end((ReduceOp)reduction->op, &results[i], &reg->column, i);
 }
 
-/* A row without a group has a union of nothing. */
+/* A row without a group gets the result for an empty list. */
 void evaluate_lookup(Evaluator *e, const PlanColumn *column) {
     const PlanColumn *of = plan_column_at(e->plan, column->inputs[0]);
     const RowGroups *groups = &e->session->totals->groups[of->space];

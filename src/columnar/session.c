@@ -1,6 +1,6 @@
 /* Sessions: the roots of a plan for one pod. Rows are located in their blocks when they are set;
- * single values are computed when the first step needs them; FALLBACK entries of a root by the
- * scalar machine in the end. */
+ * single values are computed when the first step needs them. After the steps of a root, the scalar
+ * machine computes its FALLBACK entries. */
 
 #include <errno.h>
 
@@ -105,8 +105,8 @@ static const Column *column_in(
     return &e->session->blocks[range->block]->columns[column->store];
 }
 
-/* Blocks are mostly whole. If not, rows mostly come one by one, and each has to wait for memory:
- * the fewer instructions, the more wait at a time. */
+/* Mostly a whole block, or a single row. Single rows are scattered, so each waits for memory: with
+ * fewer instructions the processor starts more reads at a time. */
 static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
     if (n == 1)
         *to = *from;
@@ -117,7 +117,7 @@ static inline void copy_numbers(int64_t *to, const int64_t *from, size_t n) {
         memcpy(to, from, n * sizeof(int64_t));
 }
 
-/* Whether any of them has states. */
+/* Copies the values of the rows from their blocks. Returns whether any block has states. */
 WIDE_LOOPS static bool load_values(
     const Evaluator *e, const PlanColumn *column, const EntryFrame *frame, ColumnRegister *reg) {
     const Column *from = NULL;
@@ -168,7 +168,7 @@ void evaluate_load(Evaluator *e, const PlanColumn *column) {
 
 #define STATE_UNKNOWN UINT8_MAX
 
-/* Bools by a key are loaded once a session: groups read the whole table, some of them again. */
+/* Bools by a key are loaded once a session, since groups read rows that batches read, too. */
 static bool recall_states(const Evaluator *e, const PlanColumn *column, ColumnRegister *reg) {
     const uint8_t *states = e->session->row_states[column->cache];
     const EntryFrame *frame = &e->frames[column->space];
@@ -204,7 +204,7 @@ WIDE_LOOPS static void fill_range(uint32_t *rows, uint32_t first, uint32_t n) {
         rows[i] = first + i;
 }
 
-/* Without a key no row has a value: an error, or the scalar machine decides. */
+/* If the key is an error or FALLBACK, so is every row. */
 void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     const EntryFrame *frame = &e->frames[column->space];
     ColumnRegister *reg = evaluator_register(e, column);
@@ -259,7 +259,7 @@ static void run_single(PlanSession *session, const PlanColumn *column) {
     evaluator_check_deadline(e);
 }
 
-/* A FALLBACK result is the scalar machine's, for the whole node. */
+/* If the result is FALLBACK, the scalar machine computes the whole node instead. */
 static void reduce_single(PlanSession *session, const PlanColumn *column) {
     Evaluator *e = &session->evaluator;
     uint8_t state = COLUMN_OK;
@@ -285,7 +285,7 @@ static void reduce_single(PlanSession *session, const PlanColumn *column) {
     set_single(&session->singles[column->reg], column, v);
 }
 
-/* The next single value that must be known before, or NO_COLUMN. */
+/* A single value that @column needs and that is not known yet, or NO_COLUMN. */
 static uint32_t find_missing(const PlanSession *session, const PlanColumn *column) {
     const uint32_t *inputs = column->reduction ? column->steps.singles : column->inputs;
     uint32_t n = column->reduction ? column->steps.n_singles : column->n_inputs;
@@ -319,7 +319,7 @@ static void evaluate_single(PlanSession *session, uint32_t number) {
     }
 }
 
-/* The single values that @steps read. */
+/* Computes the single values that @steps read. */
 static void evaluate_singles(PlanSession *session, const PlanSteps *steps) {
     for (uint32_t i = 0; i < steps->n_singles; i++) {
         const PlanColumn *column = plan_column_at(session->evaluator.plan, steps->singles[i]);
@@ -329,7 +329,7 @@ static void evaluate_singles(PlanSession *session, const PlanSteps *steps) {
     }
 }
 
-/* One value for all rows. */
+/* Fills a column with one value for all rows. */
 static void repeat_single(Evaluator *e, uint32_t number, ColumnRegister *reg) {
     const PlanColumn *column = plan_column_at(e->plan, number);
     const Column *single = evaluator_operand(e, number).column;

@@ -87,7 +87,7 @@ static void keep_names(Settings *settings, const PemFolder *folder) {
     }
 }
 
-/* Of rows[1] or rows[2]. */
+/* Issues the certificate of rows[1] or rows[2]. */
 static void issue(
     const Settings *settings, CertificateUse use, const PemFile row[2], PemFolder *folder) {
     bool is_server = use == CERTIFICATE_SERVER;

@@ -66,7 +66,7 @@ typedef struct Trial {
     bool *is_suspect; /* by filter of the policy */
     Str *details;     /* the same: why the first node failed */
     size_t n_suspects;
-    size_t n_pods; /* that the policy is for */
+    size_t n_pods; /* that the policy applies to */
 } Trial;
 
 /* Whether the rule has the same result at any time. */

@@ -16,13 +16,13 @@ typedef struct CountingPolicy {
     const PolicyFact *fact;
 } CountingPolicy;
 
-/* Those that are @exactness, behind @before: "policy/rule, policy/rule". Returns false if there is
- * none, and nothing is printed. */
+/* Prints @before and the filters that are @exactness: "policy/rule, policy/rule". Prints nothing
+ * and returns false if there are none. */
 bool counting_rules_print(
     CountingPolicy policy, BindWiring bind, Exactness exactness, const char *before, Buf *out);
 
-/* Of all policies of @program, or else of @berth (both may be NULL): whether the counts are exact,
- * with a line for each policy that has such filters. */
+/* Prints whether the counts are exact, with a line for each policy that has such filters: for all
+ * policies of @program, or else of @berth (both may be NULL). */
 void counting_rules_print_all(
     const Program *program, const BerthFact *berth, BindWiring bind, Buf *out);
 

@@ -6,7 +6,7 @@
 #include "base/nsec.h"
 #include "json/fields.h"
 
-/* Of an ApiRule, @at this place in the struct. */
+/* The fields of an ApiRule that is at offset @at of the struct. */
 #define RULE_FIELDS(at)                                                                            \
     {"policy", JSON_FIELD_TEXT, (at) + offsetof(ApiRule, policy)},                                 \
         {"rule", JSON_FIELD_TEXT, (at) + offsetof(ApiRule, name)},                                 \

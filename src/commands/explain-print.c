@@ -82,7 +82,7 @@ void explain_print_asks(ExplainPrinter *printer) {
     }
 }
 
-/* Those that are not for the pod, by why not. */
+/* Prints the policies that do not apply to the pod for the reason @fit. */
 static void print_others(ExplainPrinter *printer, PolicyFit fit) {
     static const char *const words[] = {
         [FIT_OTHER_NAMESPACE] = "another namespace",

@@ -229,8 +229,8 @@ static void print_groups_of(
     }
 }
 
-/* Those that act, or those that are only watched. Where no node passes, the reason of the nodes
- * closest to eligible comes first, as everywhere else. */
+/* Prints the rejections of policies in mode Enforce, or Observe. If no node passes, the reason of
+ * the nodes closest to eligible comes first, like everywhere. */
 static void print_groups(ExplainPrinter *printer, bool observed, const char *title) {
     const Explanation *explanation = printer->explanation;
 

@@ -39,7 +39,7 @@ static int compare_rejected(const void *a, const void *b) {
     return x->filter->number < y->filter->number ? -1 : 1;
 }
 
-/* Those of the nodes that are closest to eligible first: their rule is the main reason. */
+/* Sorted: rejections of the nodes closest to eligible come first, whose rule is the main reason. */
 static Rejections find_rejections(const Explanation *explanation, Arena *arena) {
     Rejections found = {0};
 

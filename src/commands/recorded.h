@@ -55,7 +55,7 @@ void recorded_load(RecordedSource *source, Arena *arena, Recorded *ret);
 
 void recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret);
 
-/* Of the policies in force. */
+/* The digest of the policies in force. */
 Digest recorded_policy_digest(const Bundle *bundle);
 
 /* WhatIfPrinter: what decisions would have been, for users. */

@@ -149,8 +149,7 @@ static Resources find_quantile(const SimulationInput *input, double quantile, Ar
     return shape;
 }
 
-/* Those of the options; or typical ones: half of the pods, nine of ten, all of them are no larger.
- */
+/* Takes the shapes of the options, or else the p50, p90 and maximum of the pods' requests. */
 static void find_shapes(Simulation *simulation) {
     static const double quantiles[] = {0.5, 0.9, 1};
     const SimulateSettings *settings = simulation->settings;

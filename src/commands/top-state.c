@@ -145,7 +145,6 @@ static int compare_rules(const void *a, const void *b) {
     return strcmp(x->name, y->name);
 }
 
-/* Those that reject most, first. */
 static void top_state_sort_rules(TopState *state) {
     qsort(state->rules, state->n_rules, sizeof(state->rules[0]), compare_rules);
 }

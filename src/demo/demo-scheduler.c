@@ -25,7 +25,7 @@ struct DemoScheduler {
     Scheduler *scheduler; /* NULL: before the first placement */
     Buf request;
 
-    /* Of one placement. */
+    /* Valid during one placement. */
     Arena *arena;
     const NodeTable *table;
     uint8_t *scores; /* the extender's, by row; NULL: it was not called */

@@ -51,7 +51,7 @@ enum {
     SCENARIO_E_UNSOLVED, /* a step had an unexpected result */
 };
 
-/* Of @options it ignores nodes, pods, seed, policy and pace. @solves: --solve; without it, on a
+/* Ignores the nodes, pods, seed, policy and pace of @options. @solves: --solve; without it, on a
  * terminal, it runs until SIGINT or SIGTERM. 0, one of the above, or a negative errno; then @error
  * (DEMO_ERROR_MAX) has the reason. */
 int scenario_run(const char *name, const DemoOptions *options, bool solves, char *error);

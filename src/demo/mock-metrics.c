@@ -31,7 +31,7 @@ struct MockMetrics {
     char busy_node[NODE_NAME_MAX + 1]; /* used by processes outside pods; empty: none */
     double busy_share;                 /* of its cpu */
 
-    /* Of the request. */
+    /* Valid during one request. */
     const NodeTable *cluster; /* NULL: none yet */
     int64_t now_nsec;
 };

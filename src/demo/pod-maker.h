@@ -40,7 +40,7 @@ const Workload *demo_workloads_find(const DemoWorkloads *workloads, Str name);
 typedef struct DemoPod {
     const Workload *workload;
     const PodRequest *template; /* of all pods of this workload and owner */
-    Pod model;                  /* as the snapshot has it */
+    Pod model;                  /* as in the snapshot */
     uint32_t number;            /* by age */
     unsigned person;            /* its owner; below WORKLOAD_PEOPLE */
     unsigned n_attempts;        /* attempts to place it, this one included */

@@ -54,7 +54,7 @@ static void print_program(DemoPrinter *printer) {
     shell_word(&printer->env->console.text, str_from_c(printer->env->options.program));
 }
 
-/* Of the last pod without a node; it also works after the demo has ended. */
+/* Prints a command that explains the last pod without a node, also after the demo has ended. */
 static void print_explain(DemoPrinter *printer) {
     Buf *out = &printer->env->console.text;
     char path[DEMO_FOLDER_FILE_MAX];

@@ -41,5 +41,5 @@ double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row,
 /* @share, 0 to 1, of the node in the unit of @usage. */
 double usage_in_unit(const Usage *usage, const NodeTable *cluster, uint32_t row, double share);
 
-/* Of a pod, in cores or bytes. */
+/* The usage of a pod, in cores or bytes. */
 double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec);

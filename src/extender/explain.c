@@ -343,7 +343,7 @@ static int set_scores(Explainer *x, const Candidates *candidates) {
     return r;
 }
 
-/* Of equals the first, as narrowing has it. */
+/* The first of equals ranks higher, as in narrowing. */
 static int compare_scores(const void *a, const void *b) {
     const NodeExplanation *x = *(const NodeExplanation *const *)a;
     const NodeExplanation *y = *(const NodeExplanation *const *)b;

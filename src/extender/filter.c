@@ -9,7 +9,7 @@
 #include "extender/guessed-pods.h"
 #include "extender/verbs-internal.h"
 
-/* As view->reasons. */
+/* Reasons in the form of view->reasons. */
 #define LATE_TEXT ":\"" LATE_NODE_REASON "\","
 #define UNKNOWN_NODE_TEXT ":\"" UNKNOWN_NODE_REASON "\","
 
@@ -37,8 +37,8 @@ static uint32_t *count_verdicts(const FilterResult *result, const Program *progr
     return counts;
 }
 
-/* Finds the nodes that do not pass, without branches: no processor can predict rejections. How many
- * have each verdict goes to @ret_counts. */
+/* Finds the nodes that do not pass, without branches, since a processor cannot predict rejections.
+ * @ret_counts: the number of nodes with each verdict. */
 static int collect_failed(FilterResult *result, size_t n, const Program *program, Arena *arena,
     const uint32_t **ret_counts) {
     const uint16_t *restrict verdicts = result->verdicts;
@@ -72,7 +72,7 @@ static DecisionSummary summarize(const FilterResult *result, const uint32_t *spe
     return summary;
 }
 
-/* A node that berth does not know fails. */
+/* Nodes that berth does not know do not pass. */
 static void mark_unknown(const FilterArgs *args, uint16_t *verdicts) {
     for (size_t i = 0; i < args->n; i++)
         if (args->rows[i] == args->node_set.table->n_rows)
@@ -131,8 +131,8 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
     return r;
 }
 
-/* Copies @run, mostly a few names of @body, to @to, where BYTES_BLOCK bytes may be written beyond
- * it. Returns the end of the copy. */
+/* Copies @run, mostly a few names of @body, to @to. It may write BYTES_BLOCK bytes beyond the copy,
+ * whose end it returns. */
 static inline char *put_run(char *to, Str body, Str run) {
     size_t left = (size_t)(body.ptr + body.len - run.ptr);
 
@@ -184,7 +184,7 @@ static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rop
     }
 }
 
-/* As view->reasons. */
+/* The reason, in the form of view->reasons, of a verdict that is not a filter's. */
 static Str special_reason(uint16_t verdict) {
     static const char late[BYTES_BLOCK] = LATE_TEXT, unknown[BYTES_BLOCK] = UNKNOWN_NODE_TEXT;
 
@@ -205,8 +205,8 @@ static inline bool is_rejected(uint16_t verdict, size_t limit) {
     return verdict < limit && verdict != VERDICT_NARROWED;
 }
 
-/* Names mode; there is room for all. What the loop reads is in local variables: any byte that is
- * written could change it otherwise. */
+/* Names mode; there is room for all. The loop reads local variables only: the compiler would read
+ * fields again after each byte that is written, which might be one of them. */
 WIDE_LOOPS static char *put_rejected_names(
     char *at, const View *view, const FilterArgs *args, const FilterResult *result, size_t limit) {
     const BodySpan *spans = args->spans;
@@ -246,7 +246,7 @@ static Pen put_rejected_nodes(
     return pen;
 }
 
-/* One of the two maps: the nodes that a filter below @limit rejects. */
+/* Writes the members of one of the two maps: nodes that a filter below @limit rejects. */
 static void encode_rejected(
     const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
     Pen pen = pen_open(out, 1);
@@ -272,9 +272,9 @@ static size_t count_unresolvable(const Program *program) {
     return n;
 }
 
-/* Room for the whole reply at once, with BYTES_BLOCK to spare, so that it is one piece: an upper
- * bound, of which only what is used costs anything. In whole-node mode the survivors are
- * not copied and it is a bound for the rest. */
+/* Reserves room for the whole reply, so that it is one piece. An upper bound, with BYTES_BLOCK to
+ * spare: memory that is not written costs nothing. In whole-node mode the nodes that pass are not
+ * copied, and it is a bound for the rest. */
 static void reserve_reply(
     const View *view, const FilterArgs *args, const Decision *decision, Rope *out) {
     size_t names = 256;

@@ -18,7 +18,7 @@
  * second, and the watch mostly takes less than 100 ms. */
 #define GUESSED_FEW_PLACES 64
 
-/* Of the nodes that pass, by @verdicts, those to leave out become VERDICT_NARROWED; at least one
+/* Sets VERDICT_NARROWED for nodes to leave out among those that pass by @verdicts; at least one
  * stays. Does nothing if no pod is guessed. 0, or -ENOMEM. */
 int guessed_pods_leave_room(const Judge *judge, const Program *program, const FilterArgs *args,
     Arena *arena, uint16_t *verdicts) MUST_CHECK;

@@ -1,11 +1,11 @@
 /*
- * preempt: which of the nodes that eviction could free are worth freeing?
+ * preempt: keeps the nodes that every filter lets pass without the victims.
  *
- * Those that every filter lets pass once the victims are gone. A node that berth would still reject
- * is dropped: evicting pods there does not help. So is one without victims, which kube-scheduler
- * takes as an error, and one that berth does not know. The rest goes back in the Meta form,
- * whichever form came, with victims, their order and the count of disruption budgets as they were;
- * berth adds no victim. Nothing in the reply is ever null: a null there takes kube-scheduler down.
+ * Evicting pods does not help on a node that berth would still reject, so that is dropped. So are
+ * nodes that berth does not know, and nodes without victims: for kube-scheduler these are an error.
+ * The reply has the Meta form, whatever the form of the request, with the same victims in the same
+ * order and the same number of disruption budgets; berth adds no victim. It never has a null, which
+ * would crash kube-scheduler.
  */
 
 #include <errno.h>

@@ -37,8 +37,8 @@ static size_t reply_bound(const FilterArgs *args) {
 }
 
 /* Nodes from @begin up to, not including, @end. No branch on the score: no processor could predict
- * which nodes score 0. What the loop reads is in local variables: any byte that is written could
- * change it otherwise. */
+ * which nodes score 0. The loop reads local variables only: the compiler would read fields again
+ * after each byte that is written, which might be one of them. */
 static inline __attribute__((always_inline)) char *put_range(char *at, const FilterArgs *args,
     const uint8_t *scores, const Tail *tails, size_t begin, size_t end, bool is_roomy) {
     const BodySpan *spans = args->spans;

@@ -10,8 +10,8 @@
 #define SAMPLE_LEAST 100u /* fewer nodes are all evaluated */
 #define SAMPLE_PERCENTAGE_LEAST 5u
 
-/* Of a cluster of @n_nodes. @percentage is percentageOfNodesToScore; 0: as kube-scheduler thinks
- * fit, half of a small cluster, and less the larger it is. */
+/* The sample of a cluster with @n_nodes. @percentage is percentageOfNodesToScore; 0: the default of
+ * kube-scheduler, half of a small cluster, and less the larger it is. */
 static inline size_t sample_size(size_t n_nodes, unsigned percentage) {
     size_t less = n_nodes / 125, n;
 

@@ -108,7 +108,7 @@ typedef struct BindVerdict {
 } BindVerdict;
 
 /* Whether @pod may still go to @node: all filters once more, for bind, which comes a while after
- * filter; a pod that no policy is for may go anywhere. It may not without memory to decide. @ret is
+ * filter; a pod that no policy applies to may go anywhere. It may not if memory runs out. @ret is
  * of the view and @arena. */
 bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, BindVerdict *ret);
@@ -122,5 +122,5 @@ bool extender_still_passes(const View *view, const RequestTime *time, const Pod 
  * details. Returns false if out of memory. */
 bool decision_copy_pod(const Decision *decision, Arena *arena, Pod *ret);
 
-/* An answer without a decision: {"Error": text}. Of @answer->decision only the request is kept. */
+/* An answer without a decision: {"Error": text}. @answer->decision keeps only the request. */
 void answer_error(Answer *answer, Arena *arena, unsigned status, Str text);

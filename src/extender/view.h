@@ -28,7 +28,7 @@ typedef struct View {
     uint64_t generation; /* grows by one with each new cluster. Set like the above */
     Program *program;
     const CelZones *zones;        /* for expressions that name one; may be NULL, lives longer */
-    const Exemptions *exemptions; /* pods that no policy is for; may be NULL, lives longer */
+    const Exemptions *exemptions; /* pods that no policy applies to; may be NULL, lives longer */
     Measurements *measurements;   /* of the program's gauges; may be NULL */
     Arena *arena;
     NodeTable with_loads; /* the snapshot's table, or an empty one, plus the loads */

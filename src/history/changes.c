@@ -157,7 +157,7 @@ static Str cut(Str text) {
     return utf8_take(str_take(text, str_find(text, '\n')), CHANGES_TEXT_MAX);
 }
 
-/* With the lock. Without memory for texts it is noted without. */
+/* Called with the lock held. If memory runs out, the change is noted without texts. */
 static void add(Changes *changes, const Entry *about, Str what, Str text) {
     Entry *entry = &changes->entries[changes->n++ % CHANGES_MAX];
     Str first = cut(what), second = cut(text);

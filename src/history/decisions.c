@@ -161,7 +161,8 @@ static void forget_oldest(Decisions *decisions) {
     decisions_raise(&decisions->next_inputs, decisions_oldest(decisions));
 }
 
-/* Drops what the oldest decision from *@next on has, but not that of @spare. False: none has. */
+/* Calls @forget for decisions from *@next on, except @spare, until one had something to drop.
+ * Returns false if none had. */
 static bool forget_next(Decisions *decisions, uint64_t *next, uint64_t spare,
     bool (*forget)(Decisions *decisions, Kept *kept)) {
     while (*next < decisions->next && *next != spare)

@@ -4,7 +4,7 @@
 
 #include "history/decisions.h"
 
-/* Of the lines and of OutcomesColumns. Files of another form are not read. */
+/* The version of the lines and of OutcomesColumns. Files of another version are not read. */
 #define JOURNAL_FORM 1
 
 /* What later lines of a file refer to. */

@@ -297,7 +297,7 @@ static bool take_rules(JournalContext *context, const Line *line) {
     return context->rule_names != NULL;
 }
 
-/* Numbers must be what they were: a name that stands twice would shift all after it. */
+/* Numbers must not change: a name that is there twice would shift all after it. */
 static bool take_nodes(JournalContext *context, const Line *line) {
     if (line->first == 1) {
         node_numbers_unref(context->node_numbers);

@@ -17,7 +17,7 @@
 #define OLD_NAME "decisions.old.jsonl"
 #define LOCK_NAME "lock"
 
-/* Of one line; its strings are slices of the line, unless they have escapes. */
+/* Memory for reading one line; its strings are slices of the line, unless they have escapes. */
 #define LINE_BUDGET (4 * JOURNAL_LINE_MAX)
 
 #define READ_SIZE ((size_t)256 * 1024)

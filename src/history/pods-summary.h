@@ -83,7 +83,7 @@ typedef struct PendingGroups {
     size_t n, n_pods;
 } PendingGroups;
 
-/* Of the pending pods of @summary, which must outlive the groups. 0, or -ENOMEM. */
+/* Groups the pending pods of @summary, which must outlive the groups. 0, or -ENOMEM. */
 int pending_groups_make(const PodsSummary *summary, Arena *arena, PendingGroups *ret) MUST_CHECK;
 
 /* "shop/Deployment/web", in @arena, which also decodes the pod; empty: none, or not known. */

@@ -123,7 +123,7 @@ RecentPods *recent_pods_free(RecentPods *pods) {
 
 /* --- passed nodes ----------------------------------------------------------------------------- */
 
-/* Of a filter by @view. NULL when it cannot be kept: no UID, too large, no memory. */
+/* The nodes that passed a filter by @view. NULL: no UID, too large, or out of memory. */
 static PassedNodes *passed_new(const View *view, const Decision *decision) {
     const FilterArgs *args = decision->args;
     size_t n_rows = view->table->names->n_rows;

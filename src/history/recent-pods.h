@@ -36,7 +36,7 @@
 #define RECENT_PODS_WINDOW_NSEC (15 * 60 * NSEC_PER_SEC)
 #define RECENT_PODS_PARKED_SEC 360 /* kube-scheduler tries again after 300, and checks every 30 */
 
-/* Of the passed nodes of one pod: the API server stores no larger pod. */
+/* Limit of the passed nodes of one pod. The API server stores no larger pod. */
 #define PASSED_NODES_BYTES_MAX ((size_t)1024 * 1024)
 
 #define RECENT_SCHEDULERS_MAX 64u

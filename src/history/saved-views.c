@@ -82,7 +82,7 @@ size_t saved_views_bytes(const SavedViews *saved_views) {
     return saved_views->bytes + programs_bytes(saved_views);
 }
 
-/* Its own size is what it does not share with itself. */
+/* The bytes of a view that @newer does not share. */
 static size_t bytes_of(const SavedViewEntry *kept, const SavedViewEntry *newer) {
     return sizeof(*kept) +
            (kept->saved_view ? saved_view_bytes(kept->saved_view, newer->saved_view) : 0);
@@ -132,7 +132,6 @@ SavedViewEntry *saved_views_use(SavedViews *saved_views, const View *view) {
     return kept;
 }
 
-/* Those that are used no more, as far as they are the oldest. */
 static void drop_oldest(SavedViews *saved_views) {
     SavedViewEntry *kept = saved_views->oldest;
 

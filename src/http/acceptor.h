@@ -39,7 +39,7 @@ typedef struct Acceptor {
     gnutls_certificate_credentials_t credentials; /* NULL in plain HTTP, like the next one */
     gnutls_priority_t priorities;
 
-    /* Of the thread. */
+    /* Only for the thread. */
     int waiting_fd; /* accepted, but there is no place yet; or -1 */
     SocketAddress waiting_address;
     unsigned n_taken;       /* clients */

@@ -32,7 +32,7 @@ int certificates_of_peer(gnutls_session_t session, Certificates *ret) MUST_CHECK
  * the certificate is any good: 16,384 bits with an exponent of that size take half a second, and
  * the peer needs no private key for it. */
 #define CERTIFICATES_RSA_BITS_MAX 8192u
-#define CERTIFICATES_RSA_EXPONENT_MAX 8u /* bytes; everybody uses 65537 */
+#define CERTIFICATES_RSA_EXPONENT_MAX 8u /* bytes; 65537 is usual */
 
 /* Whether the key of the first certificate in a peer's Certificate message, of TLS 1.2 or
  * @is_tls_1_3, is within these limits. True also if there is none, or no message: GnuTLS refuses

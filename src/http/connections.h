@@ -130,7 +130,7 @@ enum {
 
 /* A new connection, in NEW, held by the caller, for the worker of @epoll_fd. When there are too
  * many, in all or from this address, it evicts one. 0; or CONNECTIONS_E_*, and @fd is still the
- * caller's. Of the accepting thread, like the next three. */
+ * caller's. For the accepting thread, like the next three. */
 int connections_add(Connections *connections, int fd, const struct sockaddr *address, int epoll_fd,
     int64_t now, Connection **ret);
 

@@ -34,7 +34,7 @@ bool request_charge_arena(Request *request);
 /* Completes what handlers see of @head, but for body and arena. */
 void request_describe(const Server *server, Connection *connection, RequestHead *head);
 
-/* Of a deferred reply, on the worker that holds the connection. True: it is in request->reply.
+/* For a deferred reply, on the worker that holds the connection. True: it is in request->reply.
  * False: there is none yet; the connection is asleep, and the caller no longer holds it. */
 bool request_wait(Request *request);
 

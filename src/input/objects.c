@@ -45,7 +45,7 @@ static void no_memory(ObjectReader *objects) {
         (void)fail(objects, ": out of memory for its nodes and pods");
 }
 
-/* Of byte @at of the text. */
+/* The place of byte @at of the text. */
 static Place place_of(const ObjectReader *objects, size_t at) {
     return objects->document ? yaml_json_place(objects->document, at)
                              : yaml_place(STR_NULL, objects->text, at);

@@ -1,4 +1,4 @@
-/* Compares the YAML trees of policies, with sorted keys. Without memory the arena has failed. */
+/* Compares the YAML trees of policies, with sorted keys. Out of memory: the arena has failed. */
 
 #include "input/policy-diff.h"
 

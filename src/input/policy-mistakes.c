@@ -23,7 +23,7 @@ static void write_mistake(const YamlNode *document, const Diag *diag, Buf *out) 
         visible_print(out, "; {}", diag->hint);
 }
 
-/* Those of @level, @n_all, as far as @out has room. */
+/* Writes the diagnostics of @level, of which there are @n_all, as far as @out has room. */
 static void write_level(
     const YamlNode *document, const DiagList *diags, DiagLevel level, size_t n_all, Buf *out) {
     size_t n = 0;

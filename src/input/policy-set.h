@@ -64,7 +64,7 @@ typedef VEC(PolicyNumber) PolicyNumbers;
 
 #define POLICY_NUMBERS_MAX 1000u
 
-/* Those of @sources, in their order. The weight of a score is there also if it is left out. Texts
- * that cannot be read have none. 0, or -ENOMEM. */
+/* Finds the numbers of @sources, in their order; also the weight of a score that does not state it.
+ * Texts that cannot be read have none. 0, or -ENOMEM. */
 int policy_numbers(const PolicySource *sources, size_t n, Arena *arena, PolicyNumbers *ret)
     MUST_CHECK;

@@ -3,8 +3,8 @@
 /*
  * MetricSources: the servers that measured values come from, as the operator names them.
  *
- * Relative paths are relative to the file. Secrets stand in files of their own, never here; the
- * files are not read here, and need not be there yet.
+ * Relative paths are relative to the file. Secrets are in files of their own, which are not read
+ * here and need not exist yet.
  */
 
 #include "input/file.h"
@@ -13,7 +13,7 @@
 /* Each: 0, perhaps with warnings in @diags; FILE_E_INVALID or FILE_E_UNREADABLE
  * with errors in @diags; or -ENOMEM. *ret and all that it points to live in @arena. */
 
-/* Those of a file. */
+/* The sources of a file. */
 int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources *ret) MUST_CHECK;
 
 /* The default one, by its URL (--prometheus), and those of a file; each may be NULL. Only one of

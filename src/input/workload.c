@@ -148,7 +148,7 @@ static Str find_member(Str raw, const char *name) {
     return found;
 }
 
-/* Those that controllers add, and that can be known. */
+/* Writes @labels and the labels that controllers add, as far as they can be known. */
 static void write_labels(
     const WorkloadObject *workload, int64_t number, Str labels, JsonWriter *writer) {
     json_member_object(writer, "labels");

@@ -54,7 +54,7 @@ typedef struct WorkloadList {
     size_t n_others; /* objects without pods */
 } WorkloadList;
 
-/* Of the file at @path, or of @document in it. Everything is in @arena. 0; or a negative errno with
+/* Reads the file at @path, or @document in it. Everything is in @arena. 0; or a negative errno with
  * a message in @error (OBJECTS_ERROR_MAX). There is at least one. */
 int workloads_load(const char *path, const YamlNode *document, Arena *arena, WorkloadList *ret,
     char *error) MUST_CHECK;

@@ -51,7 +51,7 @@ typedef struct JudgeMatch {
     const Expression **unmet; /* by policy: the expression of its match (written, or of
                                  namespaceSelector) that is false or fails; NULL: none */
 
-    /* Of those that apply: */
+    /* About the policies that apply: */
     bool has_filters, has_observed, has_scores; /* has_observed: filters in mode Observe */
     uint32_t wire_max;                          /* the highest score on the wire */
     uint32_t narrow_to;                         /* the maximum number of nodes to return; 0: all */
@@ -82,14 +82,15 @@ typedef struct BindValue {
     const CelError *error; /* its expression failed, so there is no value; NULL: it did not */
 } BindValue;
 
-/* Those of all policies that apply and are not in mode Observe, sorted by key; of equal keys that
- * of the last policy. The judge must have been opened for one row. In @arena. 0, or -ENOMEM. */
+/* The annotations of all policies that apply and are not in mode Observe, sorted by key; the last
+ * policy wins for a key of several. The judge must be open for one row. In @arena. 0, or
+ * -ENOMEM. */
 int judge_bind_annotations(Judge *judge, Arena *arena, BindValue **ret, size_t *ret_n) MUST_CHECK;
 
-/* Of the rows that pass, by @verdicts, all but the @to best by score become VERDICT_NARROWED; of
- * equals the first stay. Does nothing if no more pass, or if the deadline passed while judging or
- * scoring, because the best are not known then. @ret_scores (may be NULL): the score of each row
- * that passed, -1 for the others; NULL through it if nothing was done. 0 or -ENOMEM. */
+/* Sets VERDICT_NARROWED for all rows that pass by @verdicts except the @to best by score; among
+ * equals the first stay. Does nothing if no more than @to pass, or if the deadline passed while
+ * judging or scoring, because the best are not known then. @ret_scores (may be NULL): the score of
+ * each row that passed, -1 for the others; NULL if nothing was done. 0 or -ENOMEM. */
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
     MUST_CHECK;
 

@@ -234,7 +234,7 @@ static int file_list_add(FileList *list, char *path, char *error) {
     return 0;
 }
 
-/* Of several files those that are not there do not count, as long as one is. */
+/* Files that do not exist are skipped if there are several and one exists. */
 static int file_list_add_all(FileList *list, Str paths, char *error) {
     Str path;
 

@@ -53,7 +53,7 @@ struct ClusterWatcher {
     WriteQueue *writes[_WATCHER_WRITES]; /* NULL: there are none of that sort */
     pthread_t thread;
 
-    /* Of the thread alone. */
+    /* Only for the thread. */
     Store *store;
     Binder *binder;
     Lease *lease;        /* NULL: there is one berth */

@@ -21,7 +21,7 @@ typedef struct ExecVariable {
     char *name, *value;
 } ExecVariable;
 
-/* A plugin as the kubeconfig has it. */
+/* A plugin as written in the kubeconfig. */
 typedef struct ExecSpec {
     char *api_version;
     char *command; /* looked for in PATH unless it has a slash */

@@ -45,7 +45,7 @@ static const struct {
     [STEP_RELEASE] = {"PUT", "update"},
 };
 
-/* The object as the API server has it. Its metadata is sent back unchanged: with the
+/* The object on the API server. Its metadata is sent back unchanged: with the
  * resourceVersion, so that a write fails if another client has written since, and with its
  * labels. */
 typedef struct LeaseRecord {

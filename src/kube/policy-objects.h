@@ -25,7 +25,7 @@ typedef struct PolicyObject {
     bool is_terminating; /* it has a deletionTimestamp; not kept by PolicyObjects */
 } PolicyObject;
 
-/* A version that was in force, as the status has it. */
+/* A version that was in force, as in the status. */
 typedef struct PolicyVersion {
     int64_t generation;
     int64_t since_nsec; /* since 1970 */

@@ -96,7 +96,7 @@ static int process_start(Process *process, const ProcessOptions *options) {
     return r;
 }
 
-/* Of standard error the end is kept: that is where programs print why they failed. */
+/* Keeps the end of standard error, where programs print why they failed. */
 static void keep_errors(Process *process, Str bytes) {
     char *errors = process->result->errors;
     size_t drop, room = PROCESS_STDERR_MAX - process->n_errors;

@@ -99,8 +99,7 @@ typedef struct ReflectorFigures {
     /* When the last list that is whole was begun: it shows everything that was committed by then.
      * 0: never. */
     int64_t listed_at_nsec;
-    /* Those that the API server began to answer. */
-    uint64_t n_lists;    /* streamed or paged */
+    uint64_t n_lists;    /* streamed or paged; here and below, those that were answered */
     uint64_t n_watches;  /* streamed lists included */
     uint64_t n_restarts; /* ... of them, those that went on where another ended */
     uint64_t n_added, n_modified, n_deleted, n_bookmarks, n_errors, n_unknown;

@@ -8,9 +8,9 @@
  * quota, a namespace that is being deleted) is a failure like others. A 429 stops sending for as
  * long as the API server says, WRITE_QUEUE_PAUSE_SEC if it does not.
  *
- * Of several berths the holder of a Lease writes, if there is one: always wanted, unlike that of
- * binds, unless write_queue_set_wanted() says otherwise. A write that is lost is added again by who
- * asked for it, since the watch does not show it.
+ * If there is a Lease, only its holder among several berths writes. Unlike the Lease of binds it is
+ * always wanted, until write_queue_set_wanted() changes that. The caller adds a write that was lost
+ * again, because the watch does not show it.
  *
  * Threads: write_queue_add(), _drop(), _is_ours() and _figures() any, the rest the client's.
  */

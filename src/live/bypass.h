@@ -8,7 +8,7 @@
  * request a managed resource, where it is configured so) before it binds it. So a pod that gets its
  * node from such a scheduler and is not in RecentPods bypassed every policy.
  *
- * Pods that no policy is for (policy/exemption.h) bypassed nothing.
+ * Pods that no policy applies to (policy/exemption.h) bypass nothing.
  *
  * A scheduler that has sent nothing for BYPASS_ASKED_SEC may use another replica by now, after a
  * change of the leader or by a Service. Its pods are not counted then.

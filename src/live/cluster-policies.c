@@ -296,8 +296,8 @@ static const Entry *find_known(
     return &policies->entries[*at];
 }
 
-/* Of an object that was not known before. Versions of the status that cannot be of this object are
- * left out: its status was restored, or written by another. */
+/* Reads the status of an object that was not known before. Versions that cannot be of this object
+ * are left out: its status was restored from a backup, or written by another client. */
 static void read_history(Choice *choice, Entry *entry) {
     PolicyVersion versions[POLICY_VERSIONS_MAX];
     size_t n = policy_objects_versions(

@@ -31,7 +31,7 @@ typedef struct GaugeState {
 GaugeState gauge_state(
     const View *view, const MeasuringStatus *status, size_t number, GaugeTime time);
 
-/* "prometheus", "resourceMetrics", "annotation": as a policy has it. */
+/* "prometheus", "resourceMetrics", "annotation": the word in a policy. */
 const char *gauge_kind_name(GaugeSource kind);
 
 /* Whether a policy reads a metric of @source. */

@@ -444,7 +444,7 @@ bool live_want_related(Live *live, unsigned wanted, unsigned needed) {
     return watcher_has_related(live->watcher, needed);
 }
 
-/* Also what the model of kube-scheduler needs. 0, or a negative errno; @access is freed. */
+/* 0, or a negative errno; frees @access. */
 static int start_watcher(Live *live, const WatcherOptions *options, Access *access) {
     const WatcherCallbacks callbacks = {
         .context = live,

@@ -44,7 +44,7 @@ typedef struct LiveOptions {
     OwnPod self;        /* with watcher.posts_events: whom Events about ourselves are about */
     const Str *managed; /* bypass: only pods that request one of these; none: all */
     size_t n_managed;
-    const Exemptions *exempt; /* bypass: pods that no policy is for; may be NULL */
+    const Exemptions *exempt; /* bypass: pods that no policy applies to; may be NULL */
     int64_t nominate_weight; /* with watcher.nominates: berth's in kube-scheduler's configuration */
     NominationLog *nominated; /* past nominations; borrowed, may be NULL */
     WatcherOptions watcher;

@@ -4,7 +4,7 @@
  * PolicyReporter: writes the status of PlacementPolicies, when it has changed.
  *
  * Another version in force, or a mistake, is written at once; counts and notes at most
- * every POLICY_REPORT_SEC for each policy. Of several replicas the holder of a Lease writes.
+ * every POLICY_REPORT_SEC for each policy. Among several replicas the holder of a Lease writes.
  *
  * Threads: one at a time.
  */

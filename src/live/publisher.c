@@ -217,7 +217,7 @@ static void write_offer(
     difference->written_at = run->now;
 }
 
-/* Whether the row shows what it should. */
+/* Writes an offer if the row needs it. Returns whether the row has the right value. */
 static bool compare(const Run *run, uint32_t row, const Offer *offer, OfferDifference *difference) {
     const Node *node = row < run->view->table->n_rows ? table_node(run->view->table, row) : NULL;
     Room room = {0};
@@ -239,7 +239,7 @@ static bool compare(const Run *run, uint32_t row, const Offer *offer, OfferDiffe
     return false;
 }
 
-/* Whether all of its rows offer what they should. */
+/* compare() for all rows of a chunk. Returns whether all have the right values. */
 static bool compare_chunk(const Run *run, size_t number) {
     Publisher *publisher = run->publisher;
     bool is_same = true;

@@ -122,8 +122,8 @@ void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
 
 /* One join under way. */
 
-/* Of a join, all its series and candidates: a pattern of 10 instructions over the names of 50,000
- * nodes takes half of it, and a core a second or so for all of it. */
+/* Limit for all series and candidates of a join: a pattern of 10 instructions over the names of
+ * 50,000 nodes takes half of it. A core needs about a second for all of it. */
 #define JOIN_PATTERN_WORK UINT64_C(200000000)
 
 typedef struct Join {

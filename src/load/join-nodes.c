@@ -105,7 +105,7 @@ static int try_candidate(Find *find, Candidate *candidate) {
     return 0;
 }
 
-/* Of equal ones the first: names before hostnames before addresses. */
+/* The first of equals: names come before hostnames, and these before addresses. */
 static Candidate *best_of(Find *find) {
     Candidate *best = NULL;
 

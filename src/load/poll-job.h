@@ -75,7 +75,7 @@ PollJob *poll_job_free(PollJob *job); /* takes NULL */
 /* Whether the answer to @job has the values of @gauge. */
 bool poll_job_fits(const PollJob *job, const Gauge *gauge);
 
-/* Of one request: no longer than the interval, at most POLLER_TIMEOUT_SEC. */
+/* The timeout of one request: the interval, at most POLLER_TIMEOUT_SEC. */
 unsigned poll_job_timeout_sec(const PollJob *job);
 
 /* The path after the server's URL, and the parameters, as in a query or a form; metrics.k8s.io has

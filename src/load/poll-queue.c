@@ -82,7 +82,7 @@ static void explain_no_source(const PollQueue *queue, const Gauge *gauge, char *
             i > 0 ? ", " : "; configured: ", str_from_c(queue->connections->items[i].name), "");
 }
 
-/* Those that have lost their source, or have found one. */
+/* Sets the state of readings that have lost their source, or have found one. */
 static void check_sources(PollQueue *queue) {
     for (size_t i = 0; i < queue->readings->n; i++) {
         Reading *reading = queue->readings->items[i];

@@ -55,7 +55,7 @@ typedef struct SharedReadings {
     Readings *readings; /* a reference; NULL: none yet */
 } SharedReadings;
 
-/* Those of @before (NULL: none) that are the same stay the same. 0 or -ENOMEM. */
+/* Takes over the readings of the same gauges from @before (NULL: none). 0 or -ENOMEM. */
 int readings_new(const Gauge *gauges, size_t n, uint64_t owner, Readings *before, Readings **ret)
     MUST_CHECK;
 DEFINE_REF(Readings, readings)

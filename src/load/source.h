@@ -46,8 +46,8 @@ typedef enum AddressKind {
     ADDRESS_FOREIGN, /* neither IPv4 nor IPv6 */
 } AddressKind;
 
-/* @address: a struct sockaddr of @len bytes. Of an IPv6 address with an IPv4 one inside (mapped,
- * compatible, NAT64, 6to4) the inner one counts, too. */
+/* @address: a struct sockaddr of @len bytes. If an IPv6 address has an IPv4 one inside (mapped,
+ * compatible, NAT64, 6to4), that counts, too. */
 AddressKind address_kind(const void *address, size_t len);
 
 /* Why no connection is made to @address (a struct sockaddr of @len bytes), as kube/access.h wants
@@ -71,7 +71,7 @@ typedef struct SourceFault {
 
 #define SOURCE_FAULTS_MAX (SOURCE_HEADERS_MAX + 16u)
 
-/* Of the server of a source; how many there are. */
+/* Finds the faults of a source's server; returns how many there are. */
 size_t source_faults(const AccessServer *server, SourceFault ret[SOURCE_FAULTS_MAX]);
 
 /* How to reach it (kube/access.h): never through a proxy, never at an address that is refused, with

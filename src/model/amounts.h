@@ -28,7 +28,7 @@ typedef struct AmountList {
     bool is_cut; /* some were left out */
 } AmountList;
 
-/* Of a container, and of a pod as a whole: these two members side by side. */
+/* The resources of a container or of a pod as a whole. */
 typedef struct ResourceRequirements {
     AmountList requests, limits;
 } ResourceRequirements;

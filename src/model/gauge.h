@@ -108,7 +108,7 @@ typedef struct Gauge {
  * serves both. */
 bool gauge_equal(const Gauge *a, const Gauge *b);
 
-/* Of what is measured: of all but the names, the interval, the maximum age and placements. The
+/* The digest of everything but the names, the interval, the maximum age and placements. The
  * measurements of a gauge serve every gauge with the same digest. */
 Digest gauge_digest(const Gauge *gauge);
 

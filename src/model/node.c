@@ -112,7 +112,7 @@ typedef struct WrittenAddress {
     Str type, text;
 } WrittenAddress;
 
-/* Of types that are kept. */
+/* Reads the addresses of types that are kept. */
 static void decode_addresses(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_MEMBER("address", TEXT, WrittenAddress, text),

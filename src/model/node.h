@@ -42,7 +42,7 @@ typedef enum AddressType {
 
 typedef struct Address {
     AddressType type; /* others are not kept */
-    Str text;         /* as the node has it */
+    Str text;         /* as in the Node object */
 } Address;
 
 typedef struct TextList {

@@ -38,7 +38,7 @@ typedef struct PodContainer {
     size_t n_ports, n_env;
 } PodContainer;
 
-/* Of an init container: whether it goes on running (restartPolicy Always). */
+/* Whether an init container is a sidecar: it keeps running (restartPolicy Always). */
 static inline bool pod_container_is_sidecar(const PodContainer *container) {
     return str_eq(container->restart_policy, STR("Always"));
 }
@@ -52,7 +52,7 @@ typedef enum ResizeRule {
     RESIZE_BY_CONTAINER, /* 1.33 to 1.36: the sum of the largest */
 } ResizeRule;
 
-/* Of a container, or of the pod as a whole. */
+/* Resources in the status of a container, or of the pod as a whole. */
 typedef struct StatusAmounts {
     bool has_resources; /* in_force may still be missing */
     AmountList allocated, in_force;

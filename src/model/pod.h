@@ -34,7 +34,7 @@ typedef struct Pod {
     Tolerations tolerations;
     Resources requests;        /* what kube-scheduler counts; see model/pod-requests.h */
     const PodDetails *details; /* NULL: not kept */
-    const Related *related;    /* NULL: not looked up. Of the pod to be placed only */
+    const Related *related;    /* NULL: not looked up. Only for the pod to be placed */
 } Pod;
 
 /* When @pod, which is on a node, was bound to it, as well as we know; 0: not at all. Pods that are
@@ -63,9 +63,9 @@ bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels);
  * status, where that is more. The rule is at pod_requests_sum().
  *
  * More containers than POD_CONTAINERS_MAX, resources than RESOURCES_MAX, tolerations than
- * TOLERATIONS_MAX or a larger node affinity than TERMS_MAX allows: of a pod that has a node what is
- * over is left out, since a pod that counts for less is better than one that is lost. Of one that
- * has none, and is to be placed by its spec, that is JSON_E_RANGE. */
+ * TOLERATIONS_MAX or a larger node affinity than TERMS_MAX allows: a pod on a node is read without
+ * the rest, since a pod that counts for less is better than one that is lost. A pod without a node
+ * is to be placed by its spec, so it is refused: JSON_E_RANGE. */
 JsonRead pod_decode;
 
 /* The same by the rule of a version; pod_decode() takes that of the newest. */

@@ -54,9 +54,8 @@ static Words decode_words(JsonReader *reader, Arena *arena) {
     return words;
 }
 
-/* The operators Gt and Lt (behind a feature gate of Kubernetes 1.35) and words we
- * do not know make a toleration that tolerates nothing, as kube-scheduler has it
- * while the gate is closed. */
+/* The operators Gt and Lt (behind a feature gate of Kubernetes 1.35) and unknown words make a
+ * toleration that tolerates nothing, as in kube-scheduler while the gate is disabled. */
 void toleration_decode(JsonReader *reader, Arena *arena, void *target) {
     Words words = decode_words(reader, arena);
     bool exists = str_is(words.operator, "Exists");

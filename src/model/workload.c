@@ -2,7 +2,7 @@
 
 #include "model/workload.h"
 
-/* Of the minutes since 1970 that a CronJob ends its jobs' names with; eight until 2160. */
+/* A CronJob ends the names of its Jobs with the minutes since 1970: eight digits until 2160. */
 #define CRON_DIGITS_MIN 8u
 
 /* @name without @hash and the '-' before it. False: that is not how it ends, or nothing is left. */

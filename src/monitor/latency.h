@@ -63,7 +63,7 @@ typedef struct LatencyVerb {
     uint64_t n_errors;                 /* and: were answered with an error */
 } LatencyVerb;
 
-/* Of the last @window_sec, to within a slot (at most an hour; 0: since the start). */
+/* Latencies of the last @window_sec, to within a slot (at most an hour; 0: since the start). */
 void latency_read(
     Latency *latency, unsigned window_sec, int64_t now_nsec, LatencyVerb ret[_VERB_MAX]);
 

@@ -165,7 +165,7 @@ static size_t count_rejected(const Policy *policy, const Decision *decision) {
     return n;
 }
 
-/* Of a filter; other decisions are skipped. */
+/* Counts a filter; skips other decisions. */
 static void note_policies(
     RuleFigures *figures, Program *program, const Decision *decision, int64_t at_nsec) {
     size_t n_known;

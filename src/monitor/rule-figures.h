@@ -38,7 +38,7 @@ typedef struct PolicyFigure {
 } PolicyFigure;
 PolicyFigure rule_figures_of_policy(RuleFigures *figures, Str policy);
 
-/* Of a rule: nodes, since the start; all zero when it never spoke. */
+/* The nodes of a rule since the start, by outcome; all 0 for a rule that was never evaluated. */
 typedef struct RuleFigure {
     uint64_t n_rejected, n_observed, n_failed, n_missing;
 } RuleFigure;

@@ -28,7 +28,7 @@ static bool is_same(const Requirement *a, const Requirement *b) {
     return is_same;
 }
 
-/* Those of @selector that are not in @written. */
+/* Writes the requirements of @selector that are not in @written. */
 static void write_requirements(
     JsonWriter *json, const Selector *selector, const Selector *written) {
     for (size_t i = 0; i < selector->n; i++) {
@@ -114,7 +114,7 @@ static const char slots_mutation[] =
     "                path: '/spec/containers/0/resources/' + part + '/' + "
     "jsonpatch.escapeKey('%.*s')})\n";
 
-/* Those of the term t, as maps: a list of CEL cannot hold both objects of the pod and new maps. */
+/* The requirements of the term t as maps: a CEL list cannot hold both API objects and new maps. */
 #define REQUIREMENTS(field)                                                                        \
     "t.?" field ".orValue([]).map(e,\n"                                                            \
     "                               dyn({'key': dyn(e.key), 'operator': dyn(e.operator), "         \

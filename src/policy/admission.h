@@ -16,8 +16,8 @@
 #define ADMISSION_DIGEST "berth.dev/digest"
 #define ADMISSION_NAME_MAX 256u /* the longest name of an object */
 
-/* Of a namespace: the scheduler of its pods. Of a pod, with the name of the default scheduler: the
- * pod stays with that one. */
+/* The label of a namespace that names the scheduler of its pods. A pod with this label and the name
+ * of the default scheduler stays with that. */
 #define OPT_IN_LABEL "berth.dev/scheduler"
 
 typedef enum AdmissionKind { ADMISSION_SLOTS, ADMISSION_LABEL, _ADMISSION_KINDS } AdmissionKind;

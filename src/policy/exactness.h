@@ -27,7 +27,7 @@ typedef enum Exactness {
     _EXACTNESSES,
 } Exactness;
 
-/* Of narrowing only that of the filter's own policy counts: others may be for some of its pods. */
+/* Only narrowing by the filter's own policy counts: others may apply to some of its pods only. */
 Exactness exactness_of(const Filter *filter, BindWiring bind);
 
 /* What BIND_BY_SCHEDULER gives, as a word for programs: "narrow", "slots", "none"; NULL: another.

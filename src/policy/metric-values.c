@@ -30,7 +30,7 @@ void metric_values_open(YamlReader *reader, const YamlNode *value, MetricValues 
         ret->workloads = NULL;
 }
 
-/* Those that policies call by one name. */
+/* Gauges that policies call by one name. */
 typedef struct Gauges {
     uint32_t items[SCOPE_GAUGES_MAX];
     size_t n;

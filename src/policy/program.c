@@ -148,9 +148,9 @@ static uint32_t add_root(Roots *roots, uint32_t node) {
     return (uint32_t)roots->n++;
 }
 
-/* Of `for this pod || what the node has`: the part that reads the node alone, however many && and
- * || it stands under. It tells when a node may have become fit for pods that are waiting
- * (live/wakeup.c). Of several it is the nearest to the top. */
+/* The part of a condition that reads only the node: B in `pod.x || B`, however deep it is below &&
+ * and ||; the one nearest to the top if there are several; or CEL_NO_NODE. When it becomes true,
+ * the node may have become eligible for pending pods (live/wakeup.c). */
 static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     const CelGraphNode *whole = cel_graph_node(graph, node);
 
@@ -172,8 +172,8 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     return CEL_NO_NODE;
 }
 
-/* Adds @expression, if it is given, to the graph, and with @roots to these. Does nothing after an
- * error. */
+/* Adds @expression, if it is given, to the graph, and to @roots if that is not NULL. Does nothing
+ * if *@r is an error of an earlier call. */
 static void lower(
     Program *program, Expression *expression, Roots *roots, uint32_t *ret_root, int *r) {
     if (*r < 0 || !expression_is_given(expression))
@@ -196,8 +196,8 @@ static void lower_filter(Program *program, Filter *filter, Roots *roots, int *r)
     lower(program, &filter->missing, roots, &filter->missing_root, r);
 }
 
-/* The scalar machine computes annotations, without a root. In the graph they show what they
- * read. */
+/* Bind annotations have no root, since the scalar machine computes them. Lowering them adds what
+ * they read to program->groups. */
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
     Match *match = &policy->match;
     int r = scope_lower(policy->scope, program->graph);
@@ -405,7 +405,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
             (r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET) >> 20,
             longest ? "; this is their longest expression" : "");
     } else if (arena_has_failed(program->arena))
-        return -ENOMEM; /* half a list of values is another rule, and errors may be wrong */
+        return -ENOMEM; /* lists may be cut short, so rules and errors may be wrong */
     if (diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     if (r < 0)

@@ -154,7 +154,7 @@ static bool promql_keeps_all(const PromqlMatcher *matcher) {
 
 /* --- the lexer: each function cuts the text it has read off the front ------------------------- */
 
-/* Of a name. */
+/* Whether @c may begin a name. */
 static bool promql_is_letter(char c) {
     return ascii_is_letter(c) || c == '_' || c == ':';
 }

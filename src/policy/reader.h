@@ -55,7 +55,7 @@ bool reader_annotation_key(YamlReader *reader, const YamlNode *key);
 bool reader_resource_name(YamlReader *reader, const YamlNode *name);
 
 /* Whether a pod could request a resource of this name. Names without a domain are Kubernetes' own,
- * which refuses pods that request others; names with one (nvidia.com/gpu) are anybody's. */
+ * which refuses pods that request others; names with one (nvidia.com/gpu) belong to vendors. */
 bool resource_name_is_possible(Str name);
 
 /* The name that was most likely meant; STR_NULL: none. */

@@ -38,7 +38,7 @@ static bool check_name(YamlReader *reader, const YamlNode *name) {
                "\"%.*s\" cannot be a name in expressions", STR_FMT(name->text));
 }
 
-/* Of a section, which may be NULL; 0 after an error. */
+/* The number of entries of a section, which may be NULL; 0 after an error. */
 static size_t count_entries(
     YamlReader *reader, const YamlNode *section, const char *what, const Shape *shape) {
     return section && reader_entries(reader, section, what, shape) ? section->n : 0;
@@ -215,8 +215,8 @@ static void add_metrics(
         }
 }
 
-/* Of the entries with a name each once; also invalid ones, so that using their name is not a second
- * error. */
+/* Reads the first entry with each name; also invalid ones, so that the use of their name is not a
+ * second error. */
 static void read_metrics(
     YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
     size_t n_entries = count_entries(reader, metrics, "metrics", &scope_metrics_shape), n = 0;

@@ -110,7 +110,7 @@ void regex_class_fold(RegexClass *class) {
 
 #define NAME_MAX_LENGTH 40 /* the longest in the table has 21 */
 
-/* The name as the table has it; false when it cannot be one. */
+/* The name in the spelling of the table; false when it cannot be one. */
 static bool canonicalise(Str name, char out[NAME_MAX_LENGTH + 1]) {
     size_t n = 0;
 

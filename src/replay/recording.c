@@ -119,7 +119,7 @@ static int add_part(Merge *merge, const Recording *part) {
     return r;
 }
 
-/* Of one replica, the ids are in the order of time. */
+/* By time; decisions of one replica have ids in the order of time. */
 static int compare_decisions(const void *a, const void *b) {
     const RecordedDecision *x = a, *y = b;
 

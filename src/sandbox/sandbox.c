@@ -220,7 +220,7 @@ static int landlock_enter(SandboxPath *paths, size_t n_paths) {
  * System calls that a running berth needs, by libseccomp, in two filters. The first allows what is
  * listed; the rest fails with ENOSYS, to which libc answers with an older call, so that a newer
  * libc still works. The second lets calls that only an intruder would use fail with EPERM, and has
- * them in the kernel's log (audit, type 1326). Of two errors the newer filter's counts.
+ * them in the kernel's log (audit, type 1326). If two filters return errors, the newer one counts.
  *
  * Names that the processor or the installed libseccomp does not know are skipped.
  */

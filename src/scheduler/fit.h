@@ -17,7 +17,7 @@ enum {
     WEIGHT_SPREAD = 2,
 };
 
-/* Of one pod. */
+/* Resources of one pod. */
 #define FIT_RESOURCES_MAX RESOURCES_MAX
 
 /* Requests of a pod, by columns of the cluster. */

@@ -11,7 +11,7 @@
  *     and the extender's own, at a weight of 1
  *
  * at their default weights. Not known here: images, inter-pod affinity, spread over zones, other
- * profiles. Of equals kube-scheduler takes one at random; the guess is the first.
+ * profiles. Among equals kube-scheduler takes one at random; the guess is the first.
  */
 
 #include "cluster/table.h"

@@ -212,7 +212,7 @@ static int complete_pod(PlacementPlan *plan, const Pod *pod, uint32_t row) {
                        plan->cluster, row, &plan->footprints.items[number].footprint);
 }
 
-/* Those of lower priority count as well: mostly they are ours, and ahead in the queue. */
+/* Also pods of lower priority: mostly berth nominated them, and they come earlier in the queue. */
 static int add_nominated(PlacementPlan *plan) {
     const NodeTable *table = plan->view->table;
     PodChange *changes = ARENA_ARRAY(plan->arena, PodChange, table->n_nominated + 1);

@@ -180,7 +180,7 @@ static bool add_ports(Arena *arena, const PodContainer *container, HostPorts *li
     return true;
 }
 
-/* Those of containers and of sidecars. */
+/* Finds the host ports of containers and of sidecars. */
 bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) {
     bool has_room = true;
 

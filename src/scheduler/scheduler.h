@@ -87,7 +87,7 @@ typedef struct Choice {
     uint32_t any_best;  /* the first of the best */
     int extender_score; /* of the extender alone; -1: none */
 
-    /* Of the row to inspect. */
+    /* About the row to inspect. */
     bool is_feasible, is_best;
     int64_t inspected_score;
 } Choice;

@@ -79,7 +79,7 @@ typedef struct SpreadUse {
     uint8_t inclusion; /* nodes that count must have these (scheduler/forecast.h) */
 } SpreadUse;
 
-/* Of one pod. */
+/* The terms of one pod. */
 typedef struct PodTerms {
     const TermUse *uses;
     const SpreadUse *spread; /* of pods to be placed */

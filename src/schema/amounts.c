@@ -14,10 +14,10 @@ SCHEMA_MAP_TYPE(schema_quantities_type, &cel_quantity_type);
 
 static const CelValue nothing = {.kind = CEL_DOUBLE};
 
-/* Of a row (@node), of sums (@totals), or an object's own (only @resources). */
+/* The amounts of a row (@node), sums (@totals), or those of an object (only @resources). */
 typedef struct AmountMap {
     CelMap map;
-    const Resources *resources; /* of a row those that its node offers */
+    const Resources *resources; /* for a row those that its node offers */
     const NodeTable *table;
     const Node *node;
     uint32_t row;

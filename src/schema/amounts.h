@@ -34,7 +34,7 @@ static inline double amount_number(AmountKey key, int64_t amount) {
     return (double)amount / key.scale;
 }
 
-/* Of one row, in the table's units; @column as table_find_resource() gives it for @resource. */
+/* An amount of one row, in the table's units. @column: table_find_resource() of @resource. */
 int64_t amount_of_row(
     const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column);
 

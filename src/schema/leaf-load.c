@@ -67,7 +67,7 @@ static const Node *node_at(const LeafLoad *load, size_t i) {
 /* Where a key of labels was the last time. */
 typedef struct NearKey {
     size_t at; /* or where it would have been */
-    Str found; /* the key itself, as the last object with it has it */
+    Str found; /* the key as in the last object that has it */
 } NearKey;
 
 /* labels_find() for one object after the other. They have similar labels, so the key is usually at
@@ -206,7 +206,7 @@ static void load_bools(const LeafLoad *load) {
     }
 }
 
-/* Of the pods of a loop. */
+/* Loads `terminating` of the pods of a loop. */
 static void load_terminating(const LeafLoad *load) {
     for (size_t i = 0; i < load->n; i++) {
         LeafObject object;

@@ -124,7 +124,7 @@ static uint32_t add_call(CelGraph *graph, const CelOverload *const *overloads,
     return cel_graph_add(graph, &node);
 }
 
-/* A call of the node and of @what. */
+/* Adds a call with the arguments node and @what, a constant. */
 static uint32_t add_node_call(CelGraph *graph, const Schema *schema,
     const CelOverload *const *overloads, const CelRecord *what, const CelType *type) {
     CelGraphNode constant = {
@@ -158,7 +158,7 @@ static uint32_t expand_time(CelGraph *graph, const CelVariable *variable) {
         &metric->constant, &cel_timestamp_type);
 }
 
-/* now less the time of the measurement, which depends on the node alone. */
+/* now - time of the measurement; the latter depends only on the node. */
 static uint32_t expand_age(CelGraph *graph, const CelVariable *variable) {
     const SchemaMetric *metric = variable->context;
     uint32_t now_slot = metric->metrics->schema->now_slot;
@@ -170,7 +170,7 @@ static uint32_t expand_age(CelGraph *graph, const CelVariable *variable) {
     return add_call(graph, &metric->metrics->less, args, &cel_duration_type);
 }
 
-/* timestamp - timestamp. */
+/* The overload timestamp - timestamp. */
 static const CelOverload *find_less(const CelEnv *env) {
     const CelOverload *const *overloads;
     size_t n = cel_env_overloads(env, STR("_-_"), &overloads);
@@ -208,7 +208,7 @@ static void add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Aren
 
 void schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     metrics->less = find_less(env);
-    assert(metrics->less); /* the language's own */
+    assert(metrics->less); /* CEL has it */
     metrics->type.name = STR("metrics");
     metrics->type.fields = metrics->fields;
     metrics->type.get = get_metric;

@@ -69,7 +69,7 @@ PodParts schema_kept_pods(const SchemaNeeds *needs) {
     return kept;
 }
 
-/* Of the pod to be placed, which always has all fields. */
+/* Whether it is a record of the pod to be placed, which always has all fields. */
 static bool is_placed(const SchemaRecord *record) {
     return record == &schema_pod_record || record == &schema_pod_metadata ||
            record == &schema_pod_spec || record == &schema_pod_status;

@@ -172,8 +172,8 @@ static bool add_label(LabelIndex *index, size_t row, const Label *label) {
     return true;
 }
 
-/* Of the labels (or @annotations) of @n rows, at most CHUNK_ROWS; borrows from the table. NULL: too
- * many keys, or no memory. */
+/* An index of the labels (or @annotations) of @n rows, at most CHUNK_ROWS; borrows from the table.
+ * NULL: too many keys, or no memory. */
 static LabelIndex *index_labels(
     const NodeTable *table, const uint32_t *rows, size_t n, bool annotations, Arena *arena) {
     LabelIndex *index = ARENA_RAW(arena, LabelIndex, 1);

@@ -15,7 +15,7 @@
     const PodValue *value = OBJECT_OF(record, PodValue, part);                                     \
     const Pod *pod = value->pod
 
-/* Of pods that run only some are kept (model/pod-parts.h), or none. */
+/* Running pods keep only some details (model/pod-parts.h), or none. */
 static const PodDetails *details_of(const Pod *pod) {
     static const PodDetails none;
 

@@ -121,7 +121,7 @@ CelValue schema_pods(CelRun *run, const Pod *const *items, size_t n);
 /* related.c */
 extern const CelType schema_claims_type; /* list(PersistentVolumeClaim) */
 
-/* Those of the pod to be placed; an error where they are not known, or without memory. */
+/* The claims of the pod to be placed; an error when they are not known, or out of memory. */
 CelValue schema_claims(CelRun *run, const Pod *pod);
 
 CelFunction schema_call_claim_selects;
@@ -153,7 +153,7 @@ static inline const NodeValue *node_value_of(CelValue node) {
 /* The pods of @row in their order; NULL: none. */
 const Pod *const *node_pods(const NodeTable *table, uint32_t row, uint32_t *ret_n);
 
-/* Of an empty row, one with nothing in it; never NULL. */
+/* The node of a row, or an empty one; never NULL. */
 static inline const Node *schema_node_at(const NodeTable *table, uint32_t row) {
     static const Node nothing;
     const Node *node = table_node(table, row);

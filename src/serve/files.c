@@ -19,7 +19,7 @@
 #define DIAGS_TEXT_MAX ((size_t)8 * 1024 * 1024)
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
 
-/* Of all @paths together; NULL: no file. */
+/* A fingerprint of all @paths together; NULL: no file. */
 static uint64_t fingerprint(const char *const *paths, size_t n) {
     uint64_t sum = 0;
 

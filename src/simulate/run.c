@@ -52,7 +52,7 @@ static int64_t moment_of(const Run *run) {
     return __builtin_add_overflow(run->options->now_nsec, passed, &moment) ? INT64_MAX : moment;
 }
 
-/* The pod as the cluster has it on @row; NO_ROW: pending. */
+/* The pod as it is in the cluster on @row; NO_ROW: pending. */
 static Pod pod_on(const Run *run, uint32_t number, uint32_t row) {
     const Arrival *arrival = &run->input->arrivals[number];
     Pod pod = arrival->request->pod;

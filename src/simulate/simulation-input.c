@@ -289,7 +289,7 @@ static int visit_pool(void *context, const Object *object) {
                : -ENOMEM;
 }
 
-/* Of an annotation; @ret stays if there is none. */
+/* Reads a number from an annotation; *@ret stays if there is none. */
 static bool read_number(const Node *node, Str key, double max, double *ret) {
     const Str *text = labels_find(&node->annotations, key);
     bool overflow;

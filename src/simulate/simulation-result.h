@@ -77,7 +77,7 @@ typedef struct SimulationResult {
     double added_seconds;         /* node seconds of these */
     size_t n_not_scaled; /* pending pods that a node could take, for all an autoscaler knows */
 
-    /* Of pods that were followed. */
+    /* Pods that were followed. */
     size_t n_followed, n_best, n_feasible;
     size_t n_unmodelled; /* pods with unmodelled features; not in the counts above */
     FollowMismatch mismatches[SIMULATION_MISMATCHES_MAX];

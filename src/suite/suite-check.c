@@ -41,7 +41,7 @@ static Str text_of(const Check *check, const YamlNode *value) {
     return str_take(str_skip(line, value->place.column - 1), value->place.width);
 }
 
-/* Whether that is all of it. */
+/* Whether text_of() is the whole value. */
 static bool is_whole(const Check *check, const YamlNode *value) {
     Arena *scratch = check->run->scratch;
     DiagList diags = DIAG_LIST_IN(scratch);
@@ -53,7 +53,7 @@ static bool is_whole(const Check *check, const YamlNode *value) {
            stream.documents[0]->n == value->n && str_eq(stream.documents[0]->text, value->text);
 }
 
-/* @right: STR_NULL: there is no value that would hold. */
+/* @right: a value that would hold, for a suggestion; STR_NULL: none. */
 static void fail(Check *check, const YamlNode *value, Str subject, const Buf *got, Str right) {
     (void)VEC_ADD(&check->result->failures, check->run->arena,
         (SuiteFailure){.place = value->place,
@@ -174,7 +174,7 @@ static void write_text(Buf *out, const char *key, Str text) {
     json_quote(out, text);
 }
 
-/* The verdict as YAML: of a rejected node its rule, with the fields that @wanted has. */
+/* The verdict as YAML; for a rejected node its rule, with the fields that @wanted has. */
 static Str verdict_yaml(const Check *check, const NodeExplanation *node, const WantedRule *wanted) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const FailedRule *failed = find_rejecting(check, node);
@@ -228,7 +228,7 @@ static void check_verdict(
         &got, verdict_yaml(check, node, verdict->is_word ? NULL : &verdict->rule));
 }
 
-/* Of all others the first that fail are enough. */
+/* Checks all nodes that @verdicts does not name; reports the first NODES_SHOWN that fail. */
 static void check_others(
     Check *check, const YamlNode *verdicts, const YamlNode *value, const Verdict *verdict) {
     size_t n_before = check->result->failures.n;
@@ -265,7 +265,7 @@ static void check_verdicts(Check *check, const YamlNode *verdicts, bool is_obser
 
 /* --- scores ---------------------------------------------------------------------------------- */
 
-/* How many decimals the number is written with. */
+/* The number of decimals in @text. */
 static int decimals_of(Str text) {
     size_t dot = str_find(text, '.');
 
@@ -331,7 +331,7 @@ static bool is_named(const YamlNode *names, Str node) {
     return false;
 }
 
-/* Whether all of @names, a list or one, are nodes. */
+/* Whether @names, a list or one name, are all nodes of the cluster. */
 static bool are_nodes(Check *check, const YamlNode *names, const char *what) {
     bool is_list = names->kind == YAML_SEQUENCE, are_right = true;
     Str text;
@@ -382,7 +382,7 @@ static void check_best(Check *check, const YamlNode *best) {
     fail(check, best, STR("best"), &got, right);
 }
 
-/* The listed nodes as they are ranked, with their scores; @names: without. */
+/* Appends the listed nodes in the order of their rank: to @out with scores, to @names without. */
 static void print_ranking(Check *check, const YamlNode *ranking, Buf *out, Buf *names) {
     for (size_t i = 0; i < check->explanation->n_passed; i++) {
         const NodeExplanation *node = check->explanation->ranking[i];

@@ -3,9 +3,9 @@
 /*
  * SuiteFiles: the test files that a user means.
  *
- * A file is taken as it is, whatever its name. Of a folder, all files NAME.test.yaml and
- * NAME.test.yml in it and below it, but none in hidden folders or behind links to folders. Other
- * paths are patterns (glob(7)); they are for programs that start berth without a shell.
+ * A file may have any name. A folder stands for all files NAME.test.yaml and NAME.test.yml in it
+ * and below it, but not in hidden folders or behind links to folders. Other paths are patterns
+ * (glob(7)), for programs that start berth without a shell.
  */
 
 #include "base/vec.h"

@@ -176,7 +176,7 @@ static const Field pod_file_fields[] = {
 };
 static const Shape pod_file_shape = {SHAPE_OF(pod_file_fields)};
 
-/* Of the file at @path, or of @document in it: the pod @name, or the only one. */
+/* Loads the pod @name, or the only one, of the file at @path or of @document in it. */
 static int load_pod(SuiteRun *run, const YamlNode *at, const char *path, const YamlNode *document,
     Str name, Arena *arena, Pod *ret) {
     char error[OBJECTS_ERROR_MAX] = "";

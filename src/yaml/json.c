@@ -126,7 +126,7 @@ static void add_scalar(YamlBuilder *builder, Str raw, bool is_string) {
     builder_add(builder, node);
 }
 
-/* Of JSON that was read before, except for what is too deep: builder_open() limits the recursion to
+/* The JSON was validated before, but not its depth: builder_open() limits the recursion to
  * YAML_DEPTH_MAX. */
 static void add_value(TreeReader *reader) {
     JsonToken token = json_peek(&reader->json);
