@@ -31,7 +31,7 @@
 #define DECISION_NODES_DEFAULT 1000
 #define DECISION_NODES_MAX 10000
 
-/* A body is so many bytes of JSON or YAML. No form of another site can send one of these types
+/* The bytes of a body, JSON or YAML. No form of another site can send one of these types
  * without a preflight request. */
 #define WHAT_IF_BODY_MAX ((size_t)4 * 1024 * 1024)
 bool what_if_takes(Str content_type);

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Buf: bytes that grow, up to a ceiling they were born with.
+ * Buf: bytes that grow, up to a ceiling that is set at the start.
  *
  * Appending never fails in the middle of a sentence: the first append that would
  * pass the ceiling, or that finds no memory, marks the buffer as failed, and all

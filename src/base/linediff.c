@@ -13,7 +13,7 @@
 #include "base/arena.h"
 
 #define BUDGET ((size_t)32 * 1024 * 1024)
-#define NOWHERE (-1) /* no path of so many edits ends on this diagonal */
+#define NOWHERE (-1) /* no path with this number of edits ends on the diagonal */
 
 typedef struct Lines {
     Str *items;      /* with their newline, which the last may lack */

@@ -12,8 +12,8 @@
  * digit other than 0 at the far end makes a nano-unit. So the text is never cut
  * to a machine number first; the digits are walked where they stand.
  *
- * Two habits of apimachinery look like mistakes and are kept, since what it takes
- * is what an API server stores: a suffix without digits is zero ("m", "." and "+"
+ * Two rules of apimachinery look like mistakes and are kept, since API servers store
+ * what they accept: a suffix without digits is zero ("m", "." and "+"
  * too), unless it makes apimachinery leave its fast path; and an exponent is cut
  * to 32 bits.
  *

@@ -23,7 +23,7 @@
  * unpacked: a larger one is rejected before it costs memory. */
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
 #define ARCHIVE_RATIO_MAX 16u
-#define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like so many bytes more */
+#define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like this many bytes more */
 
 typedef struct Pack Pack;
 
@@ -38,7 +38,7 @@ void pack_begin(Pack *pack, Str name);
 void pack_write(Pack *pack, Str bytes);
 void pack_end(Pack *pack);
 
-/* Reading what was written last costs like @bytes more. */
+/* Counts @bytes more as the cost of reading the last write. */
 void pack_charge(Pack *pack, uint64_t bytes);
 
 /* Ends the archive. 0; -ENOMEM; or the error of the buffer. */

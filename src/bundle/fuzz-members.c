@@ -7,7 +7,7 @@
 #include "base/test-choices.h"
 #include "bundle/fuzz-bundle.h"
 
-#define FAULT 24u /* once in so many choices */
+#define FAULT 24u /* one of this many choices */
 
 static Choices choices;
 

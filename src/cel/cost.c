@@ -340,7 +340,7 @@ static void estimate_macro(Estimate *estimate, uint32_t i) {
     }
 }
 
-/* A macro's variable: what one element of the range is. */
+/* A macro's variable costs and sizes like one element of the range. */
 static void estimate_binder(Estimate *estimate, uint32_t i) {
     const CelNode *macro = &estimate->nodes[estimate->checked->infos[i].binder];
     uint32_t number = cel_tree_binder_number(estimate->checked->tree, i);

@@ -96,7 +96,7 @@ Str cel_env_container(const CelEnv *env);
 /* The type of a record by its name; NULL: none. */
 const CelType *cel_env_record(const CelEnv *env, Str name);
 
-/* Which of the two is more like @word; @best: STR_NULL, or the result for other names. */
+/* @best or @name, whichever is more like @word. @best: STR_NULL, or the result for other names. */
 Str cel_nearer(Str word, Str best, Str name);
 
 /* The names most like @word, for "did you mean". STR_NULL: none. */

@@ -8,7 +8,7 @@
 #include "cel/url.h"
 
 #define MESSAGES_MAX 4          /* the most that one text can earn */
-#define CHECK_BYTES ((size_t)4) /* checking a byte takes as long as copying so many */
+#define CHECK_BYTES ((size_t)4) /* checking a byte takes as long as copying this many */
 #define LABEL_MAX 63
 #define SUBDOMAIN_MAX 253
 

@@ -168,7 +168,7 @@ void cel_semver_print(const CelSemver *version, Buf *out) {
         buf_printf(out, "+%.*s", STR_FMT(version->build));
 }
 
-/* Reading a byte, and checking identifiers, takes as long as copying so many. */
+/* Reading a byte, and checking identifiers, takes as long as copying this many. */
 #define READ_BYTES ((size_t)4)
 
 static const CelSemver *semver_of(CelValue v) {

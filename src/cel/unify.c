@@ -79,7 +79,7 @@ const CelType *cel_unify_general(CelUnify *unify, const CelType *a, const CelTyp
         return a;
     if (!is_as_general(b, a) && a->kind != CEL_T_ERROR && b->kind != CEL_T_ERROR)
         unify->is_loose = true;
-    /* type_deductions/legacy_nullable_types: of null and what may be null, the latter. */
+    /* type_deductions/legacy_nullable_types: null and a nullable type give the nullable type. */
     return b->kind == CEL_T_NULL && !is_dyn_or_error(a) ? a : b;
 }
 

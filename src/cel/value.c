@@ -20,8 +20,8 @@ static CelOrder order_double(double a, double b) {
     return isnan(a) || isnan(b) ? CEL_UNORDERED : ORDER(a, b);
 }
 
-/* An integer, as the double @a, and a double; what is outside of the integers' range is no matter
- * of rounding. */
+/* The order of an integer, as the double @a, and a double @b. Outside of the integers' range @b is
+ * compared without rounding. */
 static CelOrder order_mixed(double a, double b, double min, double max) {
     return b < min ? CEL_GREATER : b > max ? CEL_LESS : order_double(a, b);
 }

@@ -102,7 +102,7 @@ typedef struct BerthFact {
     int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
     Str policy_digest, policy_rejected; /* the latter: why the newest was rejected; empty: not */
-    Str policy_waiting;                 /* for what some are waiting; empty: none are */
+    Str policy_waiting;                 /* why policies are not in force yet; empty: all are */
     bool is_synced, is_connected;
     double staleness_sec;
     Str cluster_error;

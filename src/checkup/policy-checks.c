@@ -6,7 +6,7 @@
 #include "checkup/verdict.h"
 
 #define MATCH_UPTIME_SEC 3600.0 /* before that, having matched nothing means nothing */
-#define REJECTS_MIN 5u          /* so many pods it let pass nowhere, and no other */
+#define REJECTS_MIN 5u          /* pods that found no node because of it, and no others */
 #define METRIC_UPTIME_SEC 120.0 /* by then every source has been queried */
 
 void judge_policy_exists(const CheckSubject *at, Verdict *verdict) {

@@ -1,6 +1,6 @@
 /*
- * What can be wrong, one row each: the check that should see it, what it should come to, a part of
- * the cause and of the fix, and how the Scene @s is broken.
+ * One row for each fault: the check that should find it, its state, a part of the cause and of the
+ * fix, and the statements that break the Scene @s.
  *
  *     CASE(code, name, state, cause, fix, statements)
  */

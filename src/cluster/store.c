@@ -9,7 +9,7 @@
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
 
-/* The next sweep comes with so many parts more than twice those that the last one left. */
+/* A sweep comes when there are over twice the parts that the last one left, and this many more. */
 #define SWEEP_SPARE 1024u
 
 Store *store_new(void) {

@@ -79,7 +79,7 @@ static void test_keeps_every_field(void **state) {
     assert_int_equal(record_pool_size(pool), 0);
 }
 
-/* Each part by itself, from what a record of it writes. */
+/* A record with one part keeps that part, and no other. */
 static void test_keeps_only_parts(void **state) {
     static const Str keys[] = {STR("b"), STR("none")};
     static const struct {

@@ -20,7 +20,7 @@ static void place(
 
 static const Resource half = {STR("cpu"), 500};
 
-/* How much a pod counts that was bound so many seconds before the measurement. */
+/* How much a pod counts, by the time between its bind and the measurement. */
 static void test_weights(void **state) {
     static const struct {
         int64_t before; /* seconds */

@@ -10,7 +10,7 @@
 
 #define NOT_KNOWN UINT8_MAX
 #define RECENTS 64u     /* strings that are remembered while a session lasts; a power of two */
-#define RECENT_BYTES 8u /* the first and the last so many of a string tell most apart */
+#define RECENT_BYTES 8u /* the first and the last bytes of strings; mostly these differ */
 #define RECENT_TRIES 4u /* places where one may be */
 
 static const PlanColumn *column_of(const Evaluator *e, const PlanInput *input) {

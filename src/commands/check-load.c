@@ -1,6 +1,6 @@
 /*
  * berth check --nodes: whether policies fit the budget of a load (serve's --load-time and
- * --load-memory) on so many nodes. Some nodes are evaluated, and their cost multiplied. Work is
+ * --load-memory) on that many nodes. Some nodes are evaluated, and their cost multiplied. Work is
  * counted, not time, so the answer is the same on every machine.
  */
 

@@ -43,7 +43,7 @@ static void fetch_bundles(RecordedSource *source, Arena *arena, Recorded *ret) {
         replicas_complain(&replicas, errors[i]);
 }
 
-/* The last so many, where a bundle has more. */
+/* Keeps only the @last newest decisions; 0: all. */
 static void keep_last(Recording *recording, int64_t last) {
     size_t from = recording->n;
 

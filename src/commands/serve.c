@@ -247,9 +247,9 @@ static const Option serve_options[] = {
     {"max-connections-per-address", OPTION_NUMBER, .argument = "N", AT(daemon.server.connections_per_address_max),
         .min = 1, .max = 100000, .initial = "512", .help = "from one address"},
 
-    OPTION_GROUP("Health: from where on berth reports that it is degraded"),
+    OPTION_GROUP("Health: when berth reports that it is degraded"),
     {"health-pending", OPTION_NUMBER, .argument = "N", AT(daemon.health.pending), .max = 1000000, .initial = "1",
-        .help = "so many pods are pending because of policies; 0: never"},
+        .help = "pods that are pending because of policies, from this number on; 0: never"},
     {"health-errors", OPTION_NUMBER, .argument = "PERCENT", AT(daemon.health.errors_percent), .min = 1, .max = 100,
         .initial = "1", .help = "more of the requests of the last 5 minutes failed, or exceeded the deadline"},
     {"health-latency", OPTION_NUMBER, .argument = "PERCENT", AT(daemon.health.latency_percent), .min = 1, .max = 1000,

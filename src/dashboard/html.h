@@ -5,7 +5,7 @@
  *
  *     html_write(html, "<td class='number'>%zu of %zu nodes: %.*s</td>", n, m, STR_FMT(reason));
  *
- * Templates are literals. Everything else is text from pods, nodes and policies of strangers, and
+ * Templates are literals. Everything else is untrusted text from pods, nodes and policies, and
  * cannot become markup: it is escaped, in elements and in attributes, and characters that a reader
  * could not see or would be misled by (control characters, NUL, marks that turn the direction of
  * text, broken UTF-8) are shown as \u202e and the like. Inside of pre and textarea line ends and

@@ -124,7 +124,6 @@ static void draw_verb(Html *html, Verb verb, const LatencyVerb *about) {
     if (about->parts[LATENCY_TOTAL].n > 0)
         widget_bar(html, parts, ELEMENTS_OF(parts), whole);
     html_close(html);
-    /* Nodes of a request: half of them have at most so many, and the most. */
     html_write(html, "<td class='number' data-value='%zu'>", about->n_nodes_p50);
     if (about->n_decided > 0)
         html_write(html, "%zu, %zu", about->n_nodes_p50, about->n_nodes_max);

@@ -28,8 +28,8 @@ typedef struct HourChart {
     double (*of)(const LatencySlot *slot);
 } HourChart;
 
-/* What charts show of a slot; NaN: nothing is known. p99 latency of filters in milliseconds,
- * requests of all verbs per second, pending pods. */
+/* Values of a slot for charts; NaN: not known. p99 latency of filters in milliseconds, requests of
+ * all verbs per second, pending pods. */
 double slot_p99_msec(const LatencySlot *slot);
 double slot_requests(const LatencySlot *slot);
 double slot_pending(const LatencySlot *slot);

@@ -12,7 +12,7 @@
 #define NODES_MAX 3u
 
 /* Pods on nodes a, b and c. A letter is a pod: upper case guessed there, lower case known; 'x' and
- * 'X' are not counted by the rule. A digit is so many known ones. */
+ * 'X' are not counted by the rule. A digit is that many known ones. */
 typedef struct Case {
     const char *name;
     const char *limit; /* of the rule */

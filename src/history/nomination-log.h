@@ -35,7 +35,7 @@ typedef struct NominationRecord {
     Str node;
     int64_t at_nsec;   /* since 1970 */
     size_t n_feasible; /* nodes that could take the pod: it is the best of them, ... */
-    size_t n_best;     /* ... one of so many with the same score */
+    size_t n_best;     /* ... nodes with the same highest score */
     NominationOutcome outcome;
 } NominationRecord;
 

@@ -1,4 +1,5 @@
-/* A list of saved views by age, each counted by what the next one does not share. */
+/* A list of saved views by age. The size of a view is that of the parts it does not share with the
+ * next one. */
 
 #include "history/saved-views.h"
 

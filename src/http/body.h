@@ -10,11 +10,11 @@
  * Address space is reserved for Content-Length, but only received bytes count: a hundred clients
  * that announce 128 MiB and send nothing, or a byte, block no other client. The count goes in steps
  * (64 KiB, or a huge page of 2 MiB after the first 256 KiB) and never exceeds the store's limit. A
- * recycled buffer counts with all that was ever written to it. Other memory of requests may be
- * counted too, so that one limit covers all.
+ * recycled buffer counts with all bytes that were ever written to it. Other memory of requests may
+ * be counted too, so that one limit covers all.
  *
- * Strangers, connections that are not known, leave BODY_RESERVE_SHARE of the memory to the others,
- * or what a body of @body_max leaves.
+ * Connections that are not known (strangers) leave BODY_RESERVE_SHARE of the memory to the others,
+ * or all but a body of @body_max.
  *
  * A Body belongs to one thread at a time; the store to all of them.
  */

@@ -63,7 +63,8 @@ int certificates_of_peer(gnutls_session_t session, Certificates *ret) {
     return 0;
 }
 
-/* Takes a length of @size bytes and what it counts off @bytes. Returns false if there is less. */
+/* Takes a vector from the front of @bytes: @size bytes of length, then that many bytes. Returns
+ * false if there are fewer. */
 static bool take_vector(gnutls_datum_t *bytes, unsigned size, gnutls_datum_t *ret) {
     unsigned len = 0;
 

@@ -14,7 +14,7 @@
  *     → armed (connection_arm): its worker gets it when its socket is ready
  *     → asleep (connection_sleep): connection_wake() arms it when a deferred reply is ready
  *
- * Every state has its own deadline, which a byte now and then does not extend. connections_tick()
+ * Every state has its own deadline, which single bytes do not extend. connections_tick()
  * cuts connections past it with shutdown(2); the thread that gets the connection next sees the end
  * of input and closes it. A connection leaves the table, under the lock, before its descriptor is
  * closed, so a cut cannot hit a descriptor that another connection has reused.

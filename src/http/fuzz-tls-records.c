@@ -29,7 +29,7 @@ enum { FLAG_TLS_1_2 = 1, FLAG_CERTIFICATE = 2, FLAG_RAW = 4 };
 
 typedef enum ChangeKind {
     CHANGE_XOR,
-    CHANGE_DROP,   /* so many bytes */
+    CHANGE_DROP,   /* some bytes */
     CHANGE_INSERT, /* one byte */
     CHANGE_REPEAT, /* the bytes before it */
     CHANGE_END,    /* the client is gone */

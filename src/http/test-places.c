@@ -1,4 +1,4 @@
-/* Which connection a newcomer replaces, and whose handshake is next. */
+/* Which connection a new one replaces, and whose handshake is next. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -137,9 +137,9 @@ static void explain_refusal(Binding *binding, unsigned code) {
 
 static void start_reading(Binding *binding);
 
-/* Whether nothing can have happened to the pod. A 200 is no proof: only the API server answers 201,
- * and a pod that is reported bound and is not waits for ever. Nor is a conflict: an earlier try of
- * ours may have bound the pod. */
+/* Whether the pod is certainly not bound. A 200 proves nothing, as an API server answers 201, and a
+ * pod that is reported bound by mistake would stay pending. A conflict proves nothing, because an
+ * earlier try of ours may have bound the pod. */
 static bool is_certain(const CallResult *result) {
     unsigned code = result->status;
 

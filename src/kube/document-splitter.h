@@ -3,7 +3,8 @@
 /*
  * DocumentSplitter: a stream of bytes to whole documents, one per line.
  *
- * Lines that come whole are given as slices of what came; a half line is kept until its end comes.
+ * A line that arrives whole is returned as a slice of the input; a part of a line is kept until the
+ * rest arrives.
  *
  *     while ((r = splitter_next(&splitter, &bytes, &document)) == SPLITTER_DOCUMENT)
  *         ...

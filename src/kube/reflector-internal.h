@@ -74,8 +74,8 @@ struct Reflector {
 
 /* reflector.c */
 
-/* The call is to end, or has ended, with an error; returns false, as data() does. What follows is
- * settled when the client reports its end. */
+/* Ends the call with an error, if it has not ended; returns false, for data() to return. @next is
+ * done when the client reports the end. */
 __attribute__((format(printf, 3, 4))) bool reflector_end_call(
     Reflector *reflector, NextStep next, const char *format, ...);
 

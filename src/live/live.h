@@ -12,8 +12,8 @@
  *   expect   without bind: a pod counts on the node that is left, or on a guessed one, before the
  *            reply to its filter is sent (live/expectation.h)
  *   wake-up  when a node that a rule rejected would pass now, it is marked, so that
- *            kube-scheduler tries again the pods it has parked because of us
- *   bypass   pods that a scheduler which lists us bound without asking are counted
+ *            kube-scheduler tries again the pods that it parked because of berth
+ *   bypass   counts pods that were bound without a request, by a scheduler that calls berth
  *   events   Kubernetes Events, if they are wanted (history/kube-events.h)
  *
  * Threads: functions are for any thread unless they say otherwise.

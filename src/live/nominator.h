@@ -10,9 +10,9 @@
  * kube-scheduler places nominated pods faster than they are patched. So when it runs out of them,
  * the reply to its next filter waits for those that are under way.
  *
- * Which pods, and when at all, is live/nominations.h. A pod is left to kube-scheduler if the model
- * lacks a feature that it uses, if no node is feasible, or if the node's last nomination was not
- * used.
+ * live/nominations.h decides which pods are nominated, and when. A pod is left to kube-scheduler if
+ * the model lacks a feature that it uses, if no node is feasible, or if the node's last nomination
+ * was not used.
  *
  * Threads: functions are for any thread.
  */

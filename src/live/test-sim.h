@@ -48,7 +48,7 @@ extern Sim sim;
 void sim_begin(uint64_t seed, bool is_traced);
 void sim_end(void);
 
-/* Runs @run after @nsec. What it gets must still be there, or be known by number. */
+/* Calls @run after @nsec. @context must exist then; for objects that may not, use @number. */
 void sim_after(int64_t nsec, SimRun *run, void *context, uint64_t number);
 
 /* Runs events until @at, or until a rule is broken. */

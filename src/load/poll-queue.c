@@ -1,7 +1,6 @@
 /*
- * A turn looks at everything once: the current list, one answer, due jobs, notices.
- * There are few jobs, and each look is short; so nothing is kept sorted, and nothing that
- * was handed to the queue between two turns can be missed.
+ * A turn checks everything once: the current list, one answer, due jobs, notices. There are few
+ * jobs, and a check is short; so nothing is kept sorted, and no change between two turns is missed.
  *
  * With more jobs than requests, those of connections that answer come first.
  */

@@ -11,10 +11,10 @@
  *     ANNOTATION   the node's own annotation: "0.25,2026-01-02T03:04:05Z"
  *     CUSTOM       custom.metrics.k8s.io, of nodes, by an adapter
  *
- * and what each is of: a node, or a pod. Numbers of pods are brought together for each node that
+ * and whether a number is of a node or of a pod. Numbers of pods are combined for each node that
  * they run on, and for each workload.
  *
- * All strings are borrowed from the maker of the gauge; gauge_copy() makes one that stands alone.
+ * All strings are borrowed from the maker of the gauge; gauge_copy() makes one that owns them.
  */
 
 #include "base/digest.h"

@@ -1,15 +1,15 @@
 #pragma once
 
 /*
- * Workload: what a pod is one of many of.
+ * Workload: the object whose pods are alike, such as a Deployment.
  *
- * Its controlling owner, but for three:
+ * It is the pod's controlling owner, with three exceptions:
  *
  * - a ReplicaSet of a Deployment: the Deployment, so that a new version is the same workload as the
  *   one before. (The ReplicaSet's name is then the Deployment's, a '-' and the pod's label
  *   pod-template-hash.)
  * - a Job of a CronJob: the CronJob, for the same reason. (The Job's name is then the CronJob's, a
- *   '-' and the minutes since 1970: eight digits or more. A Job with such a name is taken for one.)
+ *   '-' and the minutes since 1970: eight digits or more. Any Job with such a name counts as one.)
  * - a Node, which owns its static pods: none, because they have nothing else in common.
  */
 

@@ -30,13 +30,13 @@ typedef enum Exactness {
 /* Only narrowing by the filter's own policy counts: others may apply to some of its pods only. */
 Exactness exactness_of(const Filter *filter, BindWiring bind);
 
-/* What BIND_BY_SCHEDULER gives, as a word for programs: "narrow", "slots", "none"; NULL: another.
- * And back; EXACT_NOTHING: no such word. */
+/* The word for programs of a result for BIND_BY_SCHEDULER: "narrow", "slots", "none"; NULL: another
+ * result. And the result for a word; EXACT_NOTHING: no such word. */
 const char *exactness_word(Exactness exactness);
 Exactness exactness_of_word(Str word, BindWiring bind);
 
-/* Whether a pod that @policy is for should count on a guessed node, where several are left and
- * kube-scheduler binds: one of its filters is not exact for @pod. */
+/* Whether @pod, to which @policy applies, should count on a guessed node if several are left and
+ * kube-scheduler binds: one of the filters is not exact for @pod. */
 bool exactness_wants_guess(const Policy *policy, const Pod *pod);
 
 /* For users: the end of a sentence, "counts of room are …", at most 90 columns. NULL:

@@ -82,8 +82,8 @@ typedef struct WhatIfReport {
 #define WHAT_IF_CASES_MAX 1000u
 #define WHAT_IF_NODES_MAX 1000u
 
-/* The newest decisions come first, in case the deadline passes. That is the clock of @setting,
- * which is called now and then, also during a decision, which then does not count. @progress may be
+/* The newest decisions come first, in case the deadline passes: the clock of @setting is called
+ * repeatedly, also during a decision, which then does not count. @progress may be
  * NULL. Strings are of the recording and of @program, the rest is in @arena. 0, or -ENOMEM. */
 int what_if_run(const Recording *recording, Program *program, const RestoreOptions *setting,
     void (*progress)(size_t done, size_t of), Arena *arena, WhatIfReport *ret) MUST_CHECK;
