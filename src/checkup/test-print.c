@@ -15,7 +15,7 @@ static const Check some[] = {
 static Finding findings[] = {
     {CHECK_PASSED, STR("by the way"), STR("")},
     {CHECK_WARNED, STR("f:1: \"weak\"\nand more \033[2J"), STR("do this\nthen that")},
-    {CHECK_FAILED, STR("it broke"), STR("mend it")},
+    {CHECK_FAILED, STR("it broke"), STR("fix it")},
     {CHECK_SKIPPED, STR("nobody knows"), STR("")},
 };
 
@@ -42,7 +42,7 @@ static void test_text(void **state) {
         "-----\n"
         "× third                    B201\n"
         "    it broke\n"
-        "    fix: mend it\n"
+        "    fix: fix it\n"
         "- fourth                   B202\n"
         "    nobody knows\n"
         "\n"
@@ -60,7 +60,7 @@ static void test_ascii(void **state) {
         "-----\n"
         "x  third   B201\n"
         "    it broke\n"
-        "    fix: mend it\n"
+        "    fix: fix it\n"
         "-  fourth  B202\n"
         "    nobody knows\n"
         "\n"
@@ -156,7 +156,7 @@ static void test_json(void **state) {
         "      \"title\": \"third\",\n"
         "      \"state\": \"failed\",\n"
         "      \"cause\": \"it broke\",\n"
-        "      \"fix\": \"mend it\",\n"
+        "      \"fix\": \"fix it\",\n"
         "      \"hint\": \"docs/troubleshooting.md#b201\"\n"
         "    }\n"
         "  ]\n"

@@ -155,7 +155,7 @@ static Managed managed_filter(const Filter *filter) {
     bool is_published = filter->slots || filter->is_label;
     Managed result = {.policy = filter->policy,
         .rule = filter->name,
-        .text = "it is not published, and nothing asks berth"};
+        .text = "it is not published, and nothing calls berth"};
 
     if (is_published && filter->policy->is_observed) {
         result.text = "policies in mode Observe publish nothing";
@@ -187,7 +187,7 @@ static ManagedRules managed_rules(const Program *program, Arena *arena) {
             {policy, STR("(match)"), !expression_is_given(&policy->match.expression),
                 "admission selects pods by labels and namespaces only",
                 "podSelector, namespaces or namespaceSelector"},
-            {policy, STR("(narrow)"), policy->narrow_to == 0, "nothing asks berth for nodes",
+            {policy, STR("(narrow)"), policy->narrow_to == 0, "nothing calls berth for nodes",
                 "leave it out"},
             {policy, STR("(bind)"), policy->n_bind_annotations == 0,
                 "kube-scheduler binds, not berth", "leave it out"},
@@ -201,7 +201,7 @@ static ManagedRules managed_rules(const Program *program, Arena *arena) {
         for (size_t j = 0; j < policy->n_scores; j++)
             (void)VEC_ADD(&rules, arena,
                 (Managed){policy, policy->scores[j].name, false,
-                    "scores cannot be published, and nothing asks berth",
+                    "scores cannot be published, and nothing calls berth",
                     find_replacement(policy->scores[j].kind)});
     }
     return rules;

@@ -31,12 +31,12 @@ class Balancer:
         self.listener.close()
 
     def cut(self):
-        """Ends all connections, and closes new ones until mend()."""
+        """Ends all connections, and closes new ones until restore()."""
         self.is_cut = True
         for connection in list(self.open):
             end(connection)
 
-    def mend(self):
+    def restore(self):
         self.is_cut = False
 
     def _look(self):

@@ -56,7 +56,7 @@ class Cable:
         """Cuts the link: packets from NEAR get no reply, neither FIN, RST nor "unreachable"."""
         self.far.ip("route", "add", "blackhole", NEAR)
 
-    def mend(self):
+    def restore(self):
         self.far.ip("route", "delete", "blackhole", NEAR)
 
     def open_ports(self):

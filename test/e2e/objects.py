@@ -20,14 +20,14 @@ def make_node(name, labels=None, cpu="8", memory="32Gi", taints=(), **capacity):
 
 def make_pod(name, labels=None, cpu="100m", memory="64Mi", **spec):
     """@spec: more fields of the pod's spec, for example priorityClassName. Resources other than
-    cpu and memory go into `asks`, for example asks={"example.com/gpu": "1"}; the UID of a
+    cpu and memory go into `requests`, for example requests={"example.com/gpu": "1"}; the UID of a
     ReplicaSet that owns it, into `owner`."""
-    asks = {"cpu": cpu, "memory": memory, **spec.pop("asks", {})}
+    requests = {"cpu": cpu, "memory": memory, **spec.pop("requests", {})}
     # Extended resources need limits, cpu and memory do not.
     container = {
         "name": "main",
         "image": "example.com/none",
-        "resources": {"requests": asks, "limits": asks},
+        "resources": {"requests": requests, "limits": requests},
     }
     metadata = {"name": name, "labels": labels or {}}
     if owner := spec.pop("owner", None):

@@ -155,7 +155,7 @@ def test_a_vanished_api_server_is_noticed(cable, server, berth, capsys):
 
     change(server, 2)
     wait_for_tries(berth, names, answer)
-    cable.mend()
+    cable.restore()
     berth.wait_true(server)
     wait_until(berth.is_connected, "berth to say that all is well")
     assert "healthy" in health_summary(berth)

@@ -50,7 +50,7 @@ def test_unmanaged_pods_are_bound_by_the_scheduler(cluster):
     berth = cluster.start_binder("--policy", policy, "--bind", managedResources=[{"name": gpu}])
 
     cluster.add_pod("plain")
-    cluster.add_pod("asks", asks={gpu: "1"})
+    cluster.add_pod("asks", requests={gpu: "1"})
     assert cluster.wait_bound("plain") == cluster.wait_bound("asks") == "blue"
     assert PLACED_BY not in cluster.pod("plain")["metadata"].get("annotations", {})
     assert cluster.pod("asks")["metadata"]["annotations"][PLACED_BY] == "berth"

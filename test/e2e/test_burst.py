@@ -47,11 +47,11 @@ def count_pods(cluster):
     return collections.Counter(pod["spec"].get("nodeName") for pod in pods), is_tried
 
 
-def run_burst(cluster, number, asks):
+def run_burst(cluster, number, requests):
     """Returns the pods over the limit, once every node is full and the other pods are pending."""
     names = [f"pod-{number}-{i}" for i in range(N_PODS)]
     for name in names:
-        cluster.add_pod(name, cpu="10m", memory="1Mi", asks=asks)
+        cluster.add_pod(name, cpu="10m", memory="1Mi", requests=requests)
     counts, _ = wait_for(
         "every node to be full",
         lambda: count_pods(cluster),
@@ -68,8 +68,8 @@ def test_limit_in_bursts(cluster, wiring, capsys):
     for name in NODES:
         cluster.add_node(name)
     berth = start(cluster, wiring)
-    asks = {SLOTS: "1"} if "slots" in wiring else {}
-    over = sorted(run_burst(cluster, burst, asks) for burst in range(BURSTS))
+    requests = {SLOTS: "1"} if "slots" in wiring else {}
+    over = sorted(run_burst(cluster, burst, requests) for burst in range(BURSTS))
     figures = client.metrics(berth)
     guesses = [int(figures[f'berth_guesses_total{{result="{each}"}}']) for each in ("right", "wrong")]
     with capsys.disabled():

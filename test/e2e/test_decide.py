@@ -105,7 +105,7 @@ def test_only_pods_that_ask_for_the_resource(cluster, mode):
     assert cluster.wait_bound("plain") == "red"
     assert count_requests(berth, "filter") == 0
 
-    cluster.add_pod("asks", asks={gpu: "1"})
+    cluster.add_pod("asks", requests={gpu: "1"})
     assert cluster.wait_bound("asks") == "blue-b"
     assert count_requests(berth, "filter") == 1
 

@@ -25,7 +25,7 @@ def add_pods(cluster, berth, first, n):
     """Adds pods while berth is stopped, so that all are pending at once."""
     with berth.halted():
         for i in range(first, first + n):
-            cluster.add_pod(f"pod-{i}", asks={SLOT: "1"})
+            cluster.add_pod(f"pod-{i}", requests={SLOT: "1"})
 
 
 def test_every_pod_is_bound_once(cluster):
@@ -82,7 +82,7 @@ def test_lost_bind_answers_are_resolved(cluster):
     flags = [*Live().flags(cluster), "--policy", cluster.write_policy(POLICY), "--bind"]
     berth = cluster.start_berth(*flags)
     pods = [
-        cluster.add_pod(f"pod-{i}", asks={SLOT: "1"}, schedulerName=NOBODY) for i in range(n_pods)
+        cluster.add_pod(f"pod-{i}", requests={SLOT: "1"}, schedulerName=NOBODY) for i in range(n_pods)
     ]
     for pod in pods:
         assert ask_filter(berth, pod, ["node"]) == ["node"]

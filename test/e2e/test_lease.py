@@ -45,7 +45,7 @@ class Berths:
         return self.cluster.start_berth(*self.access, *flags, port=port or pick_port())
 
     def add_pod(self, name):
-        return self.cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY)
+        return self.cluster.add_pod(name, requests=ONE_SLOT, schedulerName=NOBODY)
 
     def spec(self):
         return self.cluster.api.get(LEASE_PATH)["spec"]
@@ -84,7 +84,7 @@ def test_replica_with_requests_holds_the_lease(cluster, berths):
         make_extender(berths.a.url, bindVerb="bind", managedResources=MANAGED, httpTimeout="15s")
     )
     for i in range(4):
-        cluster.add_pod(f"pod-{i}", asks=ONE_SLOT)
+        cluster.add_pod(f"pod-{i}", requests=ONE_SLOT)
     places = cluster.wait_places(4)
     assert set(collections.Counter(places.values()).values()) == {2}
 
@@ -149,13 +149,13 @@ def test_it_follows_the_scheduler(cluster, berths):
         )
 
     scheduler = start_scheduler(berths.a)
-    cluster.add_pod("first", asks=ONE_SLOT)
+    cluster.add_pod("first", requests=ONE_SLOT)
     cluster.wait_bound("first")
     holder = berths.holder()
     scheduler.stop()
     start_scheduler(berths.b)
     begin = time.monotonic()
-    cluster.add_pod("second", asks=ONE_SLOT)
+    cluster.add_pod("second", requests=ONE_SLOT)
     cluster.wait_bound("second")
     say("from the first pod of the other scheduler to its Binding", time.monotonic() - begin)
     assert berths.holder() not in ("", holder)
@@ -233,7 +233,7 @@ def test_two_schedulers_never_over_book(cluster):
     for fault, n in ((kill, 8), (crash, 6), (halt, 16)):
         for _ in range(n):
             scheduler = dice.choice(list(running))
-            cluster.add_pod(f"pod-{n_pods}", asks=ONE_SLOT, schedulerName=scheduler)
+            cluster.add_pod(f"pod-{n_pods}", requests=ONE_SLOT, schedulerName=scheduler)
             n_pods += 1
         cluster.wait_places(n_pods - n + 1)
         fault()

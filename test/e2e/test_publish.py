@@ -18,7 +18,7 @@ ADMISSION = "/apis/admissionregistration.k8s.io"
 SLOTS = "berth.dev/slots.e2e"
 POLICY = "filters: [{name: limit, maxPods: {limit: 4, podSelector: {matchLabels: {app: web}}}, publish: slots}]"
 WEB = {"app": "web"}
-ASKS = {SLOTS: "1"}
+ONE_SLOT = {SLOTS: "1"}
 MANAGED = pathlib.Path(__file__).resolve().parents[2] / "examples/managed.yaml"
 
 
@@ -49,7 +49,7 @@ def test_bursts_keep_the_limit_without_an_extender(cluster):
     for burst in range(20):
         pods = [f"pod-{burst}-{i}" for i in range(50)]
         for name in pods:
-            cluster.add_pod(name, WEB, cpu="10m", memory="1Mi", asks=ASKS)
+            cluster.add_pod(name, WEB, cpu="10m", memory="1Mi", requests=ONE_SLOT)
         places = cluster.wait_places(20)
         last = max(set(pods) - set(places))
         cluster.wait_pending(last, f"5 Insufficient {SLOTS}")
@@ -99,14 +99,14 @@ def test_admission_adds_the_request(cluster, apply_admission):
     wait_offered(cluster, {"one": "4"})
     apply_admission(lambda pod: SLOTS in requests(pod))
     with_others = cluster.add_pod("with-others", WEB)
-    assert requests(with_others) == {"cpu": "100m", "memory": "64Mi", **ASKS}
+    assert requests(with_others) == {"cpu": "100m", "memory": "64Mi", **ONE_SLOT}
     bare = make_pod("bare", WEB)
     del bare["spec"]["containers"][0]["resources"]
-    assert requests(cluster.api.create(cluster.pods_path, bare)) == ASKS
+    assert requests(cluster.api.create(cluster.pods_path, bare)) == ONE_SLOT
     limited = make_pod("limited", WEB)
     del limited["spec"]["containers"][0]["resources"]["requests"]
-    assert requests(cluster.api.create(cluster.pods_path, limited)) == {"cpu": "100m", "memory": "64Mi", **ASKS}
-    assert requests(cluster.add_pod("asks-four", WEB, asks={SLOTS: "4"}))[SLOTS] == "4"
+    assert requests(cluster.api.create(cluster.pods_path, limited)) == {"cpu": "100m", "memory": "64Mi", **ONE_SLOT}
+    assert requests(cluster.add_pod("asks-four", WEB, requests={SLOTS: "4"}))[SLOTS] == "4"
     assert SLOTS not in requests(cluster.add_pod("other", {"app": "db"}))
     assert SLOTS not in requests(cluster.add_pod("has-a-node", WEB, nodeName="one"))
     wait_offered(cluster, {"one": "3"})
@@ -121,7 +121,7 @@ def test_clear(cluster):
         cluster.add_node(name)
     berth = start_publisher(cluster)
     wait_offered(cluster, {"one": "4", "two": "4"})
-    cluster.add_pod("asks", WEB, nodeName="one", asks=ASKS)
+    cluster.add_pod("asks", WEB, nodeName="one", requests=ONE_SLOT)
     assert berth.stop() == 0
     assert cluster.run_berth("publish", *access).stdout == (
         "NODE  PUBLISHED            SLOTS  REQUESTED\n"
@@ -148,7 +148,7 @@ def test_pods_without_the_request_take_slots(cluster):
     wait_offered(cluster, {"one": "3", "two": "3"})
     cluster.delete_pod("before")
     wait_offered(cluster, {"one": "4", "two": "3"})
-    cluster.add_pod("asks", WEB, nodeName="one", asks=ASKS)
+    cluster.add_pod("asks", WEB, nodeName="one", requests=ONE_SLOT)
     cluster.add_node("three")
     wait_offered(cluster, {"one": "4", "two": "3", "three": "4"})
     cluster.wait_figure(berth, "berth_publish_pending_nodes", 0)
@@ -211,7 +211,7 @@ def test_kill_at_any_time(cluster):
         berth.stop(signal.SIGKILL)
         pods = [f"pod-{round_}-{i}" for i in range(15)]
         for name in pods:
-            cluster.add_pod(name, WEB, cpu="10m", memory="1Mi", asks=ASKS)
+            cluster.add_pod(name, WEB, cpu="10m", memory="1Mi", requests=ONE_SLOT)
         berth = start_publisher(cluster)
         cluster.delete_pod(f"old-{round_}")
         cluster.wait_places(12)

@@ -28,7 +28,7 @@ def start_berth(cluster):
 def test_the_second_bind_for_the_last_slot_is_refused(cluster):
     cluster.add_node("only", **ONE_SLOT)
     berth = start_berth(cluster)
-    pods = [cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY) for name in ("a", "b")]
+    pods = [cluster.add_pod(name, requests=ONE_SLOT, schedulerName=NOBODY) for name in ("a", "b")]
 
     # Both filters pass: neither pod is bound yet.
     for pod in pods:
@@ -55,7 +55,7 @@ def test_the_second_bind_for_the_last_slot_is_refused(cluster):
 def test_pod_does_not_count_against_itself(cluster):
     cluster.add_node("only", **ONE_SLOT)
     berth = start_berth(cluster)
-    a, b = (cluster.add_pod(name, asks=ONE_SLOT, schedulerName=NOBODY) for name in "ab")
+    a, b = (cluster.add_pod(name, requests=ONE_SLOT, schedulerName=NOBODY) for name in "ab")
     assert ask_filter(berth, a, ["only"]) == ["only"]
 
     with cluster.plane.apiserver.halted():
@@ -80,7 +80,7 @@ def test_binds_that_arrive_together(cluster):
     for i in range(n_rounds):
         node = f"node-{i}"
         pods = [
-            cluster.add_pod(f"pod-{i}-{j}", asks=ONE_SLOT, schedulerName=NOBODY)
+            cluster.add_pod(f"pod-{i}-{j}", requests=ONE_SLOT, schedulerName=NOBODY)
             for j in range(n_pods)
         ]
         for pod in pods:
@@ -108,7 +108,7 @@ def test_as_many_pods_as_slots(cluster):
 
     names = [f"pod-{i}" for i in range(n_pods)]
     for name in names:
-        cluster.add_pod(name, asks=ONE_SLOT)
+        cluster.add_pod(name, requests=ONE_SLOT)
     places = cluster.wait_places(n_places)
     for name in set(names) - set(places):
         cluster.wait_pending(name, f"0/{n_nodes} nodes are available: {n_nodes} {REASON}")

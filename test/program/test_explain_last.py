@@ -103,7 +103,7 @@ def test_explain(berth_path, berth):
     assert bind
 
 
-def test_all(berth_path, berth):
+def test_lists_all_rejections(berth_path, berth):
     text, _, _ = shown(berth_path, berth, "default/web", "--all").partition(NOT_BOUND)
     assert text == COUNTS + """
 rejected by
@@ -226,7 +226,7 @@ def test_json(berth_path, berth):
     assert [n["node"] for n in one["explanation"]["nodes"]] == ["n2"]
 
 
-def test_many(berth_path, start_berth, files):
+def test_pages_through_many_nodes(berth_path, start_berth, files):
     """More nodes than one page of the API has, and only the best of them are printed."""
     many = [f"node-{i:05}" for i in range(12000)]
     labels = {"zone": "a", "disk": "ssd"}
@@ -365,7 +365,7 @@ def test_error(berth_path, start_berth, files):
     assert text.startswith("berth replied with an error: berth: node names were sent, but ")
 
 
-def test_nothing(berth_path, berth):
+def test_fails_without_a_filter(berth_path, berth):
     done = explain(berth_path, berth, "default/nobody")
     assert done.returncode == 3 and done.stdout == ""
     assert done.stderr == f"berth explain: {berth.url} remembers no filter for default/nobody\n"

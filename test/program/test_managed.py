@@ -38,7 +38,7 @@ def test_published_filters_work(check):
         "few": (True, "published as a label: a burst can exceed the limit", None)}  # fmt: skip
 
 
-NOT_PUBLISHED = "it is not published, and nothing asks berth"
+NOT_PUBLISHED = "it is not published, and nothing calls berth"
 READS_MORE = "it reads more than the node, so it cannot be published"
 SECOND = "a second scheduler, which calls berth (docs/install.md)"
 
@@ -64,7 +64,7 @@ def test_one_filter_of_a_policy_has_slots(check):
 
 def test_scores_do_not_work(check):
     found = check("  scores: [{name: pack, binPack: {cpu: 1}}, {name: spread, spread: {cpu: 1}}]\n")
-    assert found == {name: (False, "scores cannot be published, and nothing asks berth", instead) for name, instead in (
+    assert found == {name: (False, "scores cannot be published, and nothing calls berth", instead) for name, instead in (
         ("pack", SECOND), ("spread", "nothing: kube-scheduler prefers nodes with free resources itself"))}  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def test_other_parts_do_not_work(check):
     found = check("  match: {expression: 'pod.metadata.name == \"x\"'}\n  narrow: {to: 2}\n"
                   f"  bind: {{annotations: {{a/b: c}}}}\n  filters: [{SLOTS}]\n")
     assert found["(match)"][1] == "admission selects pods by labels and namespaces only"
-    assert found["(narrow)"][1:] == ("nothing asks berth for nodes", "leave it out")
+    assert found["(narrow)"][1:] == ("nothing calls berth for nodes", "leave it out")
     assert found["(bind)"][1:] == ("kube-scheduler binds, not berth", "leave it out")
     assert found["seats"][0]
 

@@ -75,7 +75,7 @@ def parse_time(text):
     return datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def test_of_a_file(start_berth, cluster, policy):
+def test_status_with_a_cluster_file(start_berth, cluster, policy):
     berth = start_berth("--policy", policy, "--cluster", cluster, "--deadline", "250ms")
     shown = status(berth)
     assert list(shown) == FIELDS

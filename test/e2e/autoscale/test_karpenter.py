@@ -141,7 +141,7 @@ def test_slots(cluster, karpenter, n_pods):
     cluster.start_berth(*Live().flags(cluster), "--policy", policy, "--publish")
     cluster.start_scheduler()
     for i in range(n_pods):
-        cluster.add_pod(f"pod-{i}", WEB, cpu="10m", memory="1Mi", asks={SLOTS: "1"})
+        cluster.add_pod(f"pod-{i}", WEB, cpu="10m", memory="1Mi", requests={SLOTS: "1"})
     seen, took = watch(cluster, n_pods, 180)
     places, over, gone = report(f"slots, {n_pods} pods", cluster, n_pods, seen, took)
     assert sum(places.values()) == n_pods and over == 0 and gone == 0

@@ -110,7 +110,7 @@ class Load:
 
     def _make_pod(self, name):
         by_us = {"schedulerName": NOBODY} if self._is_ours(name) else {}
-        return make_pod(name, asks={SLOT: "1"}, **by_us)
+        return make_pod(name, requests={SLOT: "1"}, **by_us)
 
     def _wait_change(self, is_there):
         with self.history.changed:

@@ -63,7 +63,7 @@ def test_watches_expire_while_berth_binds(uncached, cluster, make_load, report):
         link.cut()
         change()
         load.etcd.compact()
-        link.mend()
+        link.restore()
         load.wait_placed(3)
 
     load.settle(berths[0])
