@@ -29,7 +29,7 @@ int64_t calendar_days(CalendarDate date);
 CalendarDate calendar_date(int64_t days);
 
 bool calendar_is_leap(int64_t year);
-int calendar_month_days(int64_t year, int month);
+int calendar_month_days(int64_t year, int month); /* @month: 1 to 12 */
 
 /* 0 is Sunday. */
 int calendar_weekday(int64_t days);

@@ -51,7 +51,7 @@ bool quantity_read(Str text, QuantityText *ret);
 int64_t quantity_value(Quantity quantity);
 int64_t quantity_milli(Quantity quantity);
 
-int quantity_cmp(Quantity a, Quantity b);
+int quantity_cmp(Quantity a, Quantity b); /* -1, 0 or 1 */
 
 /* Exact; stops at the limits of 128 bits. */
 Quantity quantity_add(Quantity a, Quantity b);

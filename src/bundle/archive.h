@@ -54,7 +54,7 @@ DEFINE_CLEANUP(Gzip *, gzip_free)
 /* Compresses @bytes into @out. 0, or the error of @out. */
 int gzip_write(Gzip *gzip, Str bytes, Buf *out) MUST_CHECK;
 
-/* Ends the member; the next byte begins another one. */
+/* Ends the member; the next byte begins another one. 0, or the error of @out. */
 int gzip_end(Gzip *gzip, Buf *out) MUST_CHECK;
 
 enum {

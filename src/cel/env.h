@@ -67,12 +67,12 @@ int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue va
 int cel_env_add_meaning(
     CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) MUST_CHECK;
 
-/* Declares one more overload of a function; @spec is borrowed. CEL_ENV_BAD_SIGNATURE when its
- * signature cannot be read. */
+/* Declares one more overload of a function; @spec is borrowed. 0, -ENOMEM, or CEL_ENV_BAD_SIGNATURE
+ * when its signature cannot be read. */
 #define CEL_ENV_BAD_SIGNATURE 1
 int cel_env_add_overload(CelEnv *env, const CelOverloadSpec *spec) MUST_CHECK;
 
-/* Makes a record's type known by its name. */
+/* Makes a record's type known by its name; @record is borrowed. 0 or -ENOMEM. */
 int cel_env_add_record(CelEnv *env, const CelRecordType *record) MUST_CHECK;
 
 /* Raises the slot of the next new variable to @slot, if it is lower: for environments whose

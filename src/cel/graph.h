@@ -79,8 +79,8 @@ typedef struct CelFailing {
     const CelNode *place; /* in the tree that has it */
 } CelFailing;
 
-/* The nodes are in @arena; data that code made from them refers to (computed constants, patterns,
- * sets) is in @keep, which must outlive that code. They may be the same. */
+/* Nodes are in @arena. @keep has data that code of the graph refers to (computed constants,
+ * patterns, sets), so it must outlive that code. Both may be the same arena. */
 struct CelGraph {
     Arena *arena, *keep;
     VEC(CelGraphNode) nodes;
@@ -90,7 +90,7 @@ struct CelGraph {
     bool is_apart; /* equal nodes are not shared */
 };
 
-CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK;
+CelGraph *cel_graph_new(Arena *arena, Arena *keep) MUST_CHECK; /* NULL when out of memory */
 
 /* Returns the existing node equal to @node, or adds it. The text of its constant and its overloads
  * are borrowed. Computes groups (except a VARIABLE's), levels and uses. CEL_NO_NODE: out of

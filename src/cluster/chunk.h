@@ -51,8 +51,8 @@ typedef struct NodeChunk {
  * borrows its nodes and lists. */
 NodeChunk *chunk_new(Arena *arena, uint32_t n_resources);
 
-/* A copy that may be changed, on the heap with references of its own to nodes and lists; resources
- * beyond those of @chunk are zero. @n_resources must not be less. */
+/* A copy that may be changed; on the heap it has references of its own. @n_resources must not be
+ * less than in @chunk; more are zero. @arena and NULL: like chunk_new(). */
 NodeChunk *chunk_copy(Arena *arena, const NodeChunk *chunk, uint32_t n_resources);
 
 DEFINE_REF(const NodeChunk, chunk)

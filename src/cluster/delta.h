@@ -38,7 +38,7 @@
 int delta_write(JsonWriter *writer, const Snapshot *before, const Snapshot *after,
     const ObjectMask *mask) MUST_CHECK;
 
-/* The member "order" of a dump of @first, and "pods": those that a dump does not have. */
+/* Writes "order" of a dump of @first, and "pods", those that the dump lacks. 0 or -ENOMEM. */
 int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMask *mask) MUST_CHECK;
 
 typedef struct DeltaPodName {

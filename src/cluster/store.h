@@ -91,7 +91,7 @@ void store_set_related(Store *store, const RelatedObjects *objects);
 
 /* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is the time of
  * the bind, its is_guessed whether the node is only a guess. Replaces an entry of the same UID.
- * Does nothing if the watch already shows it there. */
+ * Does nothing if the watch already shows it there. 0, STORE_FULL or -ENOMEM. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
 

@@ -80,6 +80,7 @@ void demo_cluster_bind(void *cluster, const BindArgs *args, char *error, size_t 
 /* Replaces earlier changes of the node. 0, or -ENOMEM: nothing changed. */
 int demo_cluster_change_node(DemoCluster *cluster, Str node, NodeChanges changes);
 
+/* *ret: a reference to the present state. 0, or -ENOMEM. */
 int demo_cluster_snapshot(DemoCluster *cluster, Snapshot **ret);
 
 /* As `kubectl get nodes,pods -A -o json` prints it. */

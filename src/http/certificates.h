@@ -21,8 +21,8 @@ typedef struct Certificates {
 
 void certificates_done(Certificates *certificates); /* takes a zeroed one, or half of a list */
 
-/* All certificates in @pem, or an error: a truncated file is not a shorter list. @ret is zeroed
- * before, and must be freed in every case; the same below. */
+/* All certificates in @pem, or an error: a truncated file is not a shorter list. @ret must be
+ * zeroed before, and freed in every case. 0, or an error of GnuTLS; the same below. */
 int certificates_parse(const gnutls_datum_t *pem, Certificates *ret) MUST_CHECK;
 
 /* The chain that the peer of @session sent, leaf first. */

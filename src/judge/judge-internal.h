@@ -88,5 +88,5 @@ bool normalize_counts(uint8_t state, double value);
 int normalize(Normalize mode, double on_error, double least, const uint8_t *states, size_t n,
     Arena *arena, double *values) MUST_CHECK;
 
-/* The scores of any rows; see judge_scores(). */
+/* The scores of any rows, like judge_scores(). 0 or an error of it. */
 int score_rows(Judge *judge, const uint32_t *rows, size_t n, double *ret);

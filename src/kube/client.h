@@ -98,7 +98,7 @@ ClientLoop *client_loop_free(ClientLoop *loop); /* takes NULL */
 DEFINE_CLEANUP(ClientLoop *, client_loop_free)
 int client_loop_wait(ClientLoop *loop, int timeout_msec); /* as client_wait() */
 void client_loop_wake(ClientLoop *loop);                  /* as client_wake() */
-Client *client_new_in(ClientLoop *loop, Access *access);
+Client *client_new_in(ClientLoop *loop, Access *access);  /* as client_new() */
 
 Client *client_free(Client *client); /* cancels calls under way; takes NULL */
 DEFINE_CLEANUP(Client *, client_free)

@@ -75,7 +75,7 @@ int current_begin(Current *current, Snapshot *snapshot, Program *program, const 
     const PolicyLoad *load, char *error, size_t size) MUST_CHECK;
 void current_done(Current *current);
 
-/* A reference to it. */
+/* A reference to the view in force, for the caller. */
 View *current_view(Current *current);
 
 /* Another cluster. 0, or -ENOMEM: as it was. */
