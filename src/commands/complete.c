@@ -378,8 +378,7 @@ int complete(int n_words, char *words[]) {
     return EXIT_FINE;
 }
 
-/* --- the scripts, which need not be made again when berth is replaced ---------------------------
- */
+/* --- the scripts, which need not be made again when berth is replaced ------------------------- */
 
 /* readline breaks words at = : and @ too, and replaces only what is behind the last of them; so
  * the line is split there, and the part that stays is cut off. */

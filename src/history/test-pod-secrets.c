@@ -248,8 +248,7 @@ static void test_null_history(void **state) {
     assert_true(decisions_remove_secrets(NULL));
 }
 
-/* --- threads -----------------------------------------------------------------------------------
- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 typedef struct Removal {
     Decisions *decisions;

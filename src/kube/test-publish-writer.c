@@ -105,8 +105,7 @@ static void test_unwanted_lease(void **state) {
     assert_int_equal(fake_n_calls(client), 1);
 }
 
-/* --- patches that others send through it -------------------------------------------------------
- */
+/* --- patches that others send through it ------------------------------------------------------ */
 
 static void check_nomination(const Nomination *nomination, size_t call, const char *body) {
     assert_true(nomination_queue_add(writer, nomination));

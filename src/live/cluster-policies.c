@@ -282,8 +282,7 @@ static void choose_version(Choice *choice, Entry *entry, const Entry *known) {
     }
 }
 
-/* --- all of them -------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 /* The entry of the same object, from *@at on; both lists are sorted. */
 static const Entry *find_known(
@@ -411,8 +410,7 @@ int cluster_policies_choose(ClusterPolicies *policies, Program *of_files, const 
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-/* --- the result ----------------------------------------------------------------------------------
- */
+/* --- the result ------------------------------------------------------------------------------- */
 
 /* The version chosen is the first of the history. If it was before, as after a start, it is in
  * force since then. */

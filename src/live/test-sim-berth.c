@@ -63,8 +63,7 @@ void sim_berths_teardown(void) {
     scene_done(&unbound_scene);
 }
 
-/* --- clocks, in place of base/clock.c -----------------------------------------------------------
- */
+/* --- clocks, in place of base/clock.c --------------------------------------------------------- */
 
 int64_t clock_monotonic_nsec(void) {
     return sim.now + (sim_berth_current ? sim_berth_current->monotonic_offset : 0);
@@ -78,8 +77,7 @@ int64_t clock_thread_cpu_nsec(void) {
     return sim.now;
 }
 
-/* --- threads, in place of base/thread.c
- * ----------------------------------------------------------- */
+/* --- threads, in place of base/thread.c ------------------------------------------------------- */
 
 static void switch_to(SimBerth *berth) {
     SimBerth *before = sim_berth_current;
@@ -158,8 +156,7 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     abort();
 }
 
-/* --- life ---------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void note_bound(void *context, const Decision *decision) {
     SimBerth *berth = context;
@@ -292,8 +289,7 @@ void sim_berth_resume(SimBerth *berth) {
         destroy(berth);
 }
 
-/* --- requests ------------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static Str filter_body(const SimObject *pod, size_t index, const unsigned *names, size_t n) {
     Str pod_text = sim_pod_json(pod, index);

@@ -28,8 +28,7 @@ typedef struct Queued {
 static Queued queued[SIM_PODS_MAX];
 static size_t preferred; /* the replica that its connections lead to */
 
-/* --- binds -------------------------------------------------------------------------------------
- */
+/* --- binds ------------------------------------------------------------------------------------ */
 
 static Queued *find_attempt(uint64_t attempt) {
     for (size_t i = 0; i < SIM_PODS_MAX; i++)
@@ -89,8 +88,7 @@ static void bind(void *context, uint64_t attempt) {
         sim_scheduler_bound(attempt, NULL);
 }
 
-/* --- filters -----------------------------------------------------------------------------------
- */
+/* --- filters ---------------------------------------------------------------------------------- */
 
 static SimBerth *pick_berth(void) {
     SimBerth *berth;

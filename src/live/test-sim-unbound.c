@@ -28,8 +28,7 @@ int64_t sim_unbound_asked_at(unsigned uid) {
     return asked_at[uid];
 }
 
-/* --- the nodes as kube-scheduler sees them ------------------------------------------------------
- */
+/* --- the nodes as kube-scheduler sees them ---------------------------------------------------- */
 
 static unsigned count_on(unsigned node) {
     unsigned n = sim_pods_on(node);
@@ -56,8 +55,7 @@ static size_t collect_nodes(unsigned cpu, unsigned ret[SIM_NODES_MAX]) {
     return n;
 }
 
-/* --- a pod --------------------------------------------------------------------------------------
- */
+/* --- a pod ------------------------------------------------------------------------------------ */
 
 static void retry_later(Unbound *pod, int64_t nsec) {
     pod->node = SIM_NO_NODE;
@@ -150,8 +148,7 @@ static void tick(void *context, uint64_t number) {
     sim_after((attempt == 0 ? sim_pick(20, 60) : sim_pick(1, 4)) * SIM_MSEC, tick, NULL, 0);
 }
 
-/* --- bursts -------------------------------------------------------------------------------------
- */
+/* --- bursts ----------------------------------------------------------------------------------- */
 
 static void burst(void *context, uint64_t number) {
     if (is_calm)

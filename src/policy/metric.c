@@ -214,9 +214,10 @@ static void complete_times(YamlReader *reader, const YamlNode *metric, Gauge *ga
             "maxAge is less than interval: the value would be absent most of the time");
 }
 
-/* --- placements: how pods count that the value does not include yet. Resource and unit are often
- * inferred from the query (promql.h); else they must be given. ----------------------------------
- */
+/* --- placements ------------------------------------------------------------------------------- */
+
+/* How pods count that the measured value does not include yet. Resource and unit are inferred from
+ * the query where possible (promql.h), and must be given otherwise. */
 
 /* GaugeUnit */
 static const Shape unit_shape = {SHAPE_WORDS("amount", "fraction", "percent")};

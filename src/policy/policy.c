@@ -71,10 +71,10 @@ static const Field match_fields[] = {
 };
 static const Shape match_shape = {SHAPE_OF(match_fields)};
 
-/* --- filters and scores. A rule has common fields and exactly one more: `expression`, or the name
- * of a built-in rule, which writes one. ------------------------------------------------------- */
+/* --- filters and scores ----------------------------------------------------------------------- */
 
-/* A rule as it is read: a filter or a score. */
+/* A rule as it is read: a filter or a score. It has common fields and exactly one other field:
+ * `expression`, or the name of a built-in rule, which writes one. */
 typedef struct Rule {
     Filter filter;
     Score score;

@@ -353,8 +353,7 @@ static bool apply(const PromqlFunction *function, Term *term) {
     }
 }
 
-/* --- parts of a query; each returns false for one that is not known ----------------------------
- */
+/* --- parts of a query; each returns false for one that is not known --------------------------- */
 
 static bool is_grouping(Str word) {
     static const char *const words[] = {

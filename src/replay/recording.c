@@ -63,8 +63,7 @@ Str recorded_request(const Recording *recording, const RecordedDecision *decisio
     return buf_error(&text) ? STR_NULL : arena_copy(arena, buf_str(&text));
 }
 
-/* --- of several replicas: one list of names, decisions and saved views by time -----------------
- */
+/* --- merging the recordings of several replicas ----------------------------------------------- */
 
 typedef struct Merge {
     Arena *arena;

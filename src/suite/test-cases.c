@@ -153,8 +153,7 @@ static void check_main_reason(const Rejudged *again, const char *wanted) {
     assert_text(again->name, buf_str(&text), wanted);
 }
 
-/* --- all files ---------------------------------------------------------------------------------
- */
+/* --- all files -------------------------------------------------------------------------------- */
 
 typedef struct Counts {
     size_t n_cases, n_main_reasons;
