@@ -29,7 +29,7 @@ extern const char *const health_names[];
 
 #define HEALTH_SUMMARY_WINDOW_SEC 300 /* of figures */
 #define HEALTH_SUMMARY_BYPASS_SEC 600 /* how long a bypass is reported */
-#define HEALTH_SUMMARY_FEW 100u /* with fewer requests one error is no rate: two are needed */
+#define HEALTH_SUMMARY_FEW 100u       /* with fewer requests one error is no rate: two are needed */
 
 /* The limits above which berth is degraded: the flags --health-... */
 typedef struct HealthLimits {

@@ -9,7 +9,8 @@
 #include "cel/zone.h"
 
 #define PRINT_MAX ((size_t)48) /* the longest timestamp has 30, the longest duration 21 */
-#define READ_BYTES ((size_t)4) /* reading a byte of a duration takes as long as copying this many */
+#define READ_BYTES ((size_t)4) /* reading a byte of a duration takes as long as copying this many  \
+                                */
 #define PRINT_FUEL 4
 #define ZONE_FUEL 4
 #define NO_ZONE_FUEL 100 /* the host may have looked on a disk */

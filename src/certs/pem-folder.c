@@ -64,8 +64,8 @@ static void read_one(PemFolder *folder, PemFile file) {
     }
     if (!S_ISREG(status.st_mode))
         terminal_exit(EXIT_FAILED,
-            "%s/%s is a link or something else, not a file: use a folder of your own",
-            folder->path, files[file].name);
+            "%s/%s is a link or something else, not a file: use a folder of your own", folder->path,
+            files[file].name);
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, files[file].name) >=
         sizeof(path))
         fail(folder, NULL, -ENAMETOOLONG);

@@ -34,10 +34,10 @@ typedef struct PromqlSeries {
     const char *name;
     uint8_t resource;         /* 0: a join, whose value is 1 */
     double at[PROMQL_PROBES]; /* per core: of each */
-    uint8_t first, then; /* aggregates that keep its meaning: the first, and any after it */
-    int64_t range_nsec;  /* recorded rules: over which they average */
-    bool is_counter;     /* must be used as a rate */
-    bool is_idle;        /* one for each core and mode: with mode="idle", as a mean */
+    uint8_t first, then;      /* aggregates that keep its meaning: the first, and any after it */
+    int64_t range_nsec;       /* recorded rules: over which they average */
+    bool is_counter;          /* must be used as a rate */
+    bool is_idle;             /* one for each core and mode: with mode="idle", as a mean */
 } PromqlSeries;
 
 typedef enum PromqlFunctionKind {
