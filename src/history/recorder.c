@@ -78,7 +78,7 @@ static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
     places->numbers = numbers;
     places->names = decisions_names(recorder->decisions, outcomes, recorder->arena);
     places->of = ARENA_ARRAY(recorder->arena, uint32_t, highest_number(recorder, numbers));
-    return places->names && places->of ? places : NULL;
+    return places;
 }
 
 /* The place of a name in Recording.names; UINT32_MAX when out of memory. */
@@ -113,7 +113,7 @@ static void record_nodes(
     Recorder *recorder, const Outcomes *outcomes, const uint16_t *rules, RecordedDecision *into) {
     RecordedNode *nodes = ARENA_RAW(recorder->arena, RecordedNode, count_nodes(outcomes));
     Places *places = find_places(recorder, outcomes);
-    bool is_ready = nodes && places;
+    bool is_ready = nodes && places && places->names && places->of;
 
     for (size_t i = 0; is_ready && i < outcomes_size(outcomes); i++) {
         uint32_t number;

@@ -5,6 +5,7 @@
 
 #include "history/recorder.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -103,6 +104,27 @@ static void test_record_one(void **state) {
     assert_int_equal(decisions_record(decisions, 1000, 0, arena, &recording), 0);
     assert_int_equal(recording.n, 0);
     recording_done(&recording);
+    random_cluster_close(&cluster);
+}
+
+/* Whatever has no room, the result is an error: of several decisions one may find room where that
+ * before did not. */
+static void test_small_arena_is_an_error(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
+    RandomCluster cluster;
+    int r = -ENOMEM;
+
+    random_cluster_open(&cluster, 2, 80);
+    (void)decide_steps(decisions, &cluster, 4);
+    for (size_t budget = 64; r < 0; budget += 64) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(budget);
+        Recording recording;
+
+        r = decisions_record(decisions, 0, 1000, arena, &recording);
+        assert_int_equal(r, r < 0 ? -ENOMEM : 0);
+        assert_int_equal(recording.n > 0, r == 0);
+        recording_done(&recording);
+    }
     random_cluster_close(&cluster);
 }
 
@@ -277,6 +299,7 @@ int main(void) {
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_views_and_texts_are_saved_once),
         cmocka_unit_test(test_record_one),
+        cmocka_unit_test(test_small_arena_is_an_error),
         cmocka_unit_test(test_ceilings),
         cmocka_unit_test(test_keeps_the_last_programs),
         cmocka_unit_test(test_dropped_program_leaves_gauges),
