@@ -48,7 +48,7 @@ void nominator_note_list(Nominator *nominator, bool has_ended);
 void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes, int64_t now_nsec);
 
 /* Before the reply to a filter: waits on this thread while nominations_wait(). One waits at a time,
- * so that other requests find a thread. */
+ * so that other threads answer the rest. */
 void nominator_wait(Nominator *nominator);
 
 typedef struct NominatorFigures {
