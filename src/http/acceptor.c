@@ -227,7 +227,6 @@ static void collect_events(Worker *worker) {
     int n = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, (int)msec);
 
     now = clock_monotonic_nsec();
-
     for (int i = 0; i < n; i++) {
         Connection *connection = events[i].data.ptr;
 
