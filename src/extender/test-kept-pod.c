@@ -142,6 +142,57 @@ static void test_large_pod_is_not_kept(void **state) {
     assert_ptr_not_equal(decode_next(text).details, pod.details);
 }
 
+/* Adds labels; only those of the last object of a pod count. */
+static void add_labels(Buf *text, size_t n, const char *label) {
+    buf_append(text, STR("\"labels\":{"));
+    for (size_t i = 0; i < n; i++)
+        buf_printf(text, "%s%s", i > 0 ? "," : "", label);
+    buf_append(text, STR("},"));
+}
+
+static size_t memory_of(Str pod) {
+    _cleanup_(arena_freep) Arena *large = arena_new(4 * KEPT_POD_BUDGET);
+    JsonReader reader;
+    Pod ret;
+
+    json_reader_init(&reader, pod);
+    pod_decode(&reader, large, &ret);
+    assert_false(arena_has_failed(large));
+    return arena_used(large) + pod.len;
+}
+
+/* Wherever memory ends, also at a key that has to be decoded, the pod is whole. */
+static void test_pod_that_needs_much_memory_is_whole(void **state) {
+    static const size_t sizes[] = {1025, 65}; /* just over powers of two: they need much memory */
+    _cleanup_(buf_done) Buf front = BUF_INIT(KEPT_POD_TEXT_MAX);
+    size_t memory = 0;
+
+    (void)state;
+    buf_append(&front, STR("{\"spec\":{},\"metadata\":{"));
+    for (size_t i = 0; i < ELEMENTS_OF(sizes); i++)
+        for (;;) {
+            size_t len = front.len;
+
+            add_labels(&front, sizes[i], "\"\":\"\"");
+            if (memory_of(arena_printf(arena, "%.*s\"name\":\"\"}}", STR_FMT(buf_str(&front)))) >
+                KEPT_POD_BUDGET) {
+                front.len = len;
+                break;
+            }
+        }
+    for (size_t n = 1; memory <= KEPT_POD_BUDGET + 1024; n++) {
+        _cleanup_(buf_done) Buf text = BUF_INIT(KEPT_POD_TEXT_MAX);
+
+        buf_append(&text, buf_str(&front));
+        add_labels(&text, n, "\"\":\"\\u0061\"");
+        buf_append(&text, STR("\"n\\u0061me\":\"web\"}}"));
+        assert_int_equal(buf_error(&text), 0);
+        arena_reset(arena);
+        assert_true(str_is(decode_next(arena_copy(arena, buf_str(&text)).ptr).name, "web"));
+        memory = memory_of(buf_str(&text));
+    }
+}
+
 static void test_forgotten_pod_is_wiped(void **state) {
     Pod pod = decode_next(POD(",\"labels\":{\"a\":\"secret\"}"));
     Str label = pod.labels.items[0].value;
@@ -209,6 +260,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pod_outlives_its_request, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_request_has_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large_pod_is_not_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_pod_that_needs_much_memory_is_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forgotten_pod_is_wiped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_errors_are_those_without_a_kept_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth_counts_the_request, setup, teardown),

@@ -142,6 +142,14 @@ static bool is_prefix(const JsonField *fields, size_t n, const char *path, size_
     return false;
 }
 
+static Str plain_key(JsonReader *reader, Str key, Arena *arena) {
+    Str plain = reader->escaped ? json_unescape(key, arena) : key;
+
+    if (!plain.ptr)
+        json_fail(reader, JSON_E_MEMORY, "over the memory budget");
+    return plain;
+}
+
 void json_read_fields(
     JsonReader *reader, Arena *arena, const JsonField *fields, size_t n, void *target) {
     size_t prefixes[DEPTH_MAX] = {0}, depth = 1;
@@ -157,8 +165,7 @@ void json_read_fields(
             depth--;
             continue;
         }
-        if (reader->escaped)
-            key = json_unescape(key, arena);
+        key = plain_key(reader, key, arena);
         len = prefix + key.len;
         if (!key.ptr || len + 2 > sizeof(path) || memchr(key.ptr, '\0', key.len)) {
             json_skip(reader, NULL);
@@ -205,10 +212,6 @@ static const JsonField *find_key(
         if (is_key(field, key))
             return field;
     return NULL;
-}
-
-static Str plain_key(const JsonReader *reader, Str key, Arena *arena) {
-    return reader->escaped ? json_unescape(key, arena) : key;
 }
 
 static inline __attribute__((always_inline)) void read_keys(JsonReader *reader, Arena *arena,

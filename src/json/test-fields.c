@@ -129,6 +129,33 @@ static void test_key_with_nul_is_another_key(void **state) {
     (void)state;
 }
 
+/* A key that is not known must not be skipped: the field would be lost. */
+static void test_key_over_the_budget_is_an_error(void **state) {
+    static const JsonField keys[] = {{JSON_NAME("flag"), JSON_FIELD_BOOL, offsetof(Item, flag)}};
+    static const char *const texts[] = {"{\"fl\\u0061g\": true}", "{\"fl\\u0061g\": [true]}"};
+
+    for (size_t i = 0; i < ELEMENTS_OF(texts); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new(2);
+        Item item = {0};
+        JsonReader reader;
+        Str key;
+
+        assert_int_equal(read_item(texts[i], arena, &item), JSON_E_MEMORY);
+        json_reader_init(&reader, str_from_c(texts[i]));
+        JSON_READ_KEYS(&reader, arena, keys, &item);
+        assert_int_equal(json_error(&reader), JSON_E_MEMORY);
+        json_reader_init(&reader, str_from_c(texts[i]));
+        json_read_parts(&reader, arena, keys, ELEMENTS_OF(keys), 0, &item);
+        assert_int_equal(json_error(&reader), JSON_E_MEMORY);
+        json_reader_init(&reader, str_from_c(texts[i]));
+        json_object(&reader);
+        assert_true(json_key(&reader, &key));
+        assert_false(json_read_key(&reader, arena, keys, ELEMENTS_OF(keys), key, &item));
+        assert_int_equal(json_error(&reader), JSON_E_MEMORY);
+    }
+    (void)state;
+}
+
 static void test_keys_in_any_order(void **state) {
     static const JsonField keys[] = {
         {JSON_NAME("text"), JSON_FIELD_TEXT, offsetof(Item, text)},
@@ -180,6 +207,7 @@ int main(void) {
         cmocka_unit_test(test_reads_a_list_up_to_its_limit),
         cmocka_unit_test(test_list_over_the_budget_is_an_error),
         cmocka_unit_test(test_key_with_nul_is_another_key),
+        cmocka_unit_test(test_key_over_the_budget_is_an_error),
         cmocka_unit_test(test_keys_in_any_order),
         cmocka_unit_test(test_null_number_is_nan),
         cmocka_unit_test(test_raw_value_is_its_text),
