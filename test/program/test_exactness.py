@@ -104,7 +104,7 @@ def test_check_knows_published_limits(run, files):
 def test_check_knows_the_wiring_of_a_configuration(run, files, tmp_path, held_url, changes, text):
     config = tmp_path / "scheduler.yaml"
     config.write_text(scheduler_config(entry(held_url, **changes)))
-    done = run("check", "--live", files(POLICY), "--scheduler-config", config, "--url", held_url)
+    done = run("check", "--live", files(POLICY), "--scheduler-config", config, "--server", held_url, "--url", held_url)
     assert done.stdout.count("counts of pods") == 1, done.stdout + done.stderr
     assert done.stdout.splitlines()[-2] == f"counts of pods are {text}:"
 

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, pages_of, post, wait_until, without_kubeconfig
+from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, nobody_at_default, pages_of, post, wait_until, without_kubeconfig
 from small_api import Handler, Server, write_kubeconfig
 
 TOKENS = {"berth-pages": "the-token-for-everything", "berth-viewer": "the-token-for-viewers"}
@@ -150,6 +150,7 @@ def test_token_is_in_its_own_header_only(cluster, run, tmp_path):
     cluster.kubeconfig(tmp_path / ".kube/config")
     decide(cluster.berths["one"], "web")
     assert run("explain", "shop/web").returncode == FINE
+    assert any("/proxy/" in path for path, _ in cluster.seen)
     for path, headers in cluster.seen:
         assert TOKENS["berth-pages"] not in path
         sent = {key for key, value in headers.items() if TOKENS["berth-pages"] in value}
@@ -161,7 +162,8 @@ def test_viewer_gets_the_other_token(cluster, run, tmp_path):
     cluster.denied = {"^/api/v1/pods", "secrets/berth-pages"}
     decide(cluster.berths["one"], "web")
     assert run("explain", "shop/web").returncode == FINE
-    assert all(headers["Berth-Token"] == TOKENS["berth-viewer"] for path, headers in cluster.seen if "/proxy/" in path)
+    sent = {headers["Berth-Token"] for path, headers in cluster.seen if "/proxy/" in path}
+    assert sent == {TOKENS["berth-viewer"]}
     refused = run("what-if", plugin=True)
     assert refused.returncode == UNREACHABLE and "the Role berth-what-if: kubectl -n berth-system" in refused.stderr
     cluster.denied = {"secrets/"}
@@ -231,7 +233,7 @@ def test_several_installations(cluster, run, tmp_path):
 
 
 def test_order_of_places(cluster, start_berth, run, tmp_path):
-    """Options, $BERTH_SERVER, the cluster for kubectl, the configuration file, the default."""
+    """Options, $BERTH_SERVER, the cluster for kubectl, the configuration file."""
     local = start_berth()
     configured = start_berth()
     config = tmp_path / ".config/berth/config.yaml"
@@ -251,8 +253,13 @@ def test_order_of_places(cluster, start_berth, run, tmp_path):
     assert names("--server", local.url, plugin=True) == [local.url]
     decide(configured, "web")
     assert ", decision 1\n" in run("explain", "shop/web").stdout
-    config.unlink()
-    assert "http://127.0.0.1:8080 cannot be reached" in run("status").stdout + run("status").stderr
+
+
+def test_default_place(run):
+    """The address where `berth serve` listens by default, if nothing names another."""
+    with nobody_at_default():
+        done = run("status")
+    assert done.returncode == UNREACHABLE and "http://127.0.0.1:8080 cannot be reached" in done.stdout + done.stderr
 
 
 def test_credentials_of_the_configuration_file(cluster, run, tmp_path):
@@ -324,6 +331,7 @@ def test_open_passes_pages_on(cluster, berth_path, tmp_path):
         page = get("/pods", **cookie)
         assert page.status == 200 and b"web" in page.read()
         assert get("/none", **cookie).status == 404
+        assert any("/proxy/pods" in path for path, _ in cluster.seen)
         assert all("Cookie" not in headers for path, headers in cluster.seen)
     finally:
         process.terminate()

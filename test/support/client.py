@@ -10,6 +10,8 @@ import socket
 import time
 import types
 
+import pytest
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 FIXTURES = REPOSITORY / "test" / "data" / "wire" / "fixtures"
 IS_SANITIZED = bool(os.environ.get("BERTH_SANITIZED"))
@@ -139,6 +141,19 @@ def held_port():
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]
+
+
+@contextlib.contextmanager
+def nobody_at_default():
+    """127.0.0.1:8080, berth's default address, without a listener. Like held_port(), it also keeps others away. A test
+    that needs it is skipped while a server of this machine listens there."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            holder.bind(("127.0.0.1", 8080))
+        except OSError as error:
+            pytest.skip(f"127.0.0.1:8080 is in use: {error}")
+        yield
 
 
 def fixture_body(name):
