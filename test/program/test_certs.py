@@ -10,7 +10,7 @@ import subprocess
 import pytest
 import yaml
 
-from client import PATIENCE
+from client import PATIENCE, wait_until
 from test_tls import Traffic, post, wait_until_served
 
 pytestmark = pytest.mark.single_thread
@@ -341,11 +341,21 @@ def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
     berth = start_berth(*flags(server))
 
     def settle():
-        """Waits until berth has loaded the files; the client must still be accepted."""
+        """Waits until berth serves the certificate of its folder; the client must be accepted all the time."""
         berth.proc.send_signal(1)
         wait_until_served(berth, server / "server.crt")
         assert post(berth, client(peer)) == 200
 
+    def accepts(folder):
+        """Whether berth accepts the client of @folder, which trusts the CAs of the peer."""
+        context = client(peer, pair=False)
+        context.load_cert_chain(folder / "client.crt", folder / "client.key")
+        try:
+            return post(berth, context) == 200
+        except (ssl.SSLError, ConnectionError):
+            return False
+
+    assert accepts(old) and not accepts(new)
     with (old / "ca.crt").open("ab") as both:
         both.write((new / "ca.crt").read_bytes())
     assert "until" in certs(old, "--renew").stdout  # the first CA signs
@@ -354,6 +364,8 @@ def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
     for each in (peer, server):
         copy_ca(old, each)
         settle()
+    wait_until(lambda: accepts(new), "the second CA")
+    assert accepts(old)
     copy_pair(new, peer, "client")
     settle()
     copy_pair(new, server, "server")
@@ -361,3 +373,5 @@ def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
     for each in (server, peer):
         copy_ca(new, each)
         settle()
+    wait_until(lambda: not accepts(old), "the first CA to be forgotten")
+    assert accepts(new)
