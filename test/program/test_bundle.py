@@ -400,9 +400,9 @@ def test_explain_json_matches_reply(bundle, berth_path, berth):
         berth, "/api/v1/decisions?pod=vault/kraken-2&verb=filter&limit=1"
     ).json()["decisions"]  # fmt: skip
     decided = get(berth, f"/api/v1/decisions/{newest['id']}").json()["nodes"]
-    for one in decided:
-        if one["outcome"] in ("passed", "rejected"):
-            assert explained[one["node"]] == one["outcome"]
+    outcomes = {one["node"]: one["outcome"] for one in decided if one["outcome"] in ("passed", "rejected")}
+    assert set(outcomes.values()) == {"passed", "rejected"}
+    assert {name: explained[name] for name in outcomes} == outcomes
 
 
 def test_explain_with_other_policies(bundle, berth_path, tmp_path):

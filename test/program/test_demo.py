@@ -134,6 +134,7 @@ def test_berth_forgets_deleted_pending_pods(environment, tmp_path):
 
 def test_decisions_follow_the_policy(environment):
     shown = decisions(run("--pods", "60", env=environment).stdout)
+    assert len(shown) >= 60
     pools = {"shop": {"general"}, "workspaces": {"workspace"}, "batch": {"batch", "general"}}
 
     for m in shown:
@@ -237,6 +238,7 @@ def test_own_policy(environment, tmp_path):
     result = run("--pods", "10", "--policy", str(policy), env=environment)
 
     assert result.returncode == 0, result.stderr
+    assert len(decisions(result.stdout)) == 10
     assert all(re.match(r"\w+-a-\d+", m["node"]) for m in decisions(result.stdout))
     assert "not zone a" in result.stdout
     assert f" check {policy}" in result.stdout

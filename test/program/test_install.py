@@ -124,7 +124,7 @@ def test_commands_are_those_of_this_program(install, outcome_of, mode):
         assert (code, err) == (FINE, "")
         for words in ours:
             options = [word for word in words if word.startswith("--") and words[1] == name]
-            assert [option for option in options if option not in help_text] == [], words
+            assert [option for option in options if not re.search(rf"{option}(?![a-z-])", help_text)] == [], words
 
 
 def test_plan_writes_an_overlay(install, tmp_path):
