@@ -336,6 +336,31 @@ static void test_part_of_error(void **state) {
     }
 }
 
+/* Annotations of a bind are evaluated for the node that is explained. */
+static void test_bind_values_are_of_the_node(void **state) {
+    Fixture f;
+
+    (void)state;
+    fixture_init(&f,
+        "policy:\n"
+        "  bind: {annotations: {zone: {expression: \"node.metadata.labels['zone']\"}}}\n"
+        "nodes: {a: {labels: {zone: x}}, b: {labels: {zone: y}}, c: {}}\n");
+    assert_int_equal(f.told.n_nodes, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const NodeExplanation *node = &f.told.nodes[i];
+        BindValue *values;
+        size_t n;
+
+        assert_int_equal(explain_bind(&f.told, node, f.arena, &values, &n), 0);
+        assert_int_equal(n, 1);
+        assert_text("key", values[0].annotation->key, "zone");
+        assert_int_equal(values[0].error != NULL, str_is(node->node, "c"));
+        if (!values[0].error)
+            assert_text("value", values[0].value, str_is(node->node, "a") ? "x" : "y");
+    }
+    fixture_done(&f);
+}
+
 /* --- values and suggestions --------------------------------------------------------------- */
 
 typedef struct Case {
@@ -527,6 +552,7 @@ int main(void) {
         cmocka_unit_test(test_out_of_fuel),
         cmocka_unit_test(test_budgets),
         cmocka_unit_test(test_part_of_error),
+        cmocka_unit_test(test_bind_values_are_of_the_node),
         cmocka_unit_test(test_values_and_remedies),
     };
 

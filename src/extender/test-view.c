@@ -365,27 +365,78 @@ static const CelZone *find_nothing(const CelZones *zones, Str name) {
 /* A time in an unknown zone is no time: the metric is absent. */
 static void test_unknown_zone(void **state) {
     static const CelZones nowhere = {.find = find_nothing};
+    static const struct {
+        const char *policy;
+        size_t n_out;
+    } cases[] = {
+        {"policy:\n"
+         "  metrics: [{name: load, annotation: {key: load, timeZone: Mars/Olympus}, maxAge: 60s}]\n"
+         "  filters: [{name: f, metricLimit: {metric: load, max: 0.8}, onMissing: reject}]\n",
+            0},
+        {"policy:\n"
+         "  metrics: [{name: load, annotation: {key: load}, maxAge: 60s}]\n"
+         "  filters: [{name: f, metricLimit: {metric: load, max: 0.8}, onMissing: reject}]\n",
+            1},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
+        _cleanup_(view_unrefp) View *view = NULL;
+        RequestTime time = {.now_nsec = INT64_C(1767323040) * 1000000000};
+        const uint32_t *missing;
+        Answer answer;
+        TestScene scene;
+
+        scene_init_text(&scene, cases[i].policy);
+        assert_int_equal(view_new(&(ViewParts){.program = scene.program, .zones = &nowhere},
+                             /* before= */ NULL, &view),
+            0);
+        extender_filter(view, &time,
+            STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
+                "{\"load\":\"0.5,2026-01-02T03:04:00Z\"}}}]}}"),
+            arena, &answer);
+        assert_int_equal(answer.status, 200);
+        assert_int_equal(answer.decision.summary.n_out, cases[i].n_out);
+        missing = answer.decision.notes.filter_missing;
+        assert_int_equal(missing ? missing[0] : 0, 1 - cases[i].n_out);
+        scene_done(&scene);
+    }
+}
+
+/* kube-scheduler sends a nominated node alone; among others it is a candidate like any. */
+static void test_nominated_node_is_the_only_candidate(void **state) {
+    static const struct {
+        const char *nodes, *want;
+    } cases[] = {
+        {"\"n1\"", "n1"},
+        {"\"n2\"", ""},
+        {"\"n1\",\"n2\"", ""},
+        {"\"nobody\"", ""},
+        {"", ""},
+    };
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(view_unrefp) View *view = NULL;
-    RequestTime time = {.now_nsec = INT64_C(1767323040) * 1000000000};
-    Answer answer;
+    RequestTime time = {.now_nsec = 1};
     TestScene scene;
 
     (void)state;
-    scene_init_text(&scene,
-        "policy:\n"
-        "  metrics: [{name: load, annotation: {key: load, timeZone: Mars/Olympus}, maxAge: 60s}]\n"
-        "  filters: [{name: f, metricLimit: {metric: load, max: 0.8}, onMissing: reject}]\n");
-    assert_int_equal(view_new(&(ViewParts){.program = scene.program, .zones = &nowhere},
-                         /* before= */ NULL, &view),
+    scene_init_text(&scene, "policy: {filters: [{name: f, nodeReady: true}]}\n"
+                            "nodes: {n1: {ready: false}, n2: {}}\n");
+    assert_int_equal(
+        view_new(&(ViewParts){.snapshot = scene.snapshot, .program = scene.program}, NULL, &view),
         0);
-    extender_filter(view, &time,
-        STR("{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
-            "{\"load\":\"0.5,2026-01-02T03:04:00\"}}}]}}"),
-        arena, &answer);
-    assert_int_equal(answer.status, 200);
-    assert_int_equal(answer.decision.summary.n_out, 0);
-    assert_int_equal(answer.decision.notes.filter_missing[0], 1);
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        Answer answer;
+
+        extender_filter(view, &time,
+            arena_printf(arena,
+                "{\"Pod\":{\"status\":{\"nominatedNodeName\":\"n1\"}},\"NodeNames\":[%s]}",
+                cases[i].nodes),
+            arena, &answer);
+        assert_int_equal(answer.status, 200);
+        assert_text(cases[i].nodes, decision_nominated(&answer.decision), cases[i].want);
+    }
     scene_done(&scene);
 }
 
@@ -525,6 +576,7 @@ int main(void) {
         cmocka_unit_test(test_narrow_needs_nodes),
         cmocka_unit_test(test_annotations_without_cluster),
         cmocka_unit_test(test_unknown_zone),
+        cmocka_unit_test(test_nominated_node_is_the_only_candidate),
         cmocka_unit_test(test_many_changes),
     };
 
