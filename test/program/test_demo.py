@@ -20,7 +20,7 @@ import pytest
 
 from client import PATIENCE, get, metrics, wait_until
 from client import REPOSITORY as ROOT
-from demo_bundle import read_measured
+from demo_bundle import read_choices
 
 BERTH = os.environ.get("BERTH", str(ROOT / "build" / "berth"))
 
@@ -255,11 +255,13 @@ def test_placement_by_load(environment):
     assert result.stderr == ""
     assert re.search(r"^measuring .*cpu.*: from http://127\.0\.0\.1:\d+, a mock of Prometheus$", result.stdout, re.M)
     assert "node is hot" in result.stdout
-    measured = read_measured(result.stdout, "cpu")
-    chosen = [measured[m["node"]] for m in decisions(result.stdout) if m["node"] != "pending"]
-    assert 180 <= len(measured) < 200  # nodes that are down have no measurements
-    assert len(chosen) >= 30
-    assert statistics.median(chosen) < statistics.median(measured.values()) / 2
+    choices = read_choices(result.stdout, "cpu")
+    assert [node for node, _ in choices] == [m["node"] for m in decisions(result.stdout) if m["node"] != "pending"]
+    assert len(choices) >= 30
+    for node, measured in choices:
+        assert 180 <= len(measured) < 200 and node in measured  # nodes that are down have no measurements
+    shares = [measured[node] / statistics.median(measured.values()) for node, measured in choices]
+    assert statistics.median(shares) < 0.5
 
 
 def test_explains_with_measured_values(environment):

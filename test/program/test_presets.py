@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from client import REPOSITORY as ROOT
-from demo_bundle import read_measured
+from demo_bundle import read_choices
 
 pytestmark = pytest.mark.single_thread
 
@@ -81,11 +81,10 @@ def test_demo_shows_the_preset_at_work(berth_path, name, pods, reasons, tmp_path
 def test_demo_places_by_load(berth_path, name, metric, least, most, tmp_path):
     """The chosen nodes' usage differs from the median in the preset's direction."""
     done = run(berth_path, f"build/berth demo --policy policies/{name} --pods 60", env={"TMPDIR": str(tmp_path)})
-    measured = read_measured(done.stdout, metric)
-    nodes = re.findall(r"^\S+/\S+ +(\S+) +\d+/\d+ ", done.stdout, re.M)
-    chosen = [measured[node] for node in nodes if node in measured]
-    assert len(chosen) >= 40, done.stdout
-    assert least <= statistics.median(chosen) / statistics.median(measured.values()) <= most
+    shares = [measured[node] / statistics.median(measured.values())
+              for node, measured in read_choices(done.stdout, metric) if node in measured]  # fmt: skip
+    assert len(shares) >= 40, done.stdout
+    assert least <= statistics.median(shares) <= most
 
 
 def test_folder_as_a_whole_is_good(berth_path):

@@ -60,10 +60,7 @@ def test_restarted_berth_knows_its_decisions(start_berth, flags, tmp_path, berth
 
     berth = start_berth(*flags)
     after = decisions(berth)
-    assert len(after) == 3
-    for old, new in zip(before, after):
-        for field in ("id", "verb", "pod", "nodesIn", "nodesOut", "rules"):
-            assert new.get(field) == old.get(field), field
+    assert len(before) == 3 and after == before
     done = subprocess.run([berth_path, "explain", "--server", berth.url, "--last", "shop/web-1"],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
