@@ -104,7 +104,7 @@ static void test_one_row_for_a_pod(void **state) {
 }
 
 static void test_rules_are_ranked_across_policies(void **state) {
-    const char *rules, *size, *disk, *zone;
+    const char *rules, *size, *disk, *zone, *never;
     DashboardFixture fixture;
 
     (void)state;
@@ -117,7 +117,8 @@ static void test_rules_are_ranked_across_policies(void **state) {
     size = strstr(rules, ">size</th>");
     disk = strstr(rules, ">disk</th>");
     zone = strstr(rules, ">zone</th>");
-    assert_true(size && disk && zone && size < disk && disk < zone);
+    never = strstr(rules, ">never</th>");
+    assert_true(size && disk && zone && never && size < disk && disk < zone && zone < never);
     fixture_done(&fixture);
 }
 

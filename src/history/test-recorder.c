@@ -214,8 +214,8 @@ static void test_keeps_the_last_programs(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* When a program is dropped, its gauges are kept once for all views, not once per view: other
- * threads wait meanwhile, and the memory is taken from other decisions. */
+/* When a program is dropped, each of its views keeps only digests of its gauges: the memory is
+ * taken from other decisions. */
 static void test_dropped_program_leaves_gauges(void **state) {
     enum { SCENES = 200 };
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
