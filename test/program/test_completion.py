@@ -22,6 +22,7 @@ from client import PATIENCE, held_port
 pytestmark = pytest.mark.single_thread
 
 QUICK_SECONDS = 0.05  # seconds of CPU time
+LIMIT = 1  # COMPLETE_MSEC: seconds after which berth gives up a server
 
 
 @pytest.fixture(scope="module")
@@ -253,14 +254,23 @@ def api_server():
 
 
 def test_names_of_the_api_server(complete, kubeconfig, api_server):
+    """berth gives up a server that is late, so on a machine that is so busy no names are correct."""
+
+    def names(*words, env=None):
+        begin = time.monotonic()
+        found = set(complete(*words, env=env)[0])
+        if not found and time.monotonic() - begin >= LIMIT:
+            pytest.skip("the reply came too late for berth")
+        return found
+
     path = kubeconfig(api_server.url, "c")
     pods = {"web/a-1", "web/a-2", "jobs/b", "jobs/done"}
-    assert set(complete("explain", "--kubeconfig", path, "")[0]) == pods
-    assert set(complete("explain", "", env={"KUBECONFIG": str(path)})[0]) == pods
-    assert set(complete("explain", "--kubeconfig", path, "web/a")[0]) == {"web/a-1", "web/a-2"}
+    assert names("explain", "--kubeconfig", path, "") == pods
+    assert names("explain", "", env={"KUBECONFIG": str(path)}) == pods
+    assert names("explain", "--kubeconfig", path, "web/a") == {"web/a-1", "web/a-2"}
     assert api_server.handler.asked[-1].startswith("/api/v1/namespaces/web/pods?limit=")
-    assert set(complete("explain", "--kubeconfig", path, "--node", "")[0]) == {"n1", "n2"}
-    assert set(complete("explain", "--kubeconfig", path, "--node=n2")[0]) == {"--node=n2"}
+    assert names("explain", "--kubeconfig", path, "--node", "") == {"n1", "n2"}
+    assert names("explain", "--kubeconfig", path, "--node=n2") == {"--node=n2"}
 
 
 def test_a_server_that_does_not_answer_is_given_up(complete, kubeconfig, api_server):
