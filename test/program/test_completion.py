@@ -329,9 +329,12 @@ def test_it_takes_little_processor_time(berth_path):
 # --- as a plugin of kubectl ---
 
 
-def test_time_limit_ends_with_the_reply(berth_path):
+def test_time_limit_ends_with_the_reply(berth_path, kubeconfig, api_server):
     """The limit is for servers that do not answer. A shell that reads late gets the complete reply once."""
-    expected = subprocess.run([berth_path, "__complete", "serve", "-"], capture_output=True, check=True).stdout
+    command = [berth_path, "__complete", "explain", "--kubeconfig", kubeconfig(api_server.url, "c"), "--node", ""]
+    expected = subprocess.run(command, capture_output=True, check=True).stdout
+    if expected == b":4\n":
+        pytest.skip("the reply came too late for berth")
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     filler = 0
@@ -340,7 +343,7 @@ def test_time_limit_ends_with_the_reply(berth_path):
             filler += os.write(writer, b"x" * 4096)
     os.set_blocking(writer, True)
     with open(reader, "rb") as pipe:
-        berth = subprocess.Popen([berth_path, "__complete", "serve", "-"], stdout=writer)
+        berth = subprocess.Popen(command, stdout=writer)
         os.close(writer)
         time.sleep(1.2)  # longer than the limit
         assert berth.poll() is None
