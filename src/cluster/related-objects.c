@@ -110,11 +110,11 @@ void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, R
 
     kinds[kind].decode(reader, arena, &object);
     *ret = (RelatedObject){0};
-    if (json_error(reader))
-        return;
     memcpy(&ret->name, (const char *)&object + kinds[kind].name_at, sizeof(Str));
     if (kinds[kind].namespace_at != IN_NONE)
         memcpy(&ret->namespace, (const char *)&object + kinds[kind].namespace_at, sizeof(Str));
+    if (json_error(reader))
+        return;
     kinds[kind].write(&writer, &object);
     ret->text = arena_copy(arena, buf_str(&text));
     if (buf_error(&text) || !ret->text.ptr)

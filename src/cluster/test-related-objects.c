@@ -197,6 +197,38 @@ static void test_kept_texts(void **state) {
     }
 }
 
+/* Who tells of an object that cannot be read names it. */
+static void test_name_of_an_unreadable_object(void **state) {
+    static const struct {
+        RelatedKind kind;
+        const char *json, *namespace;
+    } cases[] = {
+        {RELATED_NAMESPACES, "{\"metadata\":{\"name\":\"o\",\"labels\":3}}", ""},
+        {RELATED_CLAIMS,
+            "{\"metadata\":{\"name\":\"o\",\"namespace\":\"team-a\"},\"spec\":{\"volumeName\":3}}",
+            "team-a"},
+        {RELATED_VOLUMES,
+            "{\"metadata\":{\"name\":\"o\"},\"spec\":{\"nodeAffinity\":{\"required\":3}}}", ""},
+        {RELATED_SERVICES,
+            "{\"metadata\":{\"name\":\"o\",\"namespace\":\"team-a\"},\"spec\":{\"selector\":3}}",
+            "team-a"},
+    };
+    _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        RelatedObject object;
+        JsonReader reader;
+
+        json_reader_init(&reader, str_from_c(cases[i].json));
+        related_object_decode(cases[i].kind, &reader, arena, &object);
+        assert_int_equal(json_error(&reader), JSON_E_TYPE);
+        assert_text("namespace", object.namespace, cases[i].namespace);
+        assert_text("name", object.name, "o");
+        assert_text("kept", object.text, "");
+    }
+}
+
 static void test_kinds(void **state) {
     (void)state;
     assert_int_equal(related_kind_of(STR("Namespace")), RELATED_NAMESPACES);
@@ -214,6 +246,7 @@ int main(void) {
         cmocka_unit_test(test_pods_own),
         cmocka_unit_test(test_claims_of_a_pod),
         cmocka_unit_test(test_kept_texts),
+        cmocka_unit_test(test_name_of_an_unreadable_object),
         cmocka_unit_test(test_kinds),
     };
 
