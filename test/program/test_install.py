@@ -103,6 +103,7 @@ def test_every_plan_is_complete(install, mode, tool):
     assert "berth check --live" in out
     assert ("helm upgrade --install" in out) == (tool == "helm")
     assert ("apply -k my-berth" in out) == (tool == "kustomize")
+    assert not re.search(r"^ {3}[-+=>'] ", out, re.M)  # nothing of the template's own marks
     for command in commands(out):
         words = shlex.split(command, comments=True)  # every quote is closed
         if words[:2] == ["berth", "check"] and "--live" not in words and "--offline" not in words:
