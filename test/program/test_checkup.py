@@ -794,7 +794,10 @@ def test_offline(run, tmp_path, what, text, failed):
 def test_offline_files(run, tmp_path):
     good, none = tmp_path / "good.yaml", tmp_path / "none.yaml"
     good.write_text(scheduler_config(entry("http://127.0.0.1:8080")))
-    assert run("--offline", none).code == UNREACHABLE
+    done = run("--offline", none)
+    assert done.code == UNREACHABLE
+    for code in ("B111", "B118"):  # nothing is said about an entry that could not be read
+        assert done.checks[code]["cause"] == "no configuration that could be read lists berth (B101 to B103)"
     done = run("--offline", good, none)
     assert done.code == FAILED and "none.yaml" in done.checks["B101"]["cause"]
 
