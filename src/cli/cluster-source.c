@@ -129,9 +129,7 @@ static int look_at(void *context, const Object *object) {
 
     if (!str_is(object->kind, "Pod") || search->is_found)
         return 0;
-    /* strings of the pod point into the copy */
-    r = object_decode(
-        object, arena_copy(search->arena, object->json), pod_decode, search->arena, &pod);
+    r = object_decode(object, object->json, pod_decode, search->arena, &pod);
     if (r == 0 && str_eq(pod.name, search->name) && str_eq(pod.namespace, search->namespace)) {
         search->is_found = true;
         *search->pod = pod;

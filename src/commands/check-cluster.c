@@ -41,8 +41,7 @@ static int add_pending(void *context, const Object *object) {
     if (!str_is(object->kind, "Pod"))
         return 0;
     pod = ARENA_NEW(check->arena, Pod);
-    r = object_decode(
-        object, arena_copy(check->arena, object->json), pod_decode, check->arena, pod);
+    r = object_decode(object, object->json, pod_decode, check->arena, pod);
     if (r == 0 && str_is_empty(pod->node_name) && !pod->is_terminal)
         (void)VEC_ADD(&check->pods, check->arena, pod);
     return r;

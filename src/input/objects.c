@@ -67,10 +67,14 @@ static int json_result(ObjectReader *objects, const JsonReader *reader) {
 }
 
 int object_decode(const Object *object, Str json, JsonRead *read, Arena *arena, void *ret) {
+    Str copy = arena_copy(arena, json);
     JsonReader reader;
 
-    json_reader_init(&reader, json);
+    if (!copy.ptr)
+        return -ENOMEM;
+    json_reader_init(&reader, copy);
     read(&reader, arena, ret);
+    reader.data = json.ptr; /* an error has its place in the file's text */
     return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
 }
 

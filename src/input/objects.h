@@ -44,7 +44,8 @@ int cluster_visit(void *store, const Object *object);
  * -EINVAL, or -ENOMEM. */
 int object_failed(const Object *object, const JsonReader *reader);
 
-/* Decodes @json, the object's or a part of it. 0, or as above. */
+/* Decodes @json, the object's or a part of it: strings of @ret point into a copy in @arena. 0, or
+ * as above. */
 int object_decode(const Object *object, Str json, JsonRead *read, Arena *arena, void *ret)
     MUST_CHECK;
 

@@ -277,16 +277,12 @@ static int visit_cluster(void *context, const Object *object) {
 
 static int visit_pool(void *context, const Object *object) {
     Draft *draft = context;
-    Str text;
 
     if (!str_is(object->kind, "Node"))
         return set_error(draft, "expected one Node, as from kubectl get node NAME -o yaml");
     if (draft->n_pool_nodes++ > 0)
         return set_error(draft, "there are several Nodes; expected one");
-    text = arena_copy(draft->input->arena, object->json);
-    return text.ptr
-               ? object_decode(object, text, node_decode, draft->input->arena, &draft->pool_node)
-               : -ENOMEM;
+    return object_decode(object, object->json, node_decode, draft->input->arena, &draft->pool_node);
 }
 
 /* Reads a number from an annotation; *@ret stays if there is none. */

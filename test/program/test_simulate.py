@@ -527,6 +527,9 @@ def test_autoscale_table(run, files, cluster, trace):
     (pool(max_nodes="10001"), "berth.dev/max-nodes is 1 to 10000"),
     (json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}}), "the Node has no status.allocatable"),
     ("{", "pool.json:"),
+    ('{"kind": "Node",\n"metadata": {"name": "x"},\n"status": {"allocatable": {"cpu": "much"}}}',
+     "pool.json:3:35: not a quantity"),
+    ("kind: Node\nmetadata: {name: x}\nstatus: {allocatable: {cpu: much}}\n", "pool.json:3:29: not a quantity"),
 ])  # fmt: skip
 def test_wrong_pools(run, files, cluster, text, error):
     done = run("--cluster", cluster, "--pods", files("pods.json", list_of(pod("p"))), "--autoscale", files("pool.json", text),
