@@ -23,8 +23,7 @@
  * unpacked: a larger one is rejected before it costs memory. */
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
 #define ARCHIVE_RATIO_MAX 16u
-#define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like this many bytes more  \
-                                */
+#define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like these bytes more */
 
 typedef struct Pack Pack;
 
