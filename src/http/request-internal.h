@@ -24,6 +24,7 @@ typedef struct Request {
     int64_t started_nsec; /* the head is complete */
     int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
     int64_t made_nsec;    /* the reply is made; 0: it is not */
+    int64_t waited_nsec;  /* as HttpReply has it, also if the reply is deferred */
     bool is_last;         /* the connection ends with this request */
     bool has_more_input;  /* refused, and the client may still be sending it */
 } Request;

@@ -162,6 +162,7 @@ static void report(const Request *request, bool is_sent) {
         .bytes_in = request->body.len,
         .bytes_out = is_sent ? request->streamed + reply_size(&request->reply) : 0,
         .duration_nsec = clock_monotonic_nsec() - request->started_nsec,
+        .waited_nsec = request->waited_nsec,
     };
 
     if (request->made_nsec != 0) {
@@ -293,6 +294,7 @@ static Step handle(Request *request) {
         request->head.http.body = body_seal(&request->body);
         if (has_memory)
             callbacks->handle(callbacks->context, &request->head.http, &request->reply);
+        request->waited_nsec = request->reply.waited_nsec;
     }
     if (request->stream)
         return start_stream(request);

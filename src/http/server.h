@@ -68,6 +68,7 @@ typedef struct HttpReply {
     Str secret; /* the part of request->body to wipe at the end; empty: all of it. Wiping a pod is
                    cheap, wiping a list of 5,000 nodes is not */
     int tag;    /* passed to finished(): the kind of request, for the caller's metrics */
+    int64_t waited_nsec; /* passed to finished(): of handle(), with nothing to do */
 } HttpReply;
 
 typedef struct HttpOutcome {
@@ -77,7 +78,8 @@ typedef struct HttpOutcome {
     int64_t duration_nsec;        /* headers complete to reply sent; of it: */
     int64_t read_nsec;            /* headers complete to body complete */
     int64_t handle_nsec;          /* body complete to reply made, waiting included; both are 0
-                                     when handle() was not called */
+                                     when handle() was not called; of it: */
+    int64_t waited_nsec;          /* that of handle()'s reply */
 } HttpOutcome;
 
 typedef struct ServerCallbacks {

@@ -70,7 +70,8 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
         .content_type = "text/plain",
         .slices = seen->slices,
         .n_slices = 3,
-        .tag = 42};
+        .tag = 42,
+        .waited_nsec = 5};
 }
 
 static void finished(void *context, const HttpOutcome *outcome) {
@@ -152,6 +153,7 @@ static void test_answers(void **state) {
     assert_int_equal(outcome.status, 200);
     assert_int_equal(outcome.bytes_in, 3);
     assert_int_equal(outcome.bytes_out, 5);
+    assert_int_equal(outcome.waited_nsec, 5);
     assert_true(outcome.read_nsec > 0 && outcome.handle_nsec > 0);
     assert_true(outcome.duration_nsec >= outcome.read_nsec + outcome.handle_nsec);
 

@@ -185,9 +185,8 @@ void live_expect(Live *live, const HttpRequest *request, const View *view, const
         expect_pod(&live->expectations, request, view, decision, reply);
 }
 
-void live_wait(Live *live) {
-    if (live->nominator)
-        nominator_wait(live->nominator);
+int64_t live_wait(Live *live) {
+    return live->nominator ? nominator_wait(live->nominator) : 0;
 }
 
 /* --- bind ------------------------------------------------------------------------------- */

@@ -76,8 +76,8 @@ void live_observe_filter(Live *live, const View *view, const Decision *decision,
 void live_expect(Live *live, const HttpRequest *request, const View *view, const Decision *decision,
     const HttpReply *reply);
 
-/* The last call of a filter: with --nominate its reply may wait a moment (live/nominator.h). */
-void live_wait(Live *live);
+/* The last call of a filter: with --nominate its reply may wait a moment, as nominator_wait(). */
+int64_t live_wait(Live *live);
 
 /* Answers a bind: at once through @reply, or later (server_defer()). */
 void live_bind(Live *live, const HttpRequest *request, int tag, HttpReply *reply);

@@ -450,6 +450,11 @@ static bool runs_out(const Nominations *nominations, int64_t now) {
            (recent > 0 || nominations->n_coming > 0 || nominations->n_free >= NOMINATION_ROUND_MIN);
 }
 
+static bool was_shown_since(const Nominations *nominations, int64_t begin) {
+    return nominations->n_shown > 0 &&
+           nominations->shown[(nominations->n_shown - 1) % SHOWN_MAX] >= begin;
+}
+
 /* Twice @nsec, at most @max_msec; @min_msec if it is 0. */
 static int64_t twice(int64_t nsec, int64_t min_msec, int64_t max_msec) {
     nsec = nsec == 0 ? min_msec * NSEC_PER_MSEC : 2 * nsec;
@@ -459,17 +464,18 @@ static int64_t twice(int64_t nsec, int64_t min_msec, int64_t max_msec) {
 bool nominations_wait(Nominations *nominations, int64_t begin_nsec, int64_t now_nsec) {
     bool is_over = now_nsec - begin_nsec >= NOMINATION_WAIT_MSEC * NSEC_PER_MSEC;
     bool must_wait = now_nsec >= nominations->wait_again_at && runs_out(nominations, now_nsec);
+    bool is_in_vain = must_wait && !was_shown_since(nominations, begin_nsec);
 
     if (must_wait && !is_over)
         return true;
-    if (must_wait && nominations->n_ready == 0) {
+    if (is_in_vain) {
         /* No nomination came in time: do not slow kube-scheduler down again soon. */
         nominations->wait_pause = twice(nominations->wait_pause, NOMINATION_WAIT_PAUSE_MIN_MSEC,
             NOMINATION_WAIT_PAUSE_MAX_MSEC);
         nominations->wait_again_at = now_nsec + nominations->wait_pause;
     }
     if (now_nsec > begin_nsec) {
-        nominations->wait_pause *= nominations->n_ready == 0;
+        nominations->wait_pause *= is_in_vain;
         nominations->filter_at = now_nsec; /* the wait is no part of the cycle */
         nominations->figures.n_waits++;
         nominations->figures.wait_nsec += now_nsec - begin_nsec;

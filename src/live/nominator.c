@@ -180,13 +180,13 @@ static void wait_in(Nominator *nominator, int64_t nsec) {
         (void)pthread_cond_timedwait(&nominator->woken, &nominator->lock, &until);
 }
 
-void nominator_wait(Nominator *nominator) {
+int64_t nominator_wait(Nominator *nominator) {
     int64_t begin = clock_monotonic_nsec(), now = begin;
     bool is_other;
 
     if (!write_queue_is_ours(nominator->writes) ||
         write_queue_figures(nominator->writes).is_forbidden)
-        return;
+        return 0;
     pthread_mutex_lock(&nominator->lock);
     is_other = nominator->has_waiting_filter;
     nominator->has_waiting_filter = true;
@@ -199,6 +199,7 @@ void nominator_wait(Nominator *nominator) {
     }
     nominator->has_waiting_filter = is_other;
     pthread_mutex_unlock(&nominator->lock);
+    return now - begin;
 }
 
 NominatorFigures nominator_figures(Nominator *nominator) {
@@ -206,6 +207,8 @@ NominatorFigures nominator_figures(Nominator *nominator) {
     NominatorFigures figures = nominator->figures;
 
     figures.pods = nominations_figures(nominator->nominations);
+    if (nominator->has_thread && !write_queue_is_ours(nominator->writes))
+        figures.pods.state = NOMINATOR_IDLE; /* another replica decides */
     return figures;
 }
 
@@ -343,15 +346,15 @@ static void withdraw(Nominator *nominator, Arena *arena) {
         (void)nomination_queue_add(nominator->writes, &expired[i]);
 }
 
-/* Whether there is a backlog. */
+/* Whether this replica has a backlog to nominate. */
 static bool run_round(Nominator *nominator, Arena *arena) {
     Round round = {.nominator = nominator, .arena = arena};
     int64_t begun = clock_thread_cpu_nsec();
-    bool has_backlog;
+    bool is_ours = write_queue_is_ours(nominator->writes), has_backlog;
     size_t i = 0;
 
     arena_reset(arena);
-    if (write_queue_is_ours(nominator->writes)) {
+    if (is_ours) {
         withdraw(nominator, arena);
         if (begin_round(&round) && make_plan(&round))
             while (i < round.n && nominate(&round, i))
@@ -361,7 +364,7 @@ static bool run_round(Nominator *nominator, Arena *arena) {
     view_unref(round.view);
     pthread_mutex_lock(&nominator->lock);
     nominator->figures.round_nsec += clock_thread_cpu_nsec() - begun;
-    has_backlog = nominations_figures(nominator->nominations).state != NOMINATOR_IDLE;
+    has_backlog = is_ours && nominations_figures(nominator->nominations).state != NOMINATOR_IDLE;
     pthread_mutex_unlock(&nominator->lock);
     return has_backlog;
 }

@@ -47,9 +47,9 @@ void nominator_note_list(Nominator *nominator, bool has_ended);
 /* A filter request about @pod with @n_nodes. */
 void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes, int64_t now_nsec);
 
-/* Before the reply to a filter: waits on this thread while nominations_wait(). One waits at a time,
- * so that other threads answer the rest. */
-void nominator_wait(Nominator *nominator);
+/* Before the reply to a filter: waits on this thread while nominations_wait(), and returns how
+ * long, in nanoseconds. One waits at a time, so that other threads answer the rest. */
+int64_t nominator_wait(Nominator *nominator);
 
 typedef struct NominatorFigures {
     NominationFigures pods;

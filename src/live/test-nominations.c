@@ -269,10 +269,13 @@ static const struct {
         "250; wait 0; at 251; wait 0; at 351; wait 100; at 450; wait 0; at 451; wait 0",
         "nominating yes yes no no no yes no no yes"},
     {"until a nomination comes",
-        "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 100; at 251; wait 100; "
-        "shows "
-        "10 n; at 352; wait 100; asks 10 1; claim 11 n; wait 100; at 403; wait 0",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 100; at 251; wait 100; at "
+        "252; shows 10 n; at 352; wait 100; asks 10 1; claim 11 n; wait 100; at 403; wait 0",
         "nominating yes no no no yes no yes"},
+    {"nominations that kube-scheduler does not take delay it once",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 12; at 400; wait 99; wait 100; at "
+        "449; wait 0; at 450; wait 0; at 550; wait 100; at 649; wait 0",
+        "nominating yes no no yes no no"},
     {"nothing waits for pods that are left alone",
         "asks 900 5; pods 0 199; pace 0 9 20; wait 0; decide; wait 0; pace 10 184 20; wait 0; "
         "claim 185 n; wait 0; asks 185 5; wait 0",

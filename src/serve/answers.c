@@ -187,7 +187,7 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
         live_expect(answers->api->live, request, newer ? newer : view, &answer.decision, reply);
     kept_pods_give(&answers->kept_pods, kept);
     if (is_watched)
-        live_wait(answers->api->live);
+        reply->waited_nsec = live_wait(answers->api->live);
 }
 
 /* Without answers_observe(): nothing is recorded, counted or expected to be bound. */
@@ -284,9 +284,9 @@ void answers_finished(void *context, const HttpOutcome *outcome) {
     const Route *route = route_of_tag(outcome->tag);
     const int64_t parts[_LATENCY_PARTS] = {
         [LATENCY_READ] = outcome->read_nsec,
-        [LATENCY_EVALUATE] = outcome->handle_nsec,
+        [LATENCY_EVALUATE] = outcome->handle_nsec - outcome->waited_nsec,
         [LATENCY_WRITE] = outcome->duration_nsec - outcome->read_nsec - outcome->handle_nsec,
-        [LATENCY_TOTAL] = outcome->duration_nsec,
+        [LATENCY_TOTAL] = outcome->duration_nsec - outcome->waited_nsec,
     };
 
     metrics_note_request(answers->api->metrics, route->kind, outcome);

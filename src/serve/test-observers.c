@@ -1,5 +1,6 @@
 #include "serve/answers.h"
 
+#include "api/routes.h"
 #include "api/test-api-fixture.h"
 #include "base/clock.h"
 
@@ -56,9 +57,37 @@ static void test_counts_rejections_after_deadline(void **state) {
     api_fixture_done(&fixture);
 }
 
+/* A filter that waits for nominations on purpose is not slow: the Overview must not report it. */
+static void test_waits_are_no_latency(void **state) {
+    const HttpRequest request = {.method = STR("POST"), .path = STR("/filter")};
+    HttpOutcome outcome = {
+        .status = 200,
+        .duration_nsec = 100 * NSEC_PER_MSEC,
+        .read_nsec = NSEC_PER_MSEC,
+        .handle_nsec = 97 * NSEC_PER_MSEC,
+        .waited_nsec = 90 * NSEC_PER_MSEC,
+    };
+    LatencyVerb verbs[_VERB_MAX];
+    const LatencySummary *parts = verbs[VERB_FILTER].parts;
+    ApiFixture fixture;
+    Answers answers = {.api = &fixture.api, .is_quiet = true};
+
+    (void)state;
+    api_fixture_init(&fixture, scene_text);
+    outcome.tag = route_tag(route_find(&fixture.api, &request));
+    answers_finished(&answers, &outcome);
+    latency_read(fixture.api.latency, 0, clock_monotonic_nsec(), verbs);
+    assert_int_equal(parts[LATENCY_TOTAL].sum_nsec, 10 * NSEC_PER_MSEC);
+    assert_int_equal(parts[LATENCY_READ].sum_nsec, NSEC_PER_MSEC);
+    assert_int_equal(parts[LATENCY_EVALUATE].sum_nsec, 7 * NSEC_PER_MSEC);
+    assert_int_equal(parts[LATENCY_WRITE].sum_nsec, 2 * NSEC_PER_MSEC);
+    api_fixture_done(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_rejections_after_deadline),
+        cmocka_unit_test(test_waits_are_no_latency),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
