@@ -1,6 +1,6 @@
-/* string.format() whose text and list are both written out: what cannot work is reported before any
- * run, under the clause or the argument, in the words of the run (format.h). Runs once all types
- * are settled; an argument that is dyn by then may be anything. */
+/* Checks calls of string.format() whose text and list are literals: reports the errors that a run
+ * would (format.h), at the clause or the argument. All types are final by then; an argument of type
+ * dyn is not checked. */
 
 #include "cel/check-internal.h"
 #include "cel/format.h"
@@ -12,7 +12,7 @@ typedef struct FormatCall {
     uint32_t n_args;
 } FormatCall;
 
-/* False: it is another function, or not all of it is written out. ?x may be no argument at all. */
+/* False: another function, or text and list are not both literals, or it has ?x. */
 static bool read_call(CelChecker *checker, uint32_t node, FormatCall *ret) {
     const CelNode *nodes = checker->tree->nodes;
     const CelNodeInfo *info = &checker->infos[node];
@@ -35,8 +35,8 @@ static bool read_call(CelChecker *checker, uint32_t node, FormatCall *ret) {
     return true;
 }
 
-/* A mistake in bytes [@from, @to) of the format. Text without escapes stays in the source, and
- * there the bytes have a place; of other text only the whole has. */
+/* Reports a mistake in bytes [@from, @to) of the format. Only text without escapes is a slice of
+ * the source: for other text it marks the whole literal. */
 static void report_clause(const FormatCall *call, size_t from, size_t to, Str text) {
     const CelTree *tree = call->checker->tree;
     const CelNode *literal = &tree->nodes[call->format];
@@ -54,13 +54,13 @@ static Str hint_for(CelChecker *checker, const CelFormatClause *clause, const Ce
 
     if (type->kind == CEL_T_OPTIONAL)
         return STR(".orValue(…) says what it is when there is none");
-    if (clause->clause == 's') /* the message has them all */
+    if (clause->clause == 's') /* the message lists all types */
         return STR_NULL;
     return cel_checker_printf(checker, "%%%c takes %s%s%.*s", clause->clause, clause->types,
         is_text ? "; %s takes " : "", is_text ? (int)type->name.len : 0, type->name.ptr);
 }
 
-/* Where kinds are not certain (unify.h) the run will tell. */
+/* If kinds are not certain (unify.h), the run checks the argument instead. */
 static void check_argument(const FormatCall *call, uint32_t node, char letter) {
     CelChecker *checker = call->checker;
     const CelType *type = checker->infos[node].type;
@@ -77,7 +77,7 @@ static void check_argument(const FormatCall *call, uint32_t node, char letter) {
 
 static void check_format(const FormatCall *call) {
     Str format = cel_str(call->checker->tree->nodes[call->format].literal), rest = format;
-    size_t lonely_from = 0, lonely_to = 0; /* the first clause without an argument */
+    size_t missing_from = 0, missing_to = 0; /* the first clause without an argument */
     uint32_t n_taken = 0;
     CelFormatPiece piece;
 
@@ -86,7 +86,7 @@ static void check_format(const FormatCall *call) {
 
         if (!piece.is_clause)
             continue;
-        if (piece.problem) { /* what follows means nothing, and so does the number of clauses */
+        if (piece.problem) { /* the rest cannot be read, nor its clauses counted */
             Str text = cel_format_problem(&piece, call->checker->arena);
 
             report_clause(call, from, to, cel_checker_printf(call->checker, "%.*s", STR_FMT(text)));
@@ -95,13 +95,13 @@ static void check_format(const FormatCall *call) {
         if (n_taken < call->n_args) {
             check_argument(call, call->args[n_taken], piece.clause);
         } else if (n_taken == call->n_args) {
-            lonely_from = from;
-            lonely_to = to;
+            missing_from = from;
+            missing_to = to;
         }
         n_taken++;
     }
     if (n_taken > call->n_args)
-        report_clause(call, lonely_from, lonely_to,
+        report_clause(call, missing_from, missing_to,
             cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
                 n_taken, n_taken == 1 ? "" : "s", call->n_args));
     else if (n_taken < call->n_args)

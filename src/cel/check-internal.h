@@ -20,7 +20,7 @@ typedef struct CelChecker {
     CelNodeInfo *infos;
     CelUnify unify;
     VEC(uint32_t) scope; /* the BINDERs whose macro is open, innermost last */
-    uint32_t vague_end;  /* up to here names may be a macro's variables (cel_is_vague) */
+    uint32_t vague_end;  /* see may_be_variable() in resolve.c */
     uint32_t *children;  /* room for the children of any node */
     char *name;          /* room for any dotted name, with the container before it */
 } CelChecker;
@@ -46,7 +46,7 @@ const CelType *cel_checker_type(CelChecker *checker, uint32_t node);
 Str cel_checker_type_text(CelChecker *checker, const CelType *type);
 Str cel_checker_source(const CelChecker *checker, uint32_t node);
 
-/* Whether operators join its parts: something appended would belong to the last of them. */
+/* Whether @node is joined by operators: a method appended to a + b would apply to b only. */
 bool cel_checker_is_joined(const CelChecker *checker, uint32_t node);
 
 /* All of the source of @node. */
@@ -70,15 +70,15 @@ const CelVariable *cel_resolve_variable(CelChecker *checker, Str name, bool is_a
 
 void cel_check_call(CelChecker *checker, uint32_t node);
 
-/* check-format.c: when types are settled, the calls of string.format() whose text and list are
- * written out. */
+/* check-format.c: checks calls of string.format() whose text and list are literals. All types must
+ * be final. */
 void cel_check_formats(CelChecker *checker);
 
-/* A call of a function that is not declared. */
+/* resolve.c: reports a call of a function that is not declared, with a suggestion. */
 void cel_suggest_function(CelChecker *checker, uint32_t node);
 
-/* A field that the record does not have. */
+/* Reports a field that @record does not have. */
 void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *record);
 
-/* A selection from a type that has no fields. */
+/* Reports a selection from @type, which has no fields. */
 void cel_suggest_selection(CelChecker *checker, uint32_t node, const CelType *type);

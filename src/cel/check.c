@@ -10,8 +10,8 @@
 #include "cel/check-internal.h"
 
 #define TEXT_MAX 2048   /* bytes of a message; longer ones are truncated */
-#define TYPE_MAX 4096   /* bytes of a type in it */
-#define SOURCE_SHOWN 40 /* bytes of the source in it; longer ones are shown as "…" */
+#define TYPE_MAX 4096   /* bytes of a type in a message */
+#define SOURCE_SHOWN 40 /* bytes of the source in a message; longer ones are shown as "…" */
 
 void cel_checker_report(CelChecker *checker, uint32_t from, uint32_t to, Str text, Str hint) {
     const CelTree *tree = checker->tree;
@@ -147,6 +147,7 @@ static void suggest_result(
     cel_checker_fix(checker, fix);
 }
 
+/* The root of the part before @node, its left sibling. */
 static uint32_t before(const CelTree *tree, uint32_t node) {
     return node - tree->nodes[node].size;
 }
@@ -155,7 +156,8 @@ static void check_literal(CelChecker *checker, uint32_t i) {
     checker->infos[i].type = cel_type_of(checker->tree->nodes[i].literal);
 }
 
-static bool is_open(CelChecker *checker, const CelType *type) {
+/* Whether any type is possible for @type; a free type variable becomes dyn. */
+static bool is_unknown(CelChecker *checker, const CelType *type) {
     if (type->kind == CEL_T_PARAM)
         (void)cel_unify_fits(&checker->unify, &cel_dyn_type, type);
     return type->kind == CEL_T_PARAM || type->kind == CEL_T_DYN || type->kind == CEL_T_ERROR;
@@ -177,7 +179,7 @@ static const CelType *field_of(CelChecker *checker, uint32_t node, const CelType
         checker->infos[node].field = field;
         return type->record->fields[field].type;
     default:
-        if (is_open(checker, type))
+        if (is_unknown(checker, type))
             return type->kind == CEL_T_ERROR ? type : &cel_dyn_type;
         cel_suggest_selection(checker, node, type);
         return &cel_error_type;
@@ -309,7 +311,7 @@ static const CelType *element_of(CelChecker *checker, uint32_t range, unsigned n
         return number == 0 && n == 2 ? &cel_int_type : cel_type_param(type, 0);
     if (type->kind == CEL_T_MAP)
         return cel_type_param(type, number);
-    if (is_open(checker, type))
+    if (is_unknown(checker, type))
         return type->kind == CEL_T_ERROR ? type : &cel_dyn_type;
     if (number == 0)
         cel_checker_report_all(checker, range,
@@ -452,8 +454,8 @@ static void check_node(CelChecker *checker, uint32_t i) {
 /* Returns false if there is no memory. */
 static bool prepare(CelChecker *checker) {
     const CelTree *tree = checker->tree;
-    /* No name that resolving builds has a part twice. Not the source's length: macros create names
-     * that no text has. */
+    /* A resolved name uses the name of each node at most once. The source's length is no bound:
+     * macros create names that are not in the source. */
     size_t longest_name = cel_env_container(checker->env).len + 1;
     uint32_t most = 1;
 
@@ -473,7 +475,7 @@ static bool prepare(CelChecker *checker) {
     return checker->children && checker->name;
 }
 
-/* Adds the overloads with the same form of call: size(dyn(x)[?'y'].value()) takes all of size(). */
+/* Adds the other overloads of this call form: size(dyn(x)[?'y'].value()) takes all of size(). */
 static void widen(CelChecker *checker, CelNodeInfo *info) {
     const CelOverload *first = info->overloads[0], *const * all;
     size_t n = cel_env_overloads(checker->env, str_from_c(first->spec->name), &all), n_kept = 0;

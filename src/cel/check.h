@@ -27,25 +27,25 @@ typedef struct CelComposite {
 typedef struct CelOptions {
     bool no_macros; /* has(), all() … are plain function calls */
     bool no_check;
-    bool is_plain;         /* plain CEL: [1, "a"] is allowed, and timestamp("x") or a bad pattern an
-                              error of the run. Else both are errors of the check, as in Kubernetes */
-    bool no_fold;          /* constants stay calls: for tests */
-    bool may_be_unused;    /* a field of a composite: what always fails in it is a warning */
+    bool is_plain; /* plain CEL: [1, "a"] is allowed, and timestamp("x") or a bad pattern fails when
+                      run. Otherwise both fail the check, as in Kubernetes */
+    bool no_fold;  /* constants stay calls: for tests */
+    bool may_be_unused;    /* a field of a composite: a part that always fails is a warning */
     uint64_t cost_limit;   /* reject expressions that could cost more; 0: no limit */
-    const CelType *expect; /* the type the result must have; NULL: any. The check accepts dyn: then
-                              bool and string are an error of the run where it is another */
-    bool expect_number;    /* for the lowering: the result is a double where its type is neither int
-                              nor double, or an error of the run */
+    const CelType *expect; /* the type the result must have; NULL: any. The check accepts dyn; the
+                              run then tests for bool or string */
+    bool expect_number;    /* for lower.c: a result that is neither int nor double is converted to
+                              double; the run fails if it is no number */
     const CelComposite *composite; /* for the lowering; NULL: none */
 } CelOptions;
 
 typedef enum CelRef {
-    CEL_REF_NONE,     /* by its kind */
+    CEL_REF_NONE,     /* nothing special: see the node's kind */
     CEL_REF_SKIP,     /* has no value: part of a dotted name, or the namespace of a function */
     CEL_REF_VARIABLE, /* IDENT, SELECT: a variable; children are skipped */
     CEL_REF_LOCAL,    /* IDENT: the variable that node @binder declares */
     CEL_REF_CONSTANT, /* IDENT, SELECT: @constant */
-    CEL_REF_UNKNOWN,  /* unchecked only: fails when reached, with its name */
+    CEL_REF_UNKNOWN,  /* only with no_check: an undeclared name; the run fails if it reads it */
 } CelRef;
 
 /* The checker's result for one node. */
@@ -65,7 +65,7 @@ typedef struct CelNodeInfo {
 typedef struct CelChecked {
     const CelEnv *env;
     const CelTree *tree;
-    const CelNodeInfo *infos; /* one a node */
+    const CelNodeInfo *infos; /* one per node */
     bool is_loose;            /* types inside lists, maps and optionals may be wrong (unify.h) */
 } CelChecked;
 

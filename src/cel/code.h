@@ -45,7 +45,7 @@ typedef struct CelShared {
 typedef struct CelLoopCode {
     uint8_t level;
     bool is_pairs;
-    uint32_t cost; /* fuel for one turn: its instructions */
+    uint32_t cost; /* fuel for one iteration: its instructions */
 } CelLoopCode;
 
 /* An error of an instruction in [from, target) without an inner handler continues at @target, on
@@ -83,8 +83,8 @@ typedef struct CelCode {
     uint32_t height_max; /* values on the stack */
     uint32_t n_constants, n_callees, n_shared, n_loops, n_handlers, n_names, n_outers;
     uint8_t outer_levels;       /* bit l: a loop of level l encloses the root */
-    const uint32_t *positions;  /* offset in the source, one an instruction */
-    const uint32_t *handler_of; /* the handler of its error, one an instruction */
+    const uint32_t *positions;  /* offset in the source, per instruction */
+    const uint32_t *handler_of; /* the handler of its error, per instruction */
     const CelValue *constants;
     const CelCallee *callees;
     const CelShared *shared;
@@ -92,7 +92,7 @@ typedef struct CelCode {
     const CelHandler *handlers;
     const CelSlotName *names;
     const CelOuterLocal *outers;
-    const uint32_t *owner_of; /* one an instruction; NULL: not for tracing */
+    const uint32_t *owner_of; /* per instruction; NULL: not for tracing */
     const CelOwner *owners;
     size_t size; /* bytes, constants included */
 } CelCode;
@@ -125,7 +125,7 @@ int cel_emit(const CelGraph *graph, uint32_t root, const CelEmitOptions *options
  * graph; @v may be an error. */
 struct CelTrace {
     void (*seen)(CelTrace *trace, uint32_t node, CelValue v);  /* computed */
-    void (*again)(CelTrace *trace, uint32_t node, CelValue v); /* known from before */
+    void (*again)(CelTrace *trace, uint32_t node, CelValue v); /* computed before, used again */
 };
 
 /* The machine (machine.c). @variables by slot; CEL_ABSENT for unbound ones (an error when read).

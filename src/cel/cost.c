@@ -57,7 +57,7 @@ static Part cost_part_either(Part a, Part b) {
     };
 }
 
-/* A part of @a, rounded up. */
+/* @a / @by, rounded up. */
 static CelCostRange cost_divided(CelCostRange a, uint64_t by) {
     return (CelCostRange){a.min / by + (a.min % by != 0), a.max / by + (a.max % by != 0)};
 }
@@ -99,12 +99,12 @@ static bool is_text(const CelType *type) {
     return type->kind == CEL_T_STRING || type->kind == CEL_T_BYTES;
 }
 
-/* Looking at all of a value: 0.1 a byte, 1 an element. */
+/* The cost of reading a whole value: 0.1 per byte, 1 per element. */
 static CelCostRange look_at(const CelType *type, CelCostRange size) {
     return is_text(type) ? cost_divided(size, 10) : size;
 }
 
-/* 1 for an element, and what its text takes. */
+/* 1 per element, plus 0.1 per byte of its text. */
 static CelCostRange look_at_elements(const CelType *type, Part part) {
     bool has_text;
 
@@ -164,7 +164,7 @@ static CelCostRange cost_of_call(
     }
 }
 
-/* join, replace: every piece of the first can become as large as the others are. */
+/* join, replace: each piece of the first argument can grow by the size of all the others. */
 static Part part_product(const Part *args, size_t n, const CelType *result) {
     uint64_t most = args[0].element.max;
     Part part = cost_of_type(result);
@@ -175,7 +175,7 @@ static Part part_product(const Part *args, size_t n, const CelType *result) {
     return part;
 }
 
-/* How large its result, of type @result, can be. */
+/* The size of its result, which has type @result. */
 static Part cost_of_result(const CelOverload *overload, const CelType *result, const Part *args) {
     Part part = cost_of_type(result);
     uint8_t n = overload->n_args;
@@ -210,7 +210,7 @@ static Part cost_of_result(const CelOverload *overload, const CelType *result, c
 typedef struct Estimate {
     const CelChecked *checked;
     const CelNode *nodes;
-    Part *parts; /* one a node */
+    Part *parts; /* one per node */
 } Estimate;
 
 #define NAME_COST 1
@@ -229,7 +229,7 @@ static const CelType *type_at(const Estimate *estimate, uint32_t i) {
     return estimate->checked->infos[i].type;
 }
 
-/* With several possible overloads, the most expensive one. */
+/* Several overloads may be possible: from the cheapest to the most expensive one. */
 static void estimate_call(Estimate *estimate, uint32_t i) {
     const CelNodeInfo *info = &estimate->checked->infos[i];
     const CelType *types[CEL_ARGS_MAX] = {NULL};
@@ -263,7 +263,7 @@ static void estimate_call(Estimate *estimate, uint32_t i) {
 /* The cost of a fold's own steps: once, and per element. */
 typedef struct LoopCost {
     uint64_t init;     /* an empty list or map to start with */
-    uint64_t each_min; /* of one turn */
+    uint64_t each_min; /* of one iteration */
     uint64_t each_max;
     uint64_t result;
     bool can_skip; /* the body may not run: && and || */
@@ -279,7 +279,7 @@ static const LoopCost loop_costs[CEL_N_NODES] = {
     [CEL_NODE_TRANSFORM_ENTRY] = {MAP_COST, 2, 2, 1, false},
 };
 
-/* The range of one turn of loop @i; @children as cel_tree_children() gives them. */
+/* The cost of one iteration of loop @i; @children as cel_tree_children() gives them. */
 static CelCostRange cost_of_turn(const Estimate *estimate, uint32_t i, const uint32_t *children) {
     const CelNode *macro = &estimate->nodes[i];
     const LoopCost *loop = &loop_costs[macro->kind];
@@ -309,7 +309,7 @@ static void estimate_loop(Estimate *estimate, uint32_t i, const uint32_t *childr
                         : macro->kind == CEL_NODE_TRANSFORM_ENTRY ? body->element
                                                                   : body->size;
     }
-    /* transformMapEntry can make more than one entry of one. */
+    /* transformMapEntry can make several entries from one element. */
     if (macro->kind == CEL_NODE_TRANSFORM_ENTRY)
         part->size = (CelCostRange){0, cost_multiply(range->size.max, body->size.max)};
     part->cost = cost_sum(cost_sum(range->cost, cost_exactly(loop->init + loop->result)),
@@ -340,7 +340,7 @@ static void estimate_macro(Estimate *estimate, uint32_t i) {
     }
 }
 
-/* A macro's variable costs and sizes like one element of the range. */
+/* A macro's variable has the size of one element of the range, and costs nothing by itself. */
 static void estimate_binder(Estimate *estimate, uint32_t i) {
     const CelNode *macro = &estimate->nodes[estimate->checked->infos[i].binder];
     uint32_t number = cel_tree_binder_number(estimate->checked->tree, i);
@@ -404,7 +404,7 @@ static void estimate_select(Estimate *estimate, uint32_t i) {
     part->cost = cost_sum(operand.cost, cost_exactly(NAME_COST));
 }
 
-/* Lists and maps: as many as were written, each as large as the largest. */
+/* Lists and maps: the elements that were written, each as large as the largest. */
 static void estimate_literal(Estimate *estimate, uint32_t i) {
     const CelNode *node = &estimate->nodes[i];
     bool is_map = node->kind == CEL_NODE_MAP;
@@ -470,7 +470,7 @@ static void estimate_node(Estimate *estimate, uint32_t i) {
         estimate_macro(estimate, i);
 }
 
-/* Without parts: out of memory. */
+/* @parts is NULL when out of memory. */
 static Estimate estimate_all(const CelChecked *checked, Arena *scratch) {
     Estimate estimate = {
         .checked = checked,
@@ -491,7 +491,7 @@ int cel_cost_estimate(const CelChecked *checked, Arena *scratch, CelCostRange *r
     return estimate.parts ? 0 : -ENOMEM;
 }
 
-/* The first part over the limit has no smaller part that is: children come before their parent. */
+/* The first part over the limit. No part inside it is over: children come before their parent. */
 static uint32_t find_culprit(const Estimate *estimate, uint64_t limit) {
     uint32_t root = estimate->checked->tree->n_nodes - 1;
 

@@ -2,7 +2,7 @@
 
 /* Cost: the highest possible cost of an expression, in a unit of berth's own that resembles that of
  * Kubernetes: 1 for a name, a selection or a call, 0.1 for a byte of a string, 10 for a list, 30
- * for a map, a pattern by its length times the text's. Loops multiply by the largest size of their
+ * for a map; for a pattern its length times the text's. Loops multiply by the largest size of their
  * range: declared (CelVariable.max_size, CelField.max_size), that of a literal, or
  * CEL_COST_SIZE_UNKNOWN. */
 

@@ -1,6 +1,6 @@
 /* Arrays, order (a stable merge sort from the bottom up) and membership. All numbers are hashed as
- * doubles, since == compares an int with a double so. Only equal hashes are compared and charged:
- * the hash's key differs between processes, and the fuel used must not. */
+ * doubles, as == compares an int with a double. Values are compared, and charged for, only if their
+ * hashes are equal: the hash's key differs between processes, and the fuel used must not. */
 
 #include "cel/elements.h"
 
@@ -180,7 +180,7 @@ bool cel_members_add(CelMembers *members, uint32_t i, CelRun *run) {
     uint32_t hash;
     CelMemberSlot *slot;
 
-    if (is_nan(v)) /* nothing will ever find it */
+    if (is_nan(v)) /* NaN equals nothing, so no lookup finds it */
         return true;
     if (!is_scalar(v)) {
         if (is_among_others(members, v, run) || run->limit)

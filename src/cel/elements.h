@@ -31,7 +31,7 @@ const uint32_t *cel_order(CelRun *run, const CelValue *keys, uint32_t n, CelValu
     MUST_CHECK;
 
 typedef struct CelMemberSlot {
-    uint32_t number; /* of a scalar, + 1; 0: free */
+    uint32_t number; /* the index of a scalar + 1; 0: free */
     uint32_t hash;
 } CelMemberSlot;
 
@@ -48,16 +48,16 @@ bool cel_members_begin(CelMembers *members, CelRun *run, const CelValue *values,
     MUST_CHECK;
 
 /* Makes values[i] a member, unless an equal one exists. False: one exists, or the run is at its
- * limit (run->limit). At most @max times. */
+ * limit (run->limit). Call it at most @max times. */
 bool cel_members_add(CelMembers *members, uint32_t i, CelRun *run);
 
-/* Whether a member equals @v. Both charge for the values they read; out of fuel the result is
- * false, and run->limit is set. */
+/* Whether a member equals @v. This and cel_members_add() charge for the values they read; out of
+ * fuel the result is false, and run->limit is set. */
 bool cel_members_has(const CelMembers *members, CelValue v, CelRun *run);
 
 typedef struct CelSet {
     const CelList *list; /* as it was written; plain */
-    CelMap map;          /* its elements as keys */
+    CelMap map;          /* the elements as keys */
 } CelSet;
 
 /* Whether such a set can replace @list. */

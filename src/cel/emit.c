@@ -1,6 +1,6 @@
 /* Turns a graph into instructions: a walk from the root with a stack of open nodes. A node that
- * several places need, or that does not change between turns of a loop, is a part of its own, which
- * RECALL runs once. Parts are emitted by rising number, so the stack that they need is known. */
+ * several places need, or that does not change between iterations of a loop, is a part of its own,
+ * which RECALL runs once. A part recalls only earlier ones, whose stack height is known. */
 
 #include <assert.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 
 typedef struct Shares {
     uint32_t *number; /* by node of the graph, up to the root: 0, 1, … or NOT_SHARED */
-    uint32_t *nodes;  /* by that number, rising */
+    uint32_t *nodes;  /* by that number, ascending */
     uint32_t n;
-    uint32_t *uses; /* by node, up to the root: places that need it; 0: none does */
+    uint32_t *uses; /* by node, up to the root: number of places that need it */
 } Shares;
 
 /* A node that is being emitted. */
@@ -25,8 +25,8 @@ typedef struct Work {
     uint32_t step;
     uint32_t height;  /* of the stack where it began */
     uint32_t jump;    /* the instruction whose target is still open */
-    uint32_t mark;    /* ?:, another such; a loop: its number */
-    uint32_t handler; /* the one around that which is open */
+    uint32_t mark;    /* ?: another such instruction; loop: its number */
+    uint32_t handler; /* the enclosing one */
     uint32_t owner;
 } Work;
 
@@ -35,7 +35,7 @@ typedef struct Emit {
     const CelEmitOptions *options;
     uint32_t root;
     Shares shares;          /* the kept values; empty: none */
-    uint32_t *constant_of;  /* by node: which constant + 1 */
+    uint32_t *constant_of;  /* by node: the number of its constant + 1 */
     uint32_t *part_heights; /* by part: values it needs on the stack */
     VEC(Work) work;
     uint32_t part;   /* the node whose part is being emitted */
@@ -64,7 +64,7 @@ static const CelGraphNode *node_of(const Emit *e, uint32_t number) {
     return cel_graph_node(e->graph, number);
 }
 
-/* The instructions and their tables while they grow. */
+/* The assembler (as_…): the instructions and their tables while they grow. */
 
 /* Adds to one of the tables above; returns the index. */
 #define APPEND(e, table, ...)                                                                      \
@@ -158,8 +158,8 @@ static void as_name(Emit *e, const CelGraphNode *variable) {
     e->is_full |= !name.ptr;
 }
 
-/* false && … && …: the first false decides all of them; a || to the left of it still evaluates its
- * right side. */
+/* Shortens chains of jumps: a false a leaves a && b && c at once, and in (a && b) || c it goes
+ * straight to c. */
 static void thread_jumps(Emit *e) {
     CelInstruction *code = e->instructions.items;
 
@@ -218,8 +218,8 @@ static CelCode *as_finish(Emit *e, uint32_t entry) {
 /* The parts to compute once and store: parts that several places need and loop invariants (not with
  * tracing), unless computing them is as cheap as storing them. */
 
-/* The slot from which the code loads node @number, or CEL_NO_SLOT. Not for a LOCAL: the machine
- * knows when that is one from outside. */
+/* The slot from which the code loads node @number, or CEL_NO_SLOT. Never for a LOCAL: the machine
+ * reads those of outer loops from their slots (CelOuterLocal). */
 static uint32_t cut_slot(const Emit *e, uint32_t number) {
     uint16_t op;
 
@@ -238,7 +238,7 @@ static bool is_leaf(const CelGraphNode *node) {
            node->op == OP_FAIL;
 }
 
-/* Computing it again is no dearer than remembering it. */
+/* Whether computing it again costs no more than storing it. */
 static bool is_cheap(const Emit *e, uint32_t number) {
     const CelGraphNode *node = node_of(e, number);
 
@@ -248,8 +248,8 @@ static bool is_cheap(const Emit *e, uint32_t number) {
            (is_leaf(node_of(e, node->args[0])) || is_cut(e, node->args[0]));
 }
 
-/* Whether the value of argument @i of @node holds for several turns of a loop around it that is in
- * this code. */
+/* Whether argument @i of @node keeps its value for several iterations of a loop in this code that
+ * encloses it. */
 static bool is_steady(const Emit *e, const CelGraphNode *node, uint32_t i) {
     uint8_t around = node->levels, steady = node_of(e, node->args[i])->levels;
 
@@ -258,7 +258,7 @@ static bool is_steady(const Emit *e, const CelGraphNode *node, uint32_t i) {
     return !e->options->trace && (around & ~steady & ~node_of(e, e->root)->levels) != 0;
 }
 
-/* From the root down: numbers only fall, so all users of a node come before it. */
+/* From the root down: the users of a node have higher numbers, so all of them come before it. */
 static void count_uses(const Emit *e) {
     uint32_t *uses = e->shares.uses;
 
@@ -311,6 +311,7 @@ static uint8_t kind_of(const CelGraphNode *node) {
     return node->type->value_kind;
 }
 
+/* Emits a load of a known or shared value, or pushes the node on the stack of open ones. */
 static void visit(Emit *e, uint32_t number) {
     uint32_t slot = cut_slot(e, number);
     uint32_t shared = e->shares.number ? e->shares.number[number] : NOT_SHARED;
@@ -327,7 +328,7 @@ static void visit(Emit *e, uint32_t number) {
 
         (void)emit(e, OP_RECALL, 0, shared);
         as_grow(e, e->part_heights[shared]);
-        e->height = height + 1; /* the part needed more than that */
+        e->height = height + 1; /* only the part needed more */
         return;
     }
     if (e->options->trace)
@@ -358,7 +359,7 @@ static uint32_t add_constant(Emit *e, uint32_t number) {
     return e->constant_of[number] - 1;
 }
 
-/* The arguments are on the stack: the instruction itself. */
+/* Emits the instruction; its arguments are on the stack. */
 static void emit_operation(Emit *e, uint32_t number, const CelGraphNode *node) {
     CelCallee set = {.prepared = node->prepared, .name = "@in", .n_args = 1};
 
@@ -501,8 +502,8 @@ static void end_loop(Emit *e, Work *work, const CelGraphNode *node) {
     as_grow(e, 1);
 }
 
-/* LOOP takes the range off the stack and keeps it; nothing of it is there while the body
- * runs. NEXT leaves for the end. */
+/* LOOP takes the range off the stack, where the loop has nothing while its body runs. At the end of
+ * the range, NEXT jumps behind the body. */
 static bool step_loop(Emit *e, Work *work, const CelGraphNode *node) {
     uint32_t step = work->step++;
     bool has_predicate = node->n_args == 3;
@@ -541,7 +542,7 @@ static bool step(Emit *e, Work *work) {
     }
 }
 
-/* One part: the root's, or a shared one's. */
+/* Emits the part of the root, or a shared one; @last is its last instruction. Returns its entry. */
 static uint32_t emit_part(Emit *e, uint32_t number, uint16_t last) {
     uint32_t entry = as_here(e);
 
@@ -575,7 +576,7 @@ static uint8_t innermost_level(uint8_t levels) {
     return level;
 }
 
-/* The parts that are recalled, then the expression itself. */
+/* Emits the shared parts, then the expression. Returns the entry of the latter. */
 static uint32_t emit_all(Emit *e) {
     for (uint32_t i = 0; i < e->shares.n && !e->is_full; i++) {
         uint32_t node = e->shares.nodes[i], entry = emit_part(e, node, OP_KEEP);
@@ -592,7 +593,7 @@ static uint32_t emit_all(Emit *e) {
     return e->is_full ? 0 : emit_part(e, e->root, OP_RETURN);
 }
 
-/* The slot of a LOCAL from outside. False: it has two already, for two loops of one level. */
+/* Notes the slot of an outer loop's LOCAL. False: a LOCAL of its level has another one. */
 static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
     for (size_t i = 0; i < e->outers.n; i++) {
         if (e->outers.items[i].local == local)
@@ -602,7 +603,7 @@ static bool add_outer(Emit *e, uint32_t local, uint32_t slot) {
     return true;
 }
 
-/* The known slots among the needed nodes. Returns false if they are unclear (code.h). */
+/* Finds the LOCALs of outer loops. Returns false if a cut is ambiguous (CEL_EMIT_UNCLEAR). */
 static bool find_outers(Emit *e) {
     const CelEmitOptions *options = e->options;
     uint8_t inner = 0, read = 0;

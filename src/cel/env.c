@@ -53,7 +53,7 @@ static Name *find_name(const CelEnv *env, Str text) {
     return number != MAP_NONE ? &env->names.items[number] : NULL;
 }
 
-/* The same, made when it is not there; @text is borrowed. NULL: out of memory. */
+/* The same, added if it is missing; @text is borrowed. NULL: out of memory. */
 static Name *own_name(CelEnv *env, Str text) {
     Name *name = find_name(env, text);
 
@@ -78,7 +78,7 @@ static int declare(CelEnv *env, Str text, CelVariable what) {
     return name ? 0 : -ENOMEM;
 }
 
-/* The name of a type, as a constant. A bare list is list(dyn) to the checker. */
+/* Declares the name of a type, as a constant. To the checker a bare list is list(dyn). */
 static int add_type_name(CelEnv *env, const CelType *type) {
     const CelType *meant = type == &cel_list_type ? cel_list_of(env->arena, &cel_dyn_type)
                            : type == &cel_map_type

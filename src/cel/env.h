@@ -33,7 +33,7 @@ struct CelVariable {
     uint32_t slot;     /* its index in the array of values passed to a run */
     uint32_t max_size; /* bytes or elements at most, for the cost; 0: not known */
     uint8_t group;     /* 0 to 7, chosen by the host: variables that change together (graph.h) */
-    bool is_constant;  /* has no slot: @value, known before any run; a type's name is one */
+    bool is_constant;  /* has no slot: @value is known before any run, as for a type's name */
     CelValue value;
     CelExpand *expand; /* has no slot: replaced by another expression; NULL: an ordinary variable */
     const void *context; /* the host's, for expand() */
@@ -62,8 +62,8 @@ int cel_env_add_variable(CelEnv *env, Str name, const CelType *type, uint32_t ma
  * compiled with this environment. 0 or -ENOMEM, as above. */
 int cel_env_add_constant(CelEnv *env, Str name, const CelType *type, CelValue value) MUST_CHECK;
 
-/* Declares a name for an expression, which the host adds to each graph that uses it. The name is
- * copied, the rest borrowed as above. 0 or -ENOMEM, as above. */
+/* Declares a name that stands for an expression; @expand adds it to each graph that uses the name.
+ * The name is copied, the rest borrowed as above. 0 or -ENOMEM, as above. */
 int cel_env_add_meaning(
     CelEnv *env, Str name, const CelType *type, CelExpand *expand, const void *context) MUST_CHECK;
 
@@ -79,10 +79,10 @@ int cel_env_add_record(CelEnv *env, const CelRecordType *record) MUST_CHECK;
  * expressions share a graph. */
 void cel_env_skip_slots(CelEnv *env, uint32_t slot);
 
-/* How many slots a run needs. */
+/* The number of slots that a run needs. */
 uint32_t cel_env_n_slots(const CelEnv *env);
 
-/* NULL: not declared. By full name, without containers. */
+/* The variable with this full name; containers are ignored. NULL: not declared. */
 const CelVariable *cel_env_variable(const CelEnv *env, Str name);
 
 /* Whether there is a function @name with (or without) a receiver. */
@@ -96,7 +96,7 @@ Str cel_env_container(const CelEnv *env);
 /* The type of a record by its name; NULL: none. */
 const CelType *cel_env_record(const CelEnv *env, Str name);
 
-/* @best or @name, whichever is more like @word. @best: STR_NULL, or the result for other names. */
+/* @best (the result for other names) or @name: the one closer to @word; STR_NULL: neither is. */
 Str cel_nearer(Str word, Str best, Str name);
 
 /* The names most like @word, for "did you mean". STR_NULL: none. */

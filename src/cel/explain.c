@@ -50,7 +50,7 @@ static bool is_enough(CelTraceLog *log, uint32_t node) {
     return log->is_turn[node] && log->turns[node]++ >= CEL_TRACE_TURNS;
 }
 
-/* At the end of a loop: how many turns were skipped, and resets its counts. 0 for other nodes. */
+/* At the end of a loop: the number of turns skipped; resets the counts. 0 for other nodes. */
 static uint32_t take_skipped(CelTraceLog *log, const CelGraphNode *node) {
     uint32_t most = CEL_TRACE_TURNS;
 
@@ -171,7 +171,7 @@ static CelValue value_at(const Parts *parts, uint32_t entry) {
     return entry == NOT_SEEN ? cel_absent() : seen_at(parts, entry)->value;
 }
 
-#define PARTS_MAX 4096 /* of one part */
+#define PARTS_MAX 4096 /* inside one part */
 
 /* The entry of the tree's node @i among those of @around, or NOT_SEEN. A value that was used again
  * has several entries: the one where it was computed is preferred. */
@@ -275,7 +275,7 @@ static void add_part(Parts *x, Part item) {
     x->is_full |= x->pending.n >= PARTS_MAX || !VEC_ADD(&x->pending, x->arena, item);
 }
 
-/* The path to a field is left out unless it has no value. Variables of macros are shown where they
+/* The path to a field gets no line unless it has no value. Variables of macros are shown where they
  * are declared. */
 static void add_child(Parts *x, const Part *parent, uint32_t i) {
     uint32_t entry;
@@ -779,7 +779,7 @@ static bool is_large(CelValue v) {
 
 /* Pushes operands of a test. Instead of a list, map or record the test itself is a leaf. */
 static void push_operands(Leaves *l, const Part *visit, const uint32_t *children, uint32_t n) {
-    bool is_told = false;
+    bool is_shown = false;
 
     for (uint32_t k = n; k-- > 0;) {
         uint32_t entry = find_entry(&l->parts, visit->entry, children[k]);
@@ -788,9 +788,9 @@ static void push_operands(Leaves *l, const Part *visit, const uint32_t *children
             continue;
         if (!is_large(value_at(&l->parts, entry)))
             push_visit(l, children[k], entry);
-        else if (!is_told)
+        else if (!is_shown)
             add_visited(l, visit);
-        is_told |= is_large(value_at(&l->parts, entry));
+        is_shown |= is_large(value_at(&l->parts, entry));
     }
 }
 

@@ -54,7 +54,7 @@ int cel_explainer_init(CelExplainer *ret, const CelChecked *checked, CelGraph *g
 typedef struct CelSeen {
     uint32_t node;
     uint32_t size;    /* entries of this part, itself included */
-    uint32_t skipped; /* of a loop: turns that were not kept */
+    uint32_t skipped; /* loop: turns that were not kept */
     bool is_again;    /* used again; its parts are where it was computed */
     CelValue value;
 } CelSeen;
@@ -65,7 +65,7 @@ typedef struct CelTraceLog {
     Arena *arena;
     VEC(CelSeen) seen; /* the last one is the whole expression, unless something was dropped */
     bool *is_turn;     /* by node: a loop runs it on every turn */
-    uint32_t *turns;   /* by node: of the loop under way; CEL_TRACE_TURNS are kept */
+    uint32_t *turns;   /* by node: its turns in the current loop; CEL_TRACE_TURNS are kept */
     bool is_cut;       /* over the limit, or out of memory */
 } CelTraceLog;
 

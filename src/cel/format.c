@@ -9,7 +9,7 @@
 #define NUMBERS (BIT(INT) | BIT(UINT) | BIT(DOUBLE))
 #define TEXTS (BIT(STRING) | BIT(BYTES))
 
-/* The errors are those of string_ext/format_errors, word for word, even where a clause accepts more
+/* The errors are those of string_ext/format_errors, word for word, even if a clause accepts more
  * than they list. */
 static const CelFormatClause clauses[] = {
     {'s',

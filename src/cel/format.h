@@ -26,12 +26,12 @@ Str cel_format_problem(const CelFormatPiece *piece, Arena *arena);
 
 typedef struct CelFormatClause {
     char clause;
-    uint32_t kinds;      /* bit CelKind: it takes such values (but not: elements of a list) */
+    uint32_t kinds;      /* a bit per CelKind that it takes; elements are not checked */
     const char *types;   /* the names of their types: "int, uint and double" */
     const char *refusal; /* the error for others: "…, was given " and the type */
 } CelFormatClause;
 
-/* NULL: none. */
+/* The clause with this letter; NULL: none. */
 const CelFormatClause *cel_format_clause(char clause);
 
 static inline bool cel_format_takes(const CelFormatClause *clause, CelKind kind) {

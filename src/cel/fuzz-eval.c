@@ -1,8 +1,7 @@
 /*
- * An expression, a NUL, and bytes that become the values of its variables; sometimes of other
- * kinds than declared. No crash, no run without end, and one answer however it is asked
- * for: with constants computed beforehand or not, with every part looked at or not, and, if
- * the values are as declared, with types or without.
+ * An expression, a NUL, and bytes that become the values of its variables; sometimes of other kinds
+ * than declared. No crash, no endless run, and the same answer in each mode: with and without
+ * folding, traced, and, if the values have the declared kinds, unchecked.
  */
 
 #include <stdio.h>
@@ -83,7 +82,7 @@ typedef struct Reader {
     const uint8_t *data;
     size_t size;
     CelRun *run;
-    bool is_honest; /* the values are as declared */
+    bool is_honest; /* the values have the declared kinds */
 } Reader;
 
 static uint8_t next_byte(Reader *in) {
@@ -220,7 +219,7 @@ static int eval(const Case *c, Mode mode, Arena *arena, CelRun *run, CelValue *r
     return r;
 }
 
-/* The answer as text; empty: none that could be compared. */
+/* The answer as text; empty: there is nothing to compare. */
 static void answer(const Case *c, Mode mode, Buf *out) {
     _cleanup_(arena_freep) Arena *arena = arena_new(RUN_BUDGET);
     CelRun run = CEL_RUN(arena);
@@ -270,7 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     answer(&c, TYPED, &want);
     for (Mode mode = UNFOLDED; want.len > 0 && mode < (in.is_honest ? N_MODES : UNTYPED); mode++)
         check_same(&c, mode, buf_str(&want));
-    if (want.len == 0) { /* refused with types; without, it runs or fails, but it ends */
+    if (want.len == 0) { /* rejected by the check; unchecked it must still end */
         answer(&c, UNTYPED, &want);
     }
     buf_done(&want);

@@ -1,12 +1,12 @@
 /*
- * Any text is parsed or refused, and a tree keeps its promises.
+ * Any text is parsed or refused, and errors and trees have these properties:
  *
- *   - what is refused has a message, with a place in the text
+ *   - an error has a message, with a place in the text
  *   - post-order: sizes add up, the last node is the root, places are in the text
  *   - an IDENT's call is a call that starts there
- *   - the text of a part is an expression, and the same one (in short texts)
+ *   - in short texts, the text of a part is an expression, and the same one
  *
- * The first byte of the input says whether macros are expanded.
+ * The first byte of the input selects whether macros are expanded.
  */
 
 #include "base/arena.h"

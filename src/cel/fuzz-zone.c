@@ -1,5 +1,5 @@
 /*
- * Any bytes as a zone file: no crash, and the offset at any time is less than a day. The offset
+ * Any bytes as a zone file: no crash, and the offset at any time is at most 26 hours. The offset
  * depends on the time only: repeating lookups in another order changes nothing.
  */
 

@@ -1,6 +1,6 @@
-/* Nodes in one array, found again by a hash: equal are the same operation, arguments, immediate,
- * constant, overloads and type, wherever written. Arguments were made equal before, so comparing
- * one level compares everything. */
+/* Nodes in one array, found by a hash. Nodes are equal if their operation, arguments, immediate,
+ * constant, overloads and type are, wherever they were written. Equal arguments are already one
+ * node, so comparing one level compares everything. */
 
 #include "cel/graph.h"
 
@@ -29,8 +29,8 @@ CelGraph *cel_graph_new(Arena *arena, Arena *keep) {
     return graph->index ? graph : NULL;
 }
 
-/* Constants are one when they are the same bits: 0.0 and -0.0 are two, and so are 1 and 1u.
- * Lists and maps are one only when they are the same object. */
+/* Constants are equal if their kind and bits are: 0.0 and -0.0 differ, and so do 1 and 1u. Lists
+ * and maps are equal only if they are the same object. */
 static bool same_constant(CelValue a, CelValue b) {
     if (a.kind != b.kind || a.len != b.len)
         return false;

@@ -99,8 +99,8 @@ uint32_t cel_graph_add(CelGraph *graph, const CelGraphNode *node) MUST_CHECK;
 
 /* lower.c: adds an expression; @ret_root is its node. @diags gets a warning for a constant that
  * fails in some runs, and an error for one that fails in every run and for too many nested loops.
- * The tree, its source and the environment must outlive the graph. 0, CEL_REFUSED or -ENOMEM; where
- * a composite's field had errors before, @diags has no new one. */
+ * The tree, its source and the environment must outlive the graph. 0, CEL_REFUSED or -ENOMEM; if a
+ * composite's field had errors before, @diags gets no new one. */
 int cel_lower(CelGraph *graph, const CelChecked *checked, const CelOptions *options,
     DiagList *diags, uint32_t *ret_root) MUST_CHECK;
 
@@ -115,7 +115,7 @@ static inline const CelGraphNode *cel_graph_node(const CelGraph *graph, uint32_t
     return &graph->nodes.items[number];
 }
 
-/* Whether @node is a call of the function @name, known before it runs. */
+/* Whether @node is a call that has only one possible overload, of the function @name. */
 static inline bool cel_node_is_call(const CelGraphNode *node, const char *name) {
     return (node->op == OP_CALL || node->op == OP_CALL_CHECKED) && node->n_overloads == 1 &&
            str_is(node->overloads[0]->name, name);
@@ -130,6 +130,6 @@ static inline uint8_t cel_param_kind(const CelOverload *overload, uint32_t i) {
     return i > 0 && overload->spec->any_kinds ? CEL_ABSENT : overload->args[i]->value_kind;
 }
 
-/* Which nodes the @n @roots are made of, by node. NULL: out of memory. */
+/* By node: whether it is one of the @n @roots or a part of one. In @arena. NULL: out of memory. */
 bool *cel_graph_mark(const CelGraph *graph, const uint32_t *roots, size_t n, Arena *arena)
     MUST_CHECK;

@@ -16,7 +16,7 @@ static bool refuse(const char **ret_why, const char *why) {
     return false;
 }
 
-/* One of the four numbers, from the front of @text. */
+/* Takes one of the four numbers off the front of @text. */
 static bool take_octet(Str *text, uint8_t *ret, const char **ret_why) {
     unsigned value = 0;
     size_t n = 0;
@@ -35,7 +35,7 @@ static bool take_octet(Str *text, uint8_t *ret, const char **ret_why) {
     return true;
 }
 
-/* The whole of @text is "a.b.c.d". */
+/* False unless all of @text is "a.b.c.d". */
 static bool octets_parse(Str text, uint8_t ret[4], const char **ret_why) {
     for (size_t i = 0; i < 4; i++) {
         if (i > 0) {
@@ -49,7 +49,7 @@ static bool octets_parse(Str text, uint8_t ret[4], const char **ret_why) {
     return text.len == 0 || refuse(ret_why, "something follows the IPv4 address");
 }
 
-/* Up to four hexadecimal digits from the front of @text; how many there were. */
+/* Takes up to four hexadecimal digits off the front of @text; returns their number. */
 static size_t take_group(Str *text, uint16_t *ret) {
     unsigned value = 0;
     size_t n = 0;
@@ -68,7 +68,7 @@ typedef struct Groups {
     size_t gap; /* groups before the "::"; SIZE_MAX: there is no "::" */
 } Groups;
 
-/* The last two groups, written as IPv4. */
+/* Adds the last two groups, written as IPv4. */
 static bool take_embedded(Groups *groups, Str text, const char **ret_why) {
     uint8_t octets[4];
 
@@ -89,7 +89,7 @@ static bool take_gap(Groups *groups, Str *text, const char **ret_why) {
     return true;
 }
 
-/* The separator between two groups, if another follows. */
+/* Takes the separator before the next group. */
 static bool take_separator(Groups *groups, Str *text, const char **ret_why) {
     if (text->ptr[0] != ':')
         return refuse(ret_why, "a group of an IPv6 address has one to four hexadecimal digits");
@@ -151,7 +151,7 @@ static bool is_mapped(const CelIp *ip) {
     return ip->family == 6 && memcmp(ip->bytes, prefix, sizeof(prefix)) == 0;
 }
 
-/* As written: a mapped address stays IPv6. The first mark decides the family. */
+/* Keeps a mapped address as IPv6. The first '.' or ':' decides the family. */
 static bool any_parse(Str text, CelIp *ret, const char **ret_why) {
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == ':')

@@ -21,13 +21,13 @@ typedef struct CelCidr {
     uint8_t n_bits;
 } CelCidr;
 
-/* A text of one of them, with a NUL after it. */
+/* The text of an address or range, NUL-terminated. */
 #define CEL_IP_TEXT_MAX 50
 typedef struct CelIpText {
     char text[CEL_IP_TEXT_MAX];
 } CelIpText;
 
-/* False when @text is not one; @ret_why (may be NULL) is the reason, a static text. */
+/* False when @text is no address or range; @ret_why (may be NULL) is the reason, a static text. */
 bool cel_ip_parse(Str text, CelIp *ret, const char **ret_why);
 bool cel_cidr_parse(Str text, CelCidr *ret, const char **ret_why);
 

@@ -1,5 +1,5 @@
-/* The lexer: the next byte decides. The longest token wins, as in cel-go's grammar: ".5" is a
- * number, also after a name; r, b and br before a quote belong to the string. */
+/* The lexer: the next byte decides which token comes. The longest token wins, as in cel-go's
+ * grammar: ".5" is a number, also after a name; r, b and br before a quote belong to the string. */
 
 #include "cel/lex.h"
 
@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "cel/parser-internal.h"
 
-#define NUMBER_SHOWN 24u /* bytes of a number with a unit; of longer ones there is no rewrite */
+#define NUMBER_SHOWN 24u /* bytes of a number with a unit; longer ones get no fix */
 
 enum {
     LETTER = 1, /* a name starts with it */
@@ -120,7 +120,7 @@ static bool is_hex_start(const CelLexer *lexer, uint32_t at) {
     return byte_at(lexer, at) == '0' && byte_at(lexer, at + 1) == 'x';
 }
 
-/* 90s, 1h30m; 5m is an amount. */
+/* Whether the unit is that of 90s or 1h30m; 5m is a quantity. */
 static bool is_duration(Str unit) {
     static const Str units[] = {STR("s"), STR("h"), STR("ms"), STR("us"), STR("ns"), STR("d")};
 
@@ -132,7 +132,7 @@ static bool is_duration(Str unit) {
     return unit.len > 1 && !ascii_is_digit(unit.ptr[unit.len - 1]);
 }
 
-/* The suffix of a quantity that the unit stands for; NULL: none. */
+/* The suffix of a quantity for this unit; NULL: none. */
 static const char *find_suffix(Str unit) {
     static const struct {
         Str unit;
@@ -149,7 +149,7 @@ static const char *find_suffix(Str unit) {
     return NULL;
 }
 
-/* 100Mi, 90s: a number with a unit must be a string. Returns false if there is no such unit. */
+/* Writes what to use instead of 100Mi or 90s to @out. Returns false for an unknown unit. */
 static bool write_unit(Str number, Str unit, char *out, size_t size) {
     const char *suffix = find_suffix(unit);
     int64_t days;
@@ -168,7 +168,7 @@ static bool write_unit(Str number, Str unit, char *out, size_t size) {
     return true;
 }
 
-/* Letters directly after the number from lexer->at to @end: not a number. */
+/* Refuses letters directly after the number, which goes from lexer->at to @end. */
 static CelToken lex_number_tail(CelLexer *lexer, CelTokenKind kind, uint32_t end) {
     uint32_t from = lexer->at, to = skip_class(lexer, end, LETTER | DIGIT);
     Str number = str_of(lexer->source.ptr + from, end - from);
@@ -250,8 +250,8 @@ static bool is_text_start(const CelLexer *lexer, uint32_t at) {
     return byte_at(lexer, at) == '"' || byte_at(lexer, at) == '\'';
 }
 
-/* Where the literal ends whose content starts at @at, or UINT32_MAX; then @ret_stop is
- * where to go on. A string in one pair of quotes ends on its line. */
+/* The end of the literal whose content starts at @at. UINT32_MAX: it is not closed; lexing goes on
+ * at @ret_stop. A string in one pair of quotes must end on its line. */
 static uint32_t text_end(
     const CelLexer *lexer, Quote quote, uint32_t at, char mark, uint32_t *ret_stop) {
     for (; at < lexer->source.len; at++) {
@@ -332,12 +332,12 @@ static CelToken lex_word(CelLexer *lexer) {
     return token_to(lexer, kind, end);
 }
 
-/* Longest first. With a hint: not of this language; the hint names the operator that is. */
+/* Longest first. One with a hint is not part of CEL; the hint tells what to write instead. */
 static const struct {
     const char text[4];
     uint8_t kind;
     const char *hint;
-    const char *meant; /* the operator to write instead; NULL: it takes more than that */
+    const char *meant; /* the operator to write instead; NULL: one is not enough */
 } operators[] = {
     {"!==", CEL_TOKEN_NOT_EQUAL, "write '!='", "!="},
     {"===", CEL_TOKEN_EQUAL, "write '=='", "=="},
@@ -407,8 +407,8 @@ static bool lex_operator(CelLexer *lexer, CelToken *ret) {
     return false;
 }
 
-/* “abc”: typographic quotes. Read as a string; without the closing one up to the end of the
- * line. */
+/* “abc”: typographic quotes. Skipped like a string, up to the end of the line if the closing one is
+ * missing. */
 static bool lex_curly(CelLexer *lexer, CelToken *ret) {
     Str rest = str_skip(lexer->source, lexer->at);
     const char *closing;
@@ -483,12 +483,12 @@ Str cel_token_text(const CelLexer *lexer, CelToken token) {
  * \x and \101 are one byte, and \u is not allowed. The end of a line inside of three quotes is
  * "\n", also of raw text and CRLF, as in cel-go. */
 
-/* UINT32_MAX: none. */
+/* UINT32_MAX: not a digit. */
 static unsigned digit_value(char c) {
     return (unsigned)ascii_hex_value(c);
 }
 
-/* Digits, with 0x before them or not. Returns false for more than 64 bits. */
+/* Reads digits, with or without 0x. Returns false for more than 64 bits. */
 static bool read_whole(Str text, uint64_t *ret) {
     bool is_hex = text.len > 2 && text.ptr[1] == 'x';
     uint64_t value = 0;
@@ -542,7 +542,7 @@ static void refuse(Unescape *u, uint32_t to, const char *hint, const char *text)
     u->at = to;
 }
 
-/* @n digits of @base at @at. Returns false if they are not there. */
+/* Reads @n digits of @base at @at. Returns false if they are not there. */
 static bool read_digits(
     const Unescape *u, uint32_t at, unsigned n, unsigned base, uint32_t *ret_value) {
     uint32_t value = 0;
@@ -610,7 +610,7 @@ static void read_escape(Unescape *u) {
     }
 }
 
-/* From u->at to u->end, escapes only where there are any. */
+/* Copies from u->at to u->end and replaces escapes. */
 static void unescape(Unescape *u, bool is_raw) {
     const char *source = u->lexer->source.ptr;
 

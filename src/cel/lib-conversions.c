@@ -17,7 +17,7 @@ CEL_RETURNS(same, args[0])
 CEL_RETURNS(
     int_from_uint, args[0].u <= INT64_MAX ? cel_int((int64_t)args[0].u) : cel_overflow_int(run))
 
-/* Cut, not rounded; NaN is neither. Both limits of int64 are rejected, because a double near them
+/* Cut, not rounded; NaN is an error. Both limits of int64 are rejected, because a double near them
  * may be a rounded larger number (conversions/int/double_int_…_range). */
 CEL_RETURNS(int_from_double,
     args[0].d > -0x1p63 && args[0].d < 0x1p63 ? cel_int((int64_t)args[0].d) : cel_overflow_int(run))
@@ -51,7 +51,7 @@ static CelValue fail_text(CelRun *run, Str text, const char *type, const char *w
         STR_FMT(cel_excerpt(text)), why);
 }
 
-/* conversions/bool/…: these, in these spellings, and no others. */
+/* Only these spellings are allowed: conversions/bool/…. */
 CEL_FUNCTION(bool_from_string) {
     static const char *const words[2][6] = {
         {"false", "False", "FALSE", "f", "F", "0"},

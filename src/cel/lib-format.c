@@ -17,7 +17,7 @@
 #include "cel/time.h"
 #include "cel/type.h"
 
-/* A text that is made on the heap before it is a string of the run. */
+/* Bytes of a text, which is made on the heap before it becomes a string of the run. */
 #define FORMAT_MAX CEL_MEMORY_DEFAULT
 
 /* The longest number: 309 digits, a point, the precision, a sign, an exponent. */
@@ -42,7 +42,7 @@ static void append_integer(CelValue v, unsigned base, bool is_upper, Buf *out) {
     buf_append(out, str_of(text + at, sizeof(text) - at));
 }
 
-/* NaN and the infinities; false for all other numbers. */
+/* Appends NaN or an infinity; false for all other numbers. */
 static bool append_special(double d, Buf *out) {
     if (isfinite(d))
         return false;
@@ -50,7 +50,7 @@ static bool append_special(double d, Buf *out) {
     return true;
 }
 
-/* The fewest digits that mean this number, never with an exponent. */
+/* The fewest digits that read back as this number, never with an exponent. */
 static void append_shortest(double d, Buf *out) {
     DoubleDigits shortest;
     Str digits;
@@ -250,8 +250,8 @@ static CelValue append_value(CelRun *run, CelValue v, Buf *out) {
     return cel_null();
 }
 
-/* The same for a clause other than %s. The digits of %f and %e are made one by one, those
- * before the point too. */
+/* The cost of printing @v by a clause other than %s. The digits of %f and %e are computed one by
+ * one, before the point too. */
 static uint64_t clause_price(const CelFormatPiece *piece, CelValue v) {
     int exponent = v.kind == CEL_DOUBLE && isfinite(v.d) && v.d != 0 ? ilogb(v.d) : 0;
 
@@ -286,7 +286,7 @@ static CelValue append_clause(CelRun *run, const CelFormatPiece *piece, CelValue
     return cel_null();
 }
 
-/* Appends one piece, with argument @i of @list where it has a clause. Null or an error. */
+/* Appends one piece, with argument @i of @list if it has a clause. Null or an error. */
 static CelValue append_piece(
     CelRun *run, const CelFormatPiece *piece, const CelList *list, uint32_t i, Buf *out) {
     CelValue v;
@@ -323,8 +323,8 @@ CEL_CHARGED(format, args[0].len) {
     return cel_make_string(run, buf_str(&out));
 }
 
-/* A format that is known is read when the expression is compiled, for its mistakes only:
- * reading it again costs less than printing one number. */
+/* A constant format is checked when the expression is compiled. The result is not kept: reading the
+ * format again costs less than printing one number. */
 static const void *check_format(CelValue argument, Arena *arena, Str *ret_error) {
     static const char fine[] = "fine";
     Str rest = cel_str(argument);

@@ -7,7 +7,7 @@
 #include "cel/library.h"
 #include "cel/url.h"
 
-#define MESSAGES_MAX 4          /* the most that one text can earn */
+#define MESSAGES_MAX 4          /* the most that one text can cause */
 #define CHECK_BYTES ((size_t)4) /* checking a byte takes as long as copying this many */
 #define LABEL_MAX 63
 #define SUBDOMAIN_MAX 253
@@ -19,7 +19,7 @@ typedef struct Messages {
     bool is_out_of_memory;
 } Messages;
 
-static void complain_if(Messages *messages, bool is_wrong, Str text) {
+static void add_message_if(Messages *messages, bool is_wrong, Str text) {
     if (is_wrong && messages->n < MESSAGES_MAX)
         messages->texts[messages->n++] = text;
 }
@@ -48,7 +48,7 @@ static void complain_if(Messages *messages, bool is_wrong, Str text) {
     "'.', and " ALNUM_ENDS                                                                         \
     " (e.g. 'MyValue',  or 'my_value',  or '12345', " USED("(" NAME_PATTERN ")?")
 
-/* Small letters, capital ones if @has_capitals, digits, and inside of it what is in @inner. */
+/* Digits, small letters, capital ones if @has_capitals; between the ends also bytes of @inner. */
 static bool is_word(Str text, bool has_capitals, Str inner) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -77,29 +77,29 @@ static bool is_subdomain(Str text) {
     return true;
 }
 
-/* A name of a qualified name, and a label's value that is not empty. */
+/* The name part of a qualified name, or a label's value that is not empty. */
 static bool is_qualified_part(Str text) {
     return is_word(text, /* has_capitals= */ true, STR("-_."));
 }
 
 static void check_label(Str text, Messages *messages) {
-    complain_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 characters"));
-    complain_if(messages, !is_label(text),
+    add_message_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 characters"));
+    add_message_if(messages, !is_label(text),
         is_subdomain(text) ? STR("must not contain dots") : STR(NOT_LABEL));
 }
 
 static void check_subdomain(Str text, Messages *messages) {
-    complain_if(messages, text.len > SUBDOMAIN_MAX, STR("must be no more than 253 characters"));
-    complain_if(messages, !is_subdomain(text), STR(NOT_SUBDOMAIN));
+    add_message_if(messages, text.len > SUBDOMAIN_MAX, STR("must be no more than 253 characters"));
+    add_message_if(messages, !is_subdomain(text), STR(NOT_SUBDOMAIN));
 }
 
 static void check_1035_label(Str text, Messages *messages) {
-    complain_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 characters"));
-    complain_if(messages, !is_label(text) || ascii_is_digit(text.ptr[0]), STR(NOT_1035_LABEL));
+    add_message_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 characters"));
+    add_message_if(messages, !is_label(text) || ascii_is_digit(text.ptr[0]), STR(NOT_1035_LABEL));
 }
 
-/* A prefix may end in a dash, since something will follow. Kubernetes puts an "a" in the
- * place of the last *two* bytes, so that "--" is fine: so does this. */
+/* A prefix may end in a dash, since something will follow. Like Kubernetes, replaces the last *two*
+ * bytes by an "a", so that "--" is valid. */
 static Str without_dash(Str text, Messages *messages) {
     char *copy;
 
@@ -121,25 +121,25 @@ static void check_qualified_name(Str text, Messages *messages) {
     Str name = slash == SIZE_MAX ? text : str_skip(text, slash + 1);
 
     if (str_find(name, '/') != SIZE_MAX) {
-        complain_if(messages, true,
+        add_message_if(messages, true,
             STR("a valid label key " NOT_NAME
                 " with an optional DNS subdomain prefix and '/' (e.g. "
                 "'example.com/MyName')"));
         return;
     }
-    complain_if(messages, slash == 0, STR("prefix part must be non-empty"));
-    complain_if(
+    add_message_if(messages, slash == 0, STR("prefix part must be non-empty"));
+    add_message_if(
         messages, prefix.len > SUBDOMAIN_MAX, STR("prefix part must be no more than 253 bytes"));
-    complain_if(
+    add_message_if(
         messages, prefix.len > 0 && !is_subdomain(prefix), STR("prefix part " NOT_SUBDOMAIN));
-    complain_if(messages, name.len == 0, STR("name part must be non-empty"));
-    complain_if(messages, name.len > LABEL_MAX, STR("name part must be no more than 63 bytes"));
-    complain_if(messages, !is_qualified_part(name), STR("name part " NOT_NAME));
+    add_message_if(messages, name.len == 0, STR("name part must be non-empty"));
+    add_message_if(messages, name.len > LABEL_MAX, STR("name part must be no more than 63 bytes"));
+    add_message_if(messages, !is_qualified_part(name), STR("name part " NOT_NAME));
 }
 
 static void check_label_value(Str text, Messages *messages) {
-    complain_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 bytes"));
-    complain_if(messages, text.len > 0 && !is_qualified_part(text), STR(NOT_VALUE));
+    add_message_if(messages, text.len > LABEL_MAX, STR("must be no more than 63 bytes"));
+    add_message_if(messages, text.len > 0 && !is_qualified_part(text), STR(NOT_VALUE));
 }
 
 static void check_uri(Str text, Messages *messages) {
@@ -152,10 +152,10 @@ static void check_uri(Str text, Messages *messages) {
     cel_url_fault_print(text, &fault, &out);
     copy = buf_error(&out) ? STR_NULL : arena_copy(messages->run->arena, buf_str(&out));
     messages->is_out_of_memory = !copy.ptr;
-    complain_if(messages, true, copy);
+    add_message_if(messages, true, copy);
 }
 
-/* 8-4-4-4-12 hexadecimal digits, each dash there or not. */
+/* 8-4-4-4-12 hexadecimal digits; each dash is optional. */
 static void check_uuid(Str text, Messages *messages) {
     static const uint8_t groups[] = {8, 4, 4, 4, 12};
     size_t at = 0;
@@ -167,12 +167,12 @@ static void check_uuid(Str text, Messages *messages) {
             char c = at < text.len ? text.ptr[at] : '\0';
 
             if (ascii_hex_value(c) < 0) {
-                complain_if(messages, true, STR("does not match the UUID format"));
+                add_message_if(messages, true, STR("does not match the UUID format"));
                 return;
             }
         }
     }
-    complain_if(messages, at < text.len, STR("does not match the UUID format"));
+    add_message_if(messages, at < text.len, STR("does not match the UUID format"));
 }
 
 /* Padded base64 of at least one byte; leftover bits are not checked. */
@@ -185,11 +185,11 @@ static void check_byte(Str text, Messages *messages) {
         char c = text.ptr[i];
 
         if (!ascii_is_alnum(c) && c != '+' && c != '/') {
-            complain_if(messages, true, STR("invalid base64"));
+            add_message_if(messages, true, STR("invalid base64"));
             return;
         }
     }
-    complain_if(messages, text.len == 0 || text.len % 4 != 0, STR("invalid base64"));
+    add_message_if(messages, text.len == 0 || text.len % 4 != 0, STR("invalid base64"));
 }
 
 static bool is_date(Str text) {
@@ -199,7 +199,7 @@ static bool is_date(Str text) {
 }
 
 static void check_date(Str text, Messages *messages) {
-    complain_if(messages, !is_date(text), STR("invalid date"));
+    add_message_if(messages, !is_date(text), STR("invalid date"));
 }
 
 /* "Z" or "+01:00", of any hours and minutes. */
@@ -211,7 +211,7 @@ static bool is_offset(Str text) {
            ascii_is_digit(text.ptr[4]) && ascii_is_digit(text.ptr[5]);
 }
 
-/* Any one character and digits: Kubernetes' pattern has a dot that is not escaped. */
+/* Skips any one character and digits: Kubernetes' pattern has a dot that is not escaped. */
 static Str without_fraction(Str text) {
     uint32_t c;
     size_t n = text.len > 0 ? utf8_decode(text, &c) : 0, digits = n;
@@ -223,7 +223,7 @@ static Str without_fraction(Str text) {
     return digits > n ? str_skip(text, digits) : text;
 }
 
-/* "08:09:10.5Z". Digits sort like the text, so "2359" is compared as text. */
+/* "08:09:10.5Z". Two digits sort like numbers, so they are compared as text. */
 static bool is_clock(Str text) {
     static const char last[] = "23:59:59";
 
@@ -249,7 +249,7 @@ static void check_datetime(Str text, Messages *messages) {
         continue;
     if (at == text.len || !is_date(str_take(text, at)) ||
         !is_clock(str_skip(str_take(text, end), at + 1)))
-        complain_if(messages, true, STR("invalid datetime"));
+        add_message_if(messages, true, STR("invalid datetime"));
 }
 
 #define FORMATS(X)                                                                                 \

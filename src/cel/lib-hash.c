@@ -14,7 +14,7 @@ static CelValue hash(CelRun *run, Str text, uint64_t seed) {
 
 CEL_RETURNS(hash_one, hash(run, cel_str(args[0]), 0))
 
-/* Where the first text ends counts: hash('ab', 'c') is not hash('a', 'bc'). */
+/* The end of the first text matters: hash('ab', 'c') is not hash('a', 'bc'). */
 CEL_CHARGED(hash_two, args[0].len) {
     return hash(run, cel_str(args[1]), digest_short(cel_str(args[0]), 0));
 }

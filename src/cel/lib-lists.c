@@ -1,6 +1,6 @@
 /* cel-go's lists extension, first() and last() of its optionals, and Kubernetes' own. x.sortBy(v,
- * key) is the parser's: it maps x to its keys and calls @sortByAssociatedKeys, so every key is
- * computed once. */
+ * key) is expanded by the parser: it maps x to its keys and calls @sortByAssociatedKeys, so every
+ * key is computed once. */
 
 #include <inttypes.h>
 
@@ -39,7 +39,7 @@ static CelValue optional_at(CelRun *run, const CelList *list, uint32_t i) {
 
 CEL_RETURNS(first, optional_at(run, args[0].list, 0))
 
-CEL_FUNCTION(last) { /* of an empty one: 0 - 1 is beyond every end */
+CEL_FUNCTION(last) { /* an empty list: 0 - 1 wraps around, beyond any end */
     return optional_at(run, args[0].list, args[0].list->n - 1);
 }
 
@@ -131,7 +131,7 @@ CEL_FUNCTION(sort_by_keys) {
     return sort_by(run, items, keys, args[0].list->n);
 }
 
-/* One level flatter; *is_flat: no list is left inside. */
+/* Flattens one level; *is_flat: no list is left inside. */
 static CelValue flatten_once(CelRun *run, const CelList *list, bool *is_flat) {
     CelValue r;
     const CelValue *items = cel_items(run, list, &r);
@@ -141,7 +141,7 @@ static CelValue flatten_once(CelRun *run, const CelList *list, bool *is_flat) {
     if (!items)
         return r;
     for (uint32_t i = 0; i < list->n; i++)
-        n += items[i].kind == CEL_LIST ? items[i].list->n : 1; /* 2^32 of 2^32: fits */
+        n += items[i].kind == CEL_LIST ? items[i].list->n : 1; /* below 2^64 */
     flat = cel_list_begin(run, n);
     if (!flat)
         return cel_no_memory(run);
@@ -195,7 +195,7 @@ CEL_FUNCTION(range) {
 
 /* Kubernetes' functions on whole lists. */
 
-/* The order of @b after @a; an error as *ret_error for kinds that have none. */
+/* The order of @a and @b. CEL_NO_ORDER: kinds without an order, or no fuel; @ret_error is set. */
 static CelOrder compare(CelRun *run, CelValue a, CelValue b, CelValue *ret_error) {
     CelOrder order = CEL_NO_ORDER;
 
@@ -226,7 +226,7 @@ CEL_FUNCTION(is_sorted) {
     return cel_bool(true);
 }
 
-/* The first element such that no later one is @wanted compared with it. */
+/* The smallest (@wanted: CEL_LESS) or greatest element; the first of equal ones. */
 static CelValue choose(CelRun *run, CelValue list, CelOrder wanted) {
     CelValue error, best;
     const CelValue *items = cel_items(run, list.list, &error);
@@ -271,7 +271,7 @@ static CelValue add(CelRun *run, CelValue a, CelValue b) {
     }
 }
 
-/* @zero is that of the declared type, and the sum of an empty list; a dyn list has its own kind. */
+/* @zero, of the declared type, is the sum of an empty list; others have their elements' kind. */
 static CelValue sum_up(CelRun *run, CelValue list, CelValue zero) {
     CelValue sum;
     const CelValue *items = cel_items(run, list.list, &sum);
@@ -315,8 +315,8 @@ static CelValue find(CelRun *run, CelValue list, CelValue v, int64_t from, int s
 CEL_RETURNS(index_of, find(run, args[0], args[1], 0, 1))
 CEL_RETURNS(last_index_of, find(run, args[0], args[1], (int64_t)args[0].list->n - 1, -1))
 
-/* As in Kubernetes' device selectors: whether a list has it among its elements, or a value
- * that is no list is it. */
+/* As in Kubernetes' device selectors: whether a list contains the value, or another value equals
+ * it. */
 CEL_RETURNS(includes, args[0].kind == CEL_LIST ? cel_op_in_list(run, args[1], args[0])
                                                : cel_op_eq(run, args[0], args[1]))
 

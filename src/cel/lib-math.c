@@ -1,5 +1,5 @@
 /* Math. greatest() and least() take one number or list, or two numbers; the parser makes a list of
- * three and more. The winner keeps its kind, the first among equals wins
+ * three and more. The result keeps its kind; of equal numbers it is the first
  * (math_ext/greatest_int_result/binary_with_decimal). */
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "cel/limits.h"
 #include "cel/operators.h"
 
-/* The one of two numbers that is @wanted compared with the other. */
+/* The smaller (@wanted: CEL_LESS) or greater of two numbers. */
 static CelValue choose(CelRun *run, CelValue a, CelValue b, CelOrder wanted) {
     CelOrder order;
 
@@ -75,7 +75,7 @@ CEL_RETURNS(bit_xor, with_bits(args[0], args[0].u ^ args[1].u))
 CEL_RETURNS(bit_not, with_bits(args[0], ~args[0].u))
 
 /* Zeros come in, also on the left of a negative int: the sign is a bit like the others
- * (math_ext/bit_shift_right/int_negative). All that is left after 64 of them. */
+ * (math_ext/bit_shift_right/int_negative). After 64 of them nothing else is left. */
 static CelValue shift(CelRun *run, const CelValue *args, bool is_left) {
     int64_t by = args[1].i;
 
@@ -142,7 +142,7 @@ CEL_LIBRARY(cel_math_library, "math", overloads);
 #define LOG_SQRT_2PI 0.91893853320467274178
 #define TWO_PI 6.28318530717958647693
 
-/* log(n!) less Stirling's approximation, also for parts of a number. */
+/* log(n!) minus Stirling's approximation, also for an @n that is not whole. */
 static double stirling_error(double n) {
     double square = n * n;
     int sign;

@@ -1,6 +1,6 @@
-/* The operators by the parser's names, as operators.h has them. Where the checker is certain of the
- * kinds the machine's instruction (.op) is used; the functions are for dyn. Arithmetic never mixes
- * int, uint and double; comparisons do (1 < 1.5). */
+/* The operators by the parser's names, as operators.h defines them. If the checker is certain of
+ * the kinds, the machine's instruction (.op) is used; the functions are for dyn. Arithmetic never
+ * mixes int, uint and double; comparisons do (1 < 1.5). */
 
 #include "cel/library.h"
 #include "cel/opcode.h"
@@ -34,7 +34,7 @@ static CelValue join_text(CelRun *run, CelValue a, CelValue b) {
 
 CEL_RETURNS(add_text, join_text(run, args[0], args[1]))
 
-/* Null, or the error of a host that could not fetch one. */
+/* Null, or the error of a host that could not fetch an item. */
 static CelValue copy_items(CelRun *run, const CelList *list, CelValue *out) {
     for (uint32_t i = 0; i < list->n; i++) {
         out[i] = cel_list_at(list, i, run);
@@ -44,8 +44,8 @@ static CelValue copy_items(CelRun *run, const CelList *list, CelValue *out) {
     return cel_null();
 }
 
-/* The charge is cel_list_end()'s; it comes before the copying so that no list is copied
- * which could not be paid. */
+/* cel_list_end() charges. The fuel is compared before, so that no list is copied that could not be
+ * paid for. */
 CEL_FUNCTION(add_list) {
     const CelList *a = args[0].list, *b = args[1].list;
     size_t n = (size_t)a->n + b->n;
@@ -64,7 +64,7 @@ CEL_FUNCTION(add_list) {
     return copied.kind != CEL_ERROR ? cel_list_end(run, items, n) : copied;
 }
 
-/* Order. NaN is UNORDERED: all four are false (trap: `a < b` is not `!(a >= b)`). */
+/* Order. NaN is UNORDERED: all four are false, so `a < b` is not `!(a >= b)`. */
 
 static CelValue order_is(CelRun *run, const CelValue *args, CelOrder wanted, CelOrder or_this) {
     uint32_t len = args[0].len < args[1].len ? args[0].len : args[1].len;

@@ -1,6 +1,6 @@
-/* Optionals: a value or none. The lowering makes conditionals of or() and orValue(), so that an
- * error in what they fall back to does no harm (`optional.of(1).orValue(1 / 0)` is 1). first() and
- * last() are in lib-lists.c. */
+/* Optionals: a value or none. lower.c turns or() and orValue() into conditionals, so that an error
+ * in an unused argument does no harm (`optional.of(1).orValue(1 / 0)` is 1). first() and last() are
+ * in lib-lists.c. */
 
 #include "cel/library.h"
 #include "cel/opcode.h"
@@ -9,7 +9,7 @@
 CEL_RETURNS(none, cel_none())
 CEL_RETURNS(of, cel_op_opt_of(run, args[0]))
 
-/* No field is set. */
+/* Whether no field is set. */
 static bool is_empty_record(const CelRecord *record, CelRun *run) {
     for (uint32_t i = 0; i < record->type->n_fields; i++) {
         if (record->type->get(record, i, run).kind != CEL_ABSENT)
@@ -18,7 +18,7 @@ static bool is_empty_record(const CelRecord *record, CelRun *run) {
     return true;
 }
 
-/* The empty value of each kind; kinds without one are never zero. */
+/* Whether @v is the empty value of its kind; some kinds have none. */
 static bool is_zero(CelValue v, CelRun *run) {
     switch (v.kind) {
     case CEL_NULL:

@@ -1,5 +1,5 @@
 /* Quantities (quantity.h) as in Kubernetes' library: exact, or an error that says out of range.
- * sign() is both a function and a method: Kubernetes documents the one and has the other. */
+ * sign() is both a function and a method: Kubernetes documents one, implements the other. */
 
 #include "cel/library.h"
 #include "cel/quantity.h"
@@ -28,7 +28,7 @@ CEL_CHARGED(quantity_from_string, 2 * (size_t)args[0].len) {
     }
 }
 
-/* True for exactly what quantity() takes. */
+/* True for exactly the texts that quantity() accepts. */
 CEL_CHARGED(is_quantity, 2 * (size_t)args[0].len) {
     CelQuantity amount;
 

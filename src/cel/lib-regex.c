@@ -1,6 +1,6 @@
 /* matches() of the language, find() and findAll() of Kubernetes, cel-go's regex.*. A constant
- * pattern is compiled with the expression, any other for its call, which pays for it. matches()
- * pays for text × pattern beforehand; searches pay for the steps they take. */
+ * pattern is compiled with the expression, any other for each call, which is charged for it.
+ * matches() charges for text × pattern beforehand; searches charge for the steps they take. */
 
 #include "base/vec.h"
 #include "cel/library.h"
@@ -60,8 +60,8 @@ static void compile(Search *search, CelValue pattern, const char *intro) {
                                   : cel_no_memory(search->run);
 }
 
-/* For text @args[0]; the pattern @args[1] is prepared, or compiled now, and then @intro begins the
- * error's text. Without @n_spans nothing is searched. */
+/* Prepares a search of text @args[0]. Pattern @args[1] is compiled unless @prepared; an error in it
+ * begins with @intro. @n_spans 0: no scan is made, for matches(). */
 static Search search_of(
     CelRun *run, const CelValue *args, const void *prepared, const char *intro, size_t n_spans) {
     Search search = {.run = run, .regex = prepared, .text = cel_str(args[0])};
@@ -88,7 +88,7 @@ CEL_FUNCTION(matches) {
     return r < 0 ? cel_no_memory(run) : cel_bool(r);
 }
 
-/* False when there is no more, or with search->error. */
+/* False: no further match, or search->error is set. */
 static bool next_match(Search *search, RegexSpan *ret_spans) {
     uint64_t before, work;
     int r;
@@ -169,7 +169,7 @@ CEL_FUNCTION(extract) {
     if (!next_match(&search, spans))
         return search.error.kind == CEL_ERROR ? search.error : cel_none();
     if (n_groups == 1 && (spans[1].from == SIZE_MAX || spans[1].from == spans[1].to))
-        return cel_none(); /* so is a group that did not match */
+        return cel_none(); /* a group that matched nothing, or nothing but "" */
     return cel_make_optional(run, part_of(search.text, spans[n_groups]));
 }
 
@@ -189,7 +189,7 @@ typedef struct Replacement {
     Buf out;
 } Replacement;
 
-/* Appends @part; without fuel for it the run is over (run->limit). */
+/* Appends @part; if that takes too much fuel, run->limit is set. */
 static void append(Replacement *r, Str part) {
     buf_append(&r->out, part);
     (void)cel_pay(r->search.run, 1 + part.len / 8);
@@ -278,8 +278,8 @@ CEL_FUNCTION(replace_count) {
     return count != 0 ? replace_up_to(run, args, prepared, count) : args[0];
 }
 
-/* A bad constant pattern is refused by prepare_pattern(); these are no literals (is_literal), whose
- * every failure is refused: 'a'.matches(dyn(1)) is an error of the run. */
+/* prepare_pattern() refuses a bad constant pattern. Not is_literal, which would refuse other
+ * failures too: 'a'.matches(dyn(1)) must fail only when run. */
 #define PATTERN                                                                                    \
     .cost = CEL_COST_REGEX, .prepare = prepare_pattern, .prepare_arg = 1, .reads_text = true
 #define PART .result_size = CEL_SIZE_FIRST

@@ -57,7 +57,7 @@ static bool check_identifiers(Str text, bool check_numbers, const char **ret_why
     return true;
 }
 
-/* Cuts what follows the first @mark off the end of @text. Returns false if there is no mark. */
+/* Cuts the text behind the first @mark off @text, into @ret. Returns false if there is no mark. */
 static bool cut_behind(Str *text, char mark, Str *ret) {
     size_t at = str_find(*text, mark);
 
@@ -68,7 +68,7 @@ static bool cut_behind(Str *text, char mark, Str *ret) {
     return true;
 }
 
-/* "3-rc.1+build.5" without what follows the number. */
+/* Cuts "-rc.1+build.5" off "3-rc.1+build.5", and checks it. */
 static bool cut_patch(Str *text, CelSemver *version, const char **ret_why) {
     if (cut_behind(text, '+', &version->build) &&
         !check_identifiers(version->build, false, ret_why))
@@ -86,7 +86,7 @@ static Str normalise_number(Str text, bool is_short) {
     return text.len > 0 ? text : STR("0");
 }
 
-/* Cuts @text at its first two dots. Returns how many parts there are. */
+/* Cuts @text at its first two dots. Returns the number of parts. */
 static size_t cut_parts(Str text, Str parts[3]) {
     size_t n = 0, dot;
 
@@ -111,7 +111,7 @@ bool cel_semver_parse(Str text, bool normalise, CelSemver *ret, const char **ret
     for (size_t i = 0; i < 3; i++) {
         bool is_short = parts[i].len < 2;
 
-        /* Only after three numbers: in a shorter version - and + are no digits, and an error. */
+        /* Only behind a third number: elsewhere number_parse() refuses - and +. */
         if (i == 2 && n == 3 && !cut_patch(&parts[i], &version, ret_why))
             return false;
         if (normalise)
@@ -123,7 +123,7 @@ bool cel_semver_parse(Str text, bool normalise, CelSemver *ret, const char **ret
     return true;
 }
 
-/* A number is below any other identifier; numbers by value, the others bytewise. */
+/* Numbers are below other identifiers. Numbers compare by value, the others by bytes. */
 static int identifier_cmp(Str a, Str b) {
     bool a_is_number = is_number(a), b_is_number = is_number(b);
 
@@ -175,7 +175,7 @@ static const CelSemver *semver_of(CelValue v) {
     return v.opaque;
 }
 
-/* One piece of memory: the version, then its text. */
+/* In one allocation: the version, then its text. */
 static CelValue make_semver(CelRun *run, Str text, bool normalise, const CelSemver *version) {
     CelSemver *copy = cel_alloc(run, sizeof(*copy) + text.len);
 
@@ -236,7 +236,7 @@ static size_t semver_size(const void *opaque) {
     return 4 * ((const CelSemver *)opaque)->pre.len;
 }
 
-/* Compares, or fails when the run cannot pay for pre-releases that long. */
+/* Comparing long pre-releases costs fuel. */
 CEL_FUNCTION(semver_compare) {
     const CelSemver *a = semver_of(args[0]), *b = semver_of(args[1]);
     size_t in_a = semver_size(a), in_b = semver_size(b);

@@ -1,6 +1,5 @@
-/* Lists as sets: repeated elements count once, and 1, 1u and 1.0 are one. If the lists are
- * larger, one side is hashed first, so that the work grows with the sum of the sizes, not with
- * their product. */
+/* Lists as sets: repeated elements count once, and 1, 1u and 1.0 are one. For large lists one side
+ * is hashed first, so that the work grows with the sum of the sizes, not with their product. */
 
 #include "cel/elements.h"
 #include "cel/library.h"
@@ -15,7 +14,7 @@ typedef struct Side {
     CelMembers members;
 } Side;
 
-/* Makes the side ready for @n_lookups. Null or an error. */
+/* Hashes the side if that pays for @n_lookups. Null or an error. */
 static CelValue side_hash(Side *side, CelRun *run, uint32_t n_lookups) {
     if ((uint64_t)side->n * n_lookups < SETS_HASH_MIN)
         return cel_null();
@@ -39,7 +38,7 @@ static bool side_has(const Side *side, CelValue v, CelRun *run) {
     return false;
 }
 
-/* Whether any (@want) element of @sub is in @all, or any (!@want) is not. */
+/* @want: whether any element of @sub is in @all; !@want: whether any is missing there. */
 static CelValue any(CelRun *run, Side *all, const Side *sub, bool want) {
     CelValue r = side_hash(all, run, sub->n);
 

@@ -4,7 +4,7 @@
 #include "cel/library.h"
 #include "cel/type.h"
 
-/* In code points: every byte that is not in the middle of one (trap 8). */
+/* In code points, not bytes. */
 CEL_FUNCTION(size_of_string) {
     Str text = cel_str(args[0]);
 

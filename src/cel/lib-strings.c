@@ -10,7 +10,7 @@
 
 #define NOWHERE SIZE_MAX
 
-/* The offset at which code point @index starts; s.len for the one after the last, NOWHERE
+/* The offset at which code point @index starts; s.len for the index after the last one, NOWHERE
  * beyond that. */
 static size_t offset_of(Str s, int64_t index) {
     uint64_t left = (uint64_t)index;
@@ -87,7 +87,7 @@ CEL_FUNCTION(substring_range) {
     return length != NOWHERE ? part_of(s, from, from + length) : out_of_range(run, end);
 }
 
-/* Unicode's White_Space; U+180E and U+200B have it no longer (string_ext/trim/unicode_no_trim). */
+/* Unicode's White_Space, which U+180E and U+200B are not (string_ext/trim/unicode_no_trim). */
 static bool is_space(uint32_t c) {
     return (c >= '\t' && c <= '\r') || c == ' ' || c == 0x85 || c == 0xa0 || c == 0x1680 ||
            (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
@@ -139,8 +139,8 @@ CEL_FUNCTION(index_of) {
     return index_of_from(run, from_start, prepared);
 }
 
-/* The last @part that starts at @from or before. Each place that begins alike is charged: it
- * is compared in full. */
+/* The last @part that starts at @from or before. Each place with the first byte of @part is
+ * charged, since it is compared in full. */
 static CelValue find_last(CelRun *run, Str s, Str part, size_t from) {
     const char *at;
     size_t n;
@@ -235,8 +235,8 @@ CEL_FUNCTION(quote) {
     return cel_string(str_of(text, len));
 }
 
-/* Where the next @part in @rest is, or NOWHERE. An empty one is between code points; when it is
- * replaced, also at both ends. */
+/* The offset of the next @part in @rest, or NOWHERE. An empty @part is found between code points;
+ * when it is replaced, not split at, also at both ends. */
 static size_t next_hit(Str rest, Str part, bool is_split, bool is_first) {
     size_t end;
 
@@ -248,8 +248,8 @@ static size_t next_hit(Str rest, Str part, bool is_split, bool is_first) {
     return is_first ? 0 : end > 0 ? end : NOWHERE;
 }
 
-/* The number of hits, at most @limit; no limit when that is negative. Each is charged: it is a
- * search of its own. Returns false if out of fuel. */
+/* Counts hits, up to @limit (negative: all). Each is charged, as a search of its own. Returns false
+ * if out of fuel. */
 static bool count_hits(CelRun *run, Str s, Str part, bool is_split, int64_t limit, uint64_t *ret) {
     uint64_t n = 0;
 
@@ -278,7 +278,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
         return cel_exhausted(run);
     if (n_hits == 0)
         return args[0];
-    /* No more than 2^32 hits of 2^32 bytes each, and those taken out were in @s. */
+    /* Up to 2^32 hits of up to 2^32 bytes may overflow. The bytes taken out were in @s. */
     if (__builtin_mul_overflow(n_hits, new.len, &len) ||
         __builtin_add_overflow(len, s.len - n_hits * old.len, &len))
         return cel_no_memory(run);
@@ -298,7 +298,7 @@ static CelValue replace_up_to(CelRun *run, const CelValue *args, int64_t limit) 
 CEL_RETURNS(replace, replace_up_to(run, args, -1))
 CEL_RETURNS(replace_some, replace_up_to(run, args, args[3].i))
 
-/* The last of @limit pieces is all that is left; no limit when that is negative. */
+/* At most @limit pieces (negative: any number); the last one is the rest. */
 static CelValue split_up_to(CelRun *run, const CelValue *args, int64_t limit) {
     Str s = cel_str(args[0]), separator = cel_str(args[1]);
     static const CelValue nothing;

@@ -9,8 +9,7 @@
 #include "cel/zone.h"
 
 #define PRINT_MAX ((size_t)48) /* the longest timestamp has 30, the longest duration 21 */
-#define READ_BYTES ((size_t)4) /* reading a byte of a duration takes as long as copying this many  \
-                                */
+#define READ_BYTES ((size_t)4) /* reading a byte of a duration takes as long as copying 4 */
 #define PRINT_FUEL 4
 #define ZONE_FUEL 4
 #define NO_ZONE_FUEL 100 /* the host may have looked on a disk */
@@ -146,8 +145,8 @@ static CelValue part_in_zone(CelRun *run, const CelValue *args, CelTimePart part
 TIMESTAMP_PARTS(X)
 #undef X
 
-/* The whole duration in that unit, rounded towards 0; only milliseconds are those of the
- * second (timestamps/duration_converters/get_milliseconds; cel-go counts them all). */
+/* The whole duration in that unit, rounded towards 0. Milliseconds are only those within the second
+ * (timestamps/duration_converters/get_milliseconds; in cel-go all). */
 #define DURATION_PARTS(X)                                                                          \
     X(getHours, 3600 * NSEC_PER_SEC, INT64_MAX)                                                    \
     X(getMinutes, 60 * NSEC_PER_SEC, INT64_MAX)                                                    \

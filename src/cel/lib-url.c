@@ -1,4 +1,4 @@
-/* URLs (url.h), as Kubernetes' library has them. */
+/* URLs (url.h), as in Kubernetes' library. */
 #include "base/map.h"
 #include "base/vec.h"
 #include "cel/library.h"
@@ -79,8 +79,8 @@ static bool add_parameter(Query *query, CelValue name, CelValue value) {
     return VEC_ADD(&query->parameters.items[number].values, query->run->arena, value);
 }
 
-/* "name=value" or "name". One with a semicolon or bad escapes is skipped, as in Go. An error value,
- * or null. */
+/* "name=value" or "name". A parameter with a semicolon or bad escapes is skipped, as in Go. Null or
+ * an error. */
 static CelValue read_parameter(Query *query, Str part) {
     size_t equals = str_find(part, '=');
     CelValue name, value;
@@ -140,7 +140,7 @@ static void url_print(const void *opaque, Buf *out) {
     const CelUrl *url = opaque;
 
     buf_append(out, STR("url(\""));
-    for (size_t i = 0; i < url->text.len; i++) { /* an opaque part may have these */
+    for (size_t i = 0; i < url->text.len; i++) { /* only an opaque part can have these */
         if (url->text.ptr[i] == '"' || url->text.ptr[i] == '\\')
             buf_append_char(out, '\\');
         buf_append_char(out, url->text.ptr[i]);

@@ -15,15 +15,15 @@
 #include "cel/run.h"
 #include "cel/value.h"
 
-/* @args are as many as declared, the receiver first. @prepared is the result of the overload's
- * prepare() for its constant argument, or NULL. Returns a value or an error. */
+/* @args has the declared number of values, the receiver first. @prepared is the result of the
+ * overload's prepare() for its constant argument, or NULL. Returns a value or an error. */
 typedef CelValue CelFunction(CelRun *run, const CelValue *args, const void *prepared);
 
 /* The head of a library function; few use all three parameters. */
 #define CEL_FUNCTION(name)                                                                         \
     static CelValue name(CelRun *run, const CelValue *args, const void *prepared)
 
-/* The head of one that is charged for reading @bytes before it runs. */
+/* The head of a function that is charged for reading @bytes before it runs. */
 #define CEL_CHARGED(name, bytes)                                                                   \
     CEL_FUNCTION(name##_charged);                                                                  \
     CEL_FUNCTION(name) {                                                                           \
@@ -46,18 +46,18 @@ typedef const void *CelPrepare(CelValue argument, Arena *arena, Str *ret_error);
 
 /* How the cost of a call grows with its arguments (cost.h). */
 typedef enum CelCost {
-    CEL_COST_CALL,  /* 1, for any arguments */
-    CEL_COST_BYTES, /* 0.1 a byte of the first argument */
-    CEL_COST_BOTH,  /* 0.1 a byte or element of the first two; of the shorter if it returns bool */
+    CEL_COST_CALL,     /* 1, for any arguments */
+    CEL_COST_BYTES,    /* 0.1 per byte of the first argument */
+    CEL_COST_BOTH,     /* 0.1 per byte or element of the first two; of the shorter for bool */
     CEL_COST_PRODUCT,  /* size of the first × size of the second: sets, flatten */
-    CEL_COST_REGEX,    /* 0.1 a byte of the text × 0.25 a byte of the pattern */
-    CEL_COST_ELEMENTS, /* 1 an element of the first argument */
+    CEL_COST_REGEX,    /* 0.1 per byte of the text × 0.25 per byte of the pattern */
+    CEL_COST_ELEMENTS, /* 1 per element of the first argument */
     CEL_COST_SQUARE,   /* elements²: distinct, sort */
 } CelCost;
 
 /* The size of a result, for the cost of its users. */
 typedef enum CelResultSize {
-    CEL_SIZE_TYPE,    /* nothing but its type */
+    CEL_SIZE_TYPE,    /* only its type is known */
     CEL_SIZE_FIRST,   /* at most that of the first argument: substring, sort */
     CEL_SIZE_SUM,     /* the sum of the first two: + */
     CEL_SIZE_PRODUCT, /* first × second: replace, join (an upper bound) */
@@ -75,8 +75,8 @@ typedef struct CelOverloadSpec {
     uint8_t prepare_arg;   /* which argument it is for */
     bool is_literal; /* Kubernetes checks it at compile time when all arguments are constant: a
                         failure is an error of the expression */
-    bool any_kinds;  /* where the checker does not know the kinds, only the first argument's is
-                        checked before the call; @fn and @op check the rest: [1][dyn(0u)] */
+    bool any_kinds;  /* if the checker does not know the kinds, only the first argument's is checked
+                        before the call; @fn and @op check the rest: [1][dyn(0u)] */
     bool reads_text; /* reads the characters of strings or orders them, so renaming objects
                         (anonymized bundles) can change its result, unlike == and in */
 } CelOverloadSpec;
@@ -93,7 +93,7 @@ typedef struct CelLibrary {
     size_t n_overloads;
 } CelLibrary;
 
-/* All of them, as cel_NAME_library. */
+/* All libraries, as cel_NAME_library. */
 #define CEL_LIBRARIES(X)                                                                           \
     X(operators), X(conversions), X(standard), X(strings), X(format), X(lists), X(sets),           \
         X(optional), X(math), X(statistics), X(hash), X(encoders), X(json), X(time), X(regex),     \

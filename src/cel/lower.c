@@ -28,8 +28,8 @@ typedef struct Lower {
     uint32_t *stack; /* finished nodes that no parent has taken yet */
     uint32_t n_stack;
     uint32_t *heights; /* of the stack, before each node of the tree */
-    uint32_t *bound;   /* of a BINDER: its node */
-    uint32_t *nodes;   /* of each node of the tree; may be NULL */
+    uint32_t *bound;   /* by BINDER: its node */
+    uint32_t *nodes;   /* by node of the tree: its graph node; may be NULL */
     uint32_t level;    /* number of enclosing loops */
     int64_t fuel;      /* for folding */
     VEC(FieldUse) uses;
@@ -68,7 +68,7 @@ static uint8_t kind_of(const Lower *l, uint32_t number) {
     return node->op == OP_CONSTANT ? node->constant.kind : node->type->value_kind;
 }
 
-/* dyn where the checker was lenient, as for [null, timestamp(0)][0]: its types may be wrong. */
+/* dyn if the checker was lenient: the types of [null, timestamp(0)][0] may be wrong. */
 static const CelType *type_at(const Lower *l, uint32_t i) {
     const CelType *type = l->checked->infos[i].type;
 
@@ -115,11 +115,11 @@ static void refuse(Lower *l, const CelNode *place, Str text, Str hint) {
     l->is_refused = true;
 }
 
-/* Constants that fail, like timestamp(''), are an error of the expression only where every run
+/* Constants that fail, like timestamp(''), are an error of the expression only if every run
  * evaluates them. Behind && || ?: or in a loop CEL may absorb the error: they get a warning. */
 
-/* Whether the part @node names no parameter or variable: these have other values elsewhere, and may
- * be guarded. Kubernetes rejects timestamp('x') wherever it is. */
+/* Whether part @node uses no name. A name has other values elsewhere, which a condition may guard;
+ * without names Kubernetes rejects timestamp('x') anywhere. */
 static bool is_written_out(const Lower *l, uint32_t node) {
     for (uint32_t i = node + 1 - l->tree->nodes[node].size; i <= node; i++)
         if (l->checked->infos[i].ref != CEL_REF_NONE && l->checked->infos[i].ref != CEL_REF_SKIP)
@@ -137,7 +137,7 @@ static uint32_t argument(const Lower *l, const Part *part, uint32_t arg) {
 }
 
 /* Notes that constant node @number fails because of argument @arg (n_args: all of them).
- * judge_failing() reports it when the whole graph is known. */
+ * report_failing() reports it when the whole graph is known. */
 static void note_failing(
     Lower *l, const Part *part, uint32_t arg, uint32_t number, Str text, Str hint) {
     uint32_t cause = arg < part->n_args ? argument(l, part, arg) : part->i;
@@ -185,7 +185,7 @@ static CelValue fold(CelGraph *graph, uint32_t number, int64_t *fuel) {
     CelEmitOptions options = {.flat = true};
     Arena *arena = graph->arena;
     uint16_t op = cel_graph_node(graph, number)->op;
-    bool is_part = op >= OP_FIELD && op <= OP_OPT_INDEX; /* of a constant that is there already */
+    bool is_part = op >= OP_FIELD && op <= OP_OPT_INDEX; /* a part of a known constant */
     size_t size_max = is_part || op == OP_LIST || op == OP_MAP ? FOLD_LITERAL_MAX : FOLD_BYTES_MAX;
     CelCode *code;
     bool has_opaque;
@@ -301,7 +301,7 @@ static uint32_t lower_constant_key(Lower *l, const Part *part, uint16_t op) {
     return add_node(l, part, &node);
 }
 
-/* x in ['a', 'b']. The elements are copied to the arena of the code. */
+/* x in ['a', 'b']: the elements are copied to the arena of the code. */
 static uint32_t lower_in_set(Lower *l, const Part *part, const CelList *list) {
     CelGraphNode node = blank_node(l, part, OP_IN_SET), plain = blank_node(l, part, OP_IN_LIST);
     Arena *keep = l->graph->keep;
@@ -415,8 +415,8 @@ static uint32_t lower_alternative(Lower *l, const Part *part) {
     return add_choice(l, &node);
 }
 
-/* Skips overloads that do not fit the kinds known here. One that surely fits is called directly;
- * of one or several that may fit the run decides. If none fits, the call fails when it runs. */
+/* Skips overloads that do not fit the kinds known here. One that surely fits is called directly; if
+ * one or several may fit, the run decides. If none fits, the call fails when it runs. */
 static uint32_t lower_call(Lower *l, const Part *part) {
     const CelNodeInfo *info = part->info;
     const CelOverload **left = ARENA_RAW(l->graph->arena, const CelOverload *, info->n_overloads);
@@ -460,7 +460,7 @@ static uint32_t lower_variable(Lower *l, const Part *part) {
     return cel_graph_add(l->graph, &node);
 }
 
-/* @info: of an IDENT. */
+/* @info is that of an IDENT. */
 static bool is_composite(const Lower *l, const CelNodeInfo *info) {
     const CelComposite *composite = l->options->composite;
 
@@ -481,7 +481,7 @@ static uint32_t lower_composite(Lower *l, const Part *part) {
     return number;
 }
 
-/* The expression of the field. */
+/* The node of the field's expression. */
 static uint32_t lower_composite_field(Lower *l, const Part *part) {
     const CelComposite *composite = l->options->composite;
     uint32_t field = part->info->field;
@@ -500,7 +500,7 @@ static uint32_t lower_composite_field(Lower *l, const Part *part) {
     return number;
 }
 
-/* a.b, a.?b, has(a.b): of a record by number, of everything else by name. */
+/* a.b, a.?b, has(a.b): by number in a record, by name in everything else. */
 static uint32_t lower_select(Lower *l, const Part *part) {
     static const uint16_t ops[CEL_N_NODES][2] = {
         [CEL_NODE_SELECT] = {OP_SELECT, OP_FIELD},
@@ -518,7 +518,7 @@ static uint32_t lower_select(Lower *l, const Part *part) {
 }
 
 /* false && x is false, and so is x && false: an error of x is absorbed. true && x is x only if x is
- * certainly a bool: otherwise it is an error. || the same with true and false exchanged. */
+ * certainly a bool: otherwise it is an error. || is the same with true and false exchanged. */
 static uint32_t lower_logic(Lower *l, const Part *part, uint16_t op) {
     CelGraphNode node = blank_node(l, part, op);
     bool absorbing = op == OP_OR;
@@ -719,7 +719,7 @@ static const CelOverload *const *find_check(const CelOptions *options) {
                                                    : NULL;
 }
 
-/* Whether all values of @root have type @want. A constant may have another kind than its type. */
+/* Whether every value of @root has type @want. A constant may have another kind than its type. */
 static bool is_certain(const Lower *l, uint32_t root, const CelType *want) {
     const CelGraphNode *node = graph_node(l, root);
     bool is_int = l->options->expect_number && node->type->kind == CEL_T_INT;
@@ -745,8 +745,8 @@ static uint32_t lower_expected(Lower *l, uint32_t root) {
     return add_node(l, &part, &node);
 }
 
-/* The nodes that every run of @root evaluates, without && or || around them; NULL: out of memory.
- */
+/* By node: whether every run of @root evaluates it, without && or || around it. NULL: out of
+ * memory. */
 static bool *find_certain(const Lower *l, uint32_t root) {
     bool *found = ARENA_ARRAY(l->graph->arena, bool, (size_t)root + 1);
 
@@ -793,7 +793,7 @@ static void refuse_field(Lower *l, const FieldUse *use, size_t n_failing) {
     }
 }
 
-static void judge_failing(Lower *l, uint32_t root) {
+static void report_failing(Lower *l, uint32_t root) {
     size_t n = l->graph->failing.n;
     const bool *certain, *possible;
 
@@ -844,7 +844,7 @@ static int lower_tree(CelGraph *graph, const CelChecked *checked, const CelOptio
     if (root == CEL_NO_NODE)
         return -ENOMEM;
     if (!l.is_refused)
-        judge_failing(&l, root);
+        report_failing(&l, root);
     diag_list_sort(diags, first);
     if (l.is_refused)
         return CEL_REFUSED;

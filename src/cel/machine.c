@@ -1,11 +1,11 @@
 /*
  * The machine: a loop over instructions with a stack of values.
  *
- * An instruction that fails leaves the loop for unwind(), which finds who waits for an error of
- * that place (code.h). A part that several places need runs like a subroutine; its value is
- * remembered with the number of the loop's turn it was computed in, which are numbered through the
- * whole run. levels[] has the innermost loop of each level; code made from the inside of a loop
- * finds that one there already, in a turn that lasts for the whole run.
+ * An instruction that fails leaves the loop for unwind(), which finds its handler (code.h). A part
+ * that several places need runs like a subroutine; its value is stored (Memo) with the number of
+ * the loop's turn, or iteration, that computed it. Turns are numbered through the whole run.
+ * levels[] has the innermost loop of each level; for code made from the inside of a loop, the loops
+ * around it are there from the start, in one turn that lasts for the whole run.
  */
 
 #include <stdalign.h>
@@ -17,17 +17,17 @@
 #include "cel/tree.h"
 
 #define ROOM_ON_STACK 2048 /* bytes; more comes from the run's arena */
-#define TURN_ALWAYS 1      /* of what reads no loop's variable */
+#define TURN_ALWAYS 1      /* the turn of parts that read no loop's variable */
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Not wiped on every run: all that is read was written before. */
+/* Not zeroed on every run, to save time: all memory that is read was written before. */
 #define UNINITIALISED __attribute__((uninitialized))
 
 typedef struct Memo {
     CelValue value; /* or an error */
-    uint64_t turn;  /* 0: nothing yet */
+    uint64_t turn;  /* 0: no value yet */
 } Memo;
 
 /* A part that is being computed, and where to return. */
@@ -70,7 +70,7 @@ typedef struct Machine {
     Memo *memos;
     Call *calls;
     uint32_t n_calls;
-    uint64_t turn; /* the last one given out */
+    uint64_t turn; /* the last number used */
 } Machine;
 
 /* --- errors ---------------------------------------------------------------------------- */
@@ -79,7 +79,7 @@ static uint32_t pc_of(const Machine *m, const CelInstruction *at) {
     return (uint32_t)(at - m->code->instructions);
 }
 
-/* An error that was just made learns where; one that a variable was bound to may know. */
+/* Gives a new error its position. An error that a variable is bound to may have one already. */
 static CelValue place_error(const Machine *m, const CelInstruction *at, CelValue v) {
     CelRun *run = m->run;
     CelError *placed;
@@ -104,7 +104,7 @@ static CelValue no_overload(const Machine *m, const CelInstruction *at) {
     return place_error(m, at, cel_no_overload(m->run));
 }
 
-/* Everything that has no value now because of @error, up to the one that absorbs it. */
+/* Traces @error as the value of all enclosing nodes, up to the one that absorbs it. */
 static void trace_error(const Machine *m, uint32_t pc, const CelHandler *handler, CelValue error) {
     uint32_t last = handler ? handler->owner : CEL_NO_OWNER;
 
@@ -122,8 +122,8 @@ static void close_loops(Machine *m, uint32_t n) {
     }
 }
 
-/* Returns to the caller of this part; the part remembers its error. The handler that absorbs it
- * closes the loops that are still open. */
+/* Returns to the caller of this part, and stores the error as its value. The handler that absorbs
+ * it closes the loops that are still open. */
 static uint32_t leave_part(Machine *m, CelValue error) {
     const Call *call = &m->calls[--m->n_calls];
 
@@ -178,7 +178,7 @@ static CelValue no_value(const Machine *m, uint32_t slot) {
 
 /* --- building -------------------------------------------------------------------------- */
 
-/* CEL_ABSENT among the elements: an optional that held nothing. */
+/* Skips CEL_ABSENT elements: optionals without a value. */
 static CelValue make_list(CelRun *run, const CelValue *from, uint32_t n) {
     CelValue *items = cel_list_begin(run, n);
     uint32_t n_items = 0;
@@ -238,7 +238,7 @@ static CelValue no_such_overload(
     return cel_fail(run, "no such overload: %.*s", STR_FMT(buf_str(&out)));
 }
 
-/* The first whose kinds fit, of @callees and those that follow in the table. */
+/* Calls the first overload whose kinds fit, from @callees on. */
 static CelValue call_dispatch(
     CelRun *run, const CelCallee *callees, const CelValue *args, uint32_t n_args) {
     for (uint32_t i = 0; i < callees->n_candidates; i++) {
@@ -254,8 +254,8 @@ static CelValue call_dispatch(
 
 #define ROOM_FIRST 8 /* elements */
 
-/* The next element into the variables: a list's element, with its index before it if there are two;
- * a map's key, and its value. The caller checked that there is one. */
+/* Puts the next element into the variables: a list's element, with its index before it if there are
+ * two; a map's key, and its value. The caller checked that there is one. */
 static CelValue loop_next(Loop *loop, CelRun *run) {
     if (!cel_charge(run, loop->cost))
         return cel_exhausted(run);
@@ -355,8 +355,8 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
 
 /* --- instructions ---------------------------------------------------------------------- */
 
-/* One piece of code an instruction, and a jump from the end of each to the next one's: gcc and
- * clang both have labels as values. */
+/* Each instruction has its code, which ends with a jump to the next one's: gcc and clang have
+ * labels as values. */
 #define ON(name) on_##name:
 #define GO                                                                                         \
     do {                                                                                           \
@@ -364,7 +364,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         goto *labels[at->op];                                                                      \
     } while (0)
 
-/* Operations of the graph only are not instructions. */
+/* Operations that exist only in the graph are not instructions. */
 #define LABEL_VALUE(name) &&on_##name
 #define LABEL_FLOW(name) &&on_##name
 #define LABEL_NODE(name) &&on_NONE
@@ -380,7 +380,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         GO;                                                                                        \
     } while (0)
 
-/* A value that the host gave: of the declared kind, or the run goes no further with it. */
+/* A value from the host is on top; fails if it is not of the declared kind. */
 #define FETCHED(declared)                                                                          \
     do {                                                                                           \
         if (UNLIKELY(TOP.kind != (declared) && (declared) != CEL_ABSENT)) {                        \
@@ -391,7 +391,7 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
         CHECKED;                                                                                   \
     } while (0)
 
-/* A step of a loop is done, or has failed in @v. */
+/* A step of a loop has ended; it failed if @v is an error. */
 #define STEPPED                                                                                    \
     do {                                                                                           \
         if (UNLIKELY(v.kind == CEL_ERROR))                                                         \
@@ -424,10 +424,9 @@ static CelValue open_loop(Machine *m, uint32_t number, CelValue range) {
  * The loop. @at is the instruction that runs, @pc the next one, @sp the first free place of the
  * stack.
  *
- * It is one function, and long, for the sake of what its parts share: @pc, @sp and @at stay in
- * registers from one instruction to the next, each instruction jumps to the next by itself, which
- * the processor learns to foresee place by place, and what fails goes to one of the labels at the
- * end. A part is a line or two where it can be: what an operation does is in operators.h.
+ * It is one long function for speed: @pc, @sp and @at stay in registers, and each instruction has
+ * its own jump to the next, which the processor predicts separately. Failures go to the labels at
+ * the end. operators.h has the code of most operations.
  */
 static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     static const void *const labels[OP_N] = {
@@ -542,19 +541,19 @@ static CelValue execute(Machine *m, CelValue *sp, const CelValue *variables) {
     /* A value that is not a bool is an error, and may be absorbed by the other side. */
     ON(AND_LEFT) {
         if (UNLIKELY(TOP.kind != CEL_BOOL))
-            goto odd_side;
+            goto not_bool_side;
         if (!TOP.boolean)
             FOLLOW;
         GO;
     }
     ON(OR_LEFT) {
         if (UNLIKELY(TOP.kind != CEL_BOOL))
-            goto odd_side;
+            goto not_bool_side;
         if (TOP.boolean)
             FOLLOW;
         GO;
     }
-odd_side:
+not_bool_side:
     if (TOP.kind != CEL_ERROR)
         TOP = no_overload(m, at);
     GO;
@@ -733,7 +732,7 @@ step_failed:
     *sp++ = v;
 failed: /* an error that was just made is on top */
     TOP = place_error(m, at, TOP);
-failed_before: /* it knows its place */
+failed_before: /* an error that has its position is on top */
     v = TOP;
     pc = unwind(m, at, v, &sp);
     if (!pc)
@@ -747,7 +746,7 @@ static size_t n_outer_loops(const CelCode *code) {
     return (size_t)__builtin_popcount(code->outer_levels);
 }
 
-/* The loops around the code's root, as far as it reads their variables. */
+/* Opens the loops around the code's root whose variables it reads. */
 static void enter_outer_loops(Machine *m, Loop *loops, const CelValue *variables) {
     static const CelError unbound = {.text = STR("no value for the variable of a loop")};
     const CelCode *code = m->code;
@@ -769,7 +768,7 @@ static void enter_outer_loops(Machine *m, Loop *loops, const CelValue *variables
     }
 }
 
-/* The stack, and after it the memory of loops and shared parts. */
+/* Divides @room into the stack, which is returned, and memory for loops and shared parts. */
 static CelValue *divide_room(Machine *m, void *room) {
     CelValue *stack = room;
 

@@ -21,7 +21,7 @@ struct Macro {
     uint8_t kind; /* the node it becomes */
     uint8_t n_binders;
     bool has_predicate;
-    const char *prefix; /* of a hidden name */
+    const char *prefix; /* start of a hidden name */
 };
 
 /* The node numbers of the arguments' roots. There are MACRO_ARGS_MAX at most. */
@@ -46,7 +46,7 @@ static void refuse(CelBuilder *builder, const CelNode *node, const char *hint, c
         cel_syntax_error(builder->lexer->errors, node->from, node->to, hint, "%s", text);
 }
 
-/* Turns the name that node @i is into a variable's declaration. */
+/* Turns node @i, a name, into a variable's declaration. False: it is no name, which is reported. */
 static bool bind_variable(CelBuilder *builder, uint32_t i, const char *hint) {
     CelNode *node = &builder->nodes.items[i];
 
@@ -54,7 +54,7 @@ static bool bind_variable(CelBuilder *builder, uint32_t i, const char *hint) {
         refuse(builder, node, hint, "this argument must be a simple name");
         return false;
     }
-    if (str_eq(node->name, STR("__result__"))) { /* cel-go keeps it for itself */
+    if (str_eq(node->name, STR("__result__"))) { /* reserved by cel-go */
         refuse(builder, node, NULL, "__result__ cannot be the name of a variable");
         return false;
     }
@@ -62,7 +62,7 @@ static bool bind_variable(CelBuilder *builder, uint32_t i, const char *hint) {
     return true;
 }
 
-/* has(m['k']): whether a map has a key is 'k' in m. */
+/* has(m['k']): suggests 'k' in m. */
 static bool refuse_has_key(CelBuilder *builder, const CelCall *call, const CelNode *index) {
     const CelLexer *lexer = builder->lexer;
     const CelNode *key, *map;
@@ -125,7 +125,7 @@ static bool expand_loop(CelBuilder *builder, const Macro *macro, CelCall *call) 
     return true;
 }
 
-/* A name that no text can spell. */
+/* Adds a name that no source text can contain. */
 static CelNode *add_hidden(CelBuilder *builder, CelNodeKind kind, Str name, CelSpan span) {
     CelNode *node = cel_builder_add(builder, kind, cel_builder_next(builder), 0, span);
 
@@ -188,7 +188,7 @@ static bool expand_bind(CelBuilder *builder, const Macro *macro, CelCall *call) 
     return true;
 }
 
-/* A small whole number, as cel.index(0) takes. */
+/* Reads a whole number that is not negative, as cel.index(0) takes. */
 static bool read_index(CelBuilder *builder, uint32_t i, int64_t *ret) {
     const CelNode *node = &builder->nodes.items[i];
 
@@ -199,7 +199,7 @@ static bool read_index(CelBuilder *builder, uint32_t i, int64_t *ret) {
     return false;
 }
 
-/* cel.index(0), cel.iterVar(0, 1), cel.accuVar(0, 1): names. */
+/* cel.index(0), cel.iterVar(0, 1), cel.accuVar(0, 1) stand for names. */
 static bool expand_hidden_name(CelBuilder *builder, const Macro *macro, CelCall *call) {
     uint32_t args[MACRO_ARGS_MAX] = {0};
     int64_t numbers[MACRO_ARGS_MAX] = {0};
@@ -232,7 +232,7 @@ typedef struct Block {
     uint32_t n;
 } Block;
 
-/* Returns false if there is no memory, or it was stopped. */
+/* Returns false if out of memory, or the builder has stopped. */
 static bool block_init(CelBuilder *builder, const CelCall *call, uint32_t list, Block *ret) {
     uint32_t child = list - 1, n = builder->nodes.items[call->args + list].n_children;
 
@@ -247,7 +247,7 @@ static bool block_init(CelBuilder *builder, const CelCall *call, uint32_t list, 
     return true;
 }
 
-/* Puts [a, b] and body as a, @index0, b, @index1, body, BIND, BIND. */
+/* Adds cel.block([a, b], body) as a, @index0, b, @index1, body, BIND, BIND. */
 static void nest_binds(CelBuilder *builder, const CelCall *call, const Block *block) {
     const CelNode *body = &block->nodes[block->list + 1];
 
@@ -295,8 +295,8 @@ static bool expand_block(CelBuilder *builder, const Macro *macro, CelCall *call)
     return true;
 }
 
-/* Rejects arguments that are plainly no numbers, as cel-go does: in a list of dyn no later check
- * would. */
+/* Rejects arguments that are plainly no numbers, as cel-go does: no later check rejects them in a
+ * list of dyn. */
 static void check_numbers(CelBuilder *builder, const CelCall *call) {
     uint32_t root = cel_builder_next(builder) - 1;
 
@@ -311,7 +311,7 @@ static void check_numbers(CelBuilder *builder, const CelCall *call) {
     }
 }
 
-/* Three or more become one list; one and two have overloads of their own. */
+/* Three or more arguments become one list; one and two have overloads of their own. */
 static bool expand_many(CelBuilder *builder, const Macro *macro, CelCall *call) {
     CelSpan span = call->span;
     CelNode *list;
@@ -337,10 +337,10 @@ static bool expand_many(CelBuilder *builder, const Macro *macro, CelCall *call) 
         .name = STR(word), .n_args = (args), .is_receiver = true, .expand = expand_loop,           \
         .kind = (node), .n_binders = (binders), .has_predicate = (predicate)                       \
     }
-#define SPACE(of, word, args, how, node)                                                           \
+#define SPACE(of, word, args, expand_with, node)                                                   \
     {                                                                                              \
         .name = STR(word), .space = STR(of), .n_args = (args), .is_receiver = true,                \
-        .expand = (how), .kind = (node)                                                            \
+        .expand = (expand_with), .kind = (node)                                                    \
     }
 #define NAME(word, args, start)                                                                    \
     {                                                                                              \

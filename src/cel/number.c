@@ -48,7 +48,7 @@ static bool is_digit(char c, bool is_hex) {
     return is_hex ? ascii_hex_value(c) >= 0 : ascii_is_digit(c);
 }
 
-/* "_" is allowed between digits, or between 0x and the first. Copies the rest to @out. */
+/* "_" is allowed between digits, or between 0x and the first. Copies all else to @out. */
 static bool drop_separators(Str text, char *out, Str *ret) {
     size_t start = text.len > 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
     bool is_hex =

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Number: texts as CEL's conversions read them. Each is false, with @ret untouched, when there is
+/* Number: reads texts as CEL's conversions do. Each returns false, with @ret unchanged, if @text is
  * no such number. */
 
 #include "base/str.h"

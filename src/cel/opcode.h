@@ -15,9 +15,9 @@
 
 #include <stdint.h>
 
-/* Those that operators.h defines as cel_op_NAME(run, a, b): B(X, name, NAME). EQ and NE take any
- * kinds. EQ_INT and NE_INT are for uints too, LT_INT to GE_INT for durations, EQ_STRING and
- * NE_STRING for bytes. */
+/* The operations that operators.h defines as cel_op_NAME(run, a, b): B(X, name, NAME). EQ and NE
+ * take any kinds. EQ_INT and NE_INT are for uints too, LT_INT to GE_INT for durations, EQ_STRING
+ * and NE_STRING for bytes. */
 #define CEL_BINARY_OPCODES(B, X)                                                                   \
     B(X, ADD_INT, add_int)                                                                         \
     B(X, SUB_INT, sub_int)                                                                         \

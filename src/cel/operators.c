@@ -12,8 +12,8 @@ CelValue cel_overflow_uint(CelRun *run) {
     return cel_fail(run, "unsigned integer overflow");
 }
 
-/* Where in a list @index points: a number of any kind, if it is a whole one. CEL_ABSENT: out
- * of bounds. An error: no index at all. */
+/* The position in @list for @index, a whole number of any kind. CEL_ABSENT: out of bounds. An error
+ * for any other @index. */
 static CelValue index_place(CelRun *run, const CelList *list, CelValue index) {
     CelValue key = cel_map_key(index);
 
@@ -89,7 +89,7 @@ CelValue cel_op_in_list(CelRun *run, CelValue a, CelValue b) {
     return cel_bool(false);
 }
 
-/* An error bound to a variable stays the same. */
+/* If @v is an error, which a variable was bound to, returns it. */
 CelValue cel_no_fields(CelRun *run, CelValue v) {
     Str name = cel_type_of(v)->name;
 
@@ -99,7 +99,7 @@ CelValue cel_no_fields(CelRun *run, CelValue v) {
 }
 
 /* The part, CEL_ABSENT, or an error. A record without such a field (only possible in unchecked
- * expressions and with dyn) is treated like one where it is not set. Values without parts are an
+ * expressions and with dyn) is treated like a field that is not set. Values without parts are an
  * error for has() and .? too (optionals/optionals/map_present_key_invalid_field). */
 static CelValue part(CelRun *run, CelValue v, CelValue key) {
     uint32_t field;

@@ -4,10 +4,10 @@
  * Operators: all typed operations, for the machine's instructions and for lib-operators.c; a.b,
  * has(a.b) and a.?b of any kind of value.
  *
- * Each returns a value or an error. The kinds of the arguments are certain, except where it says
- * otherwise. Overflow is an error, and so are quotients without a result (INT64_MIN / -1, anything
- * by 0); doubles become infinities and NaN. Selecting from an optional selects from its value and
- * returns an optional.
+ * Each returns a value or an error. The caller has checked the kinds of the arguments, unless a
+ * comment says otherwise. Overflow is an error, and so are quotients without a result (INT64_MIN /
+ * -1, anything by 0); doubles become infinities and NaN. Selecting from an optional selects from
+ * its value and returns an optional.
  */
 
 #include "cel/run.h"
@@ -28,8 +28,8 @@
 CelValue cel_overflow_int(CelRun *run);
 CelValue cel_overflow_uint(CelRun *run);
 
-/* An index that is not an int within bounds: 1u and 1.0 equal 1 (lists/index/zero_based_uint);
- * anything else is an error. */
+/* For any @index but an int within bounds: 1u and 1.0 equal 1 (lists/index/zero_based_uint); all
+ * else is an error. */
 CelValue cel_index_list_any(CelRun *run, const CelList *list, CelValue index);
 
 /* a[?i], and a[i] of an optional, of any kind: lists, maps, and optionals of them. The result is an
@@ -145,7 +145,7 @@ CEL_BINARY(le_int, cel_bool(a.i <= b.i))
 CEL_BINARY(gt_int, cel_bool(a.i > b.i))
 CEL_BINARY(ge_int, cel_bool(a.i >= b.i))
 
-/* With NaN all four are false (trap: none is another one's negation). */
+/* With NaN all four are false, so none is the negation of another. */
 CEL_BINARY(lt_double, cel_bool(a.d < b.d))
 CEL_BINARY(le_double, cel_bool(a.d <= b.d))
 CEL_BINARY(gt_double, cel_bool(a.d > b.d))
@@ -173,14 +173,14 @@ CelValue cel_no_fields(CelRun *run, CelValue v);
 /* The error when @field of @record is not set. */
 CelValue cel_no_such_field(CelRun *run, const CelRecord *record, uint32_t field);
 
-/* The same by the number of a record's field, which was found in the declared type. Fails if the
- * host returns something else, or a record with fewer fields. */
+/* Selection by a field's number in the declared record type. An error if the host returned another
+ * kind of value, or a record with fewer fields. */
 
 static inline bool cel_has_field(CelValue v, uint32_t field) {
     return v.kind == CEL_RECORD && field < v.record->type->n_fields;
 }
 
-/* CEL_ABSENT: it is not set. */
+/* CEL_ABSENT: the field is not set. */
 static inline CelValue cel_get_field(CelRun *run, CelValue v, uint32_t field) {
     return cel_has_field(v, field) ? v.record->type->get(v.record, field, run)
                                    : cel_no_fields(run, v);

@@ -1,5 +1,5 @@
-/* Calls: every overload of the right shape is tried; all that fit are kept, since with dyn only the
- * run can tell. The result has the type they agree on, or dyn. */
+/* Calls: every overload of the right shape is tried; all that fit are kept, since for dyn only the
+ * run knows the type. The result has the type they agree on, or dyn. */
 
 #include <inttypes.h>
 
@@ -20,17 +20,17 @@ typedef struct Call {
     size_t n_overloads;
     uint32_t args[CEL_ARGS_MAX];
     const CelType *types[CEL_ARGS_MAX];
-    size_t n_args; /* may be more than there is room for: then nothing fits */
+    size_t n_args; /* may exceed CEL_ARGS_MAX: then nothing fits */
     bool is_receiver;
     bool has_error; /* an argument was refused already */
     bool is_closed; /* no type of an argument has variables */
     /* The parameters of the last overload that fits and has some, and its result. */
     const CelType *wanted[CEL_ARGS_MAX], *result;
-    Str op;      /* as it was written, "+"; empty: no operator */
+    Str op;      /* the operator as written, "+"; empty: a function */
     CelFix *fix; /* the rewrite that a hint names */
 } Call;
 
-/* The arguments: all children, without a receiver that is a name space. */
+/* The arguments are all children, without a receiver that is a namespace. */
 static Call read_call(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
     const CelNodeInfo *info = &checker->infos[node];
@@ -40,7 +40,7 @@ static Call read_call(CelChecker *checker, uint32_t node) {
         .node = node,
         .written = written,
         .overloads = info->overloads,
-        .n_overloads = info->n_overloads, /* of a function in a name space, found already */
+        .n_overloads = info->n_overloads, /* a function in a namespace was found already */
         .n_args = written->n_children - first,
         .is_receiver = written->is_receiver && first == 0,
         .is_closed = true,
@@ -66,11 +66,12 @@ static Call read_call(CelChecker *checker, uint32_t node) {
     return call;
 }
 
+/* Solid types fit no other kind of type; dyn, error, null and variables may. */
 static bool is_solid(const CelType *type) {
     return type->kind > CEL_T_NULL && type->kind != CEL_T_PARAM;
 }
 
-/* Fast rejection without looking at parameters: most of the overloads of an operator. */
+/* Rejects most overloads of an operator fast, without looking at their types' parameters. */
 static bool could_fit(const Call *call, const CelOverload *overload) {
     if (overload->is_receiver != call->is_receiver || overload->n_args != call->n_args)
         return false;
@@ -102,7 +103,7 @@ static const CelType *try_overload(Call *call, const CelOverload *overload) {
         for (size_t i = 0; i < call->n_args; i++)
             call->wanted[i] = args[i];
     }
-    /* Types learnt inside of x == null stay there. */
+    /* Leniency inside of x == null affects no other part. */
     if (call->is_closed && !overload->result->is_open)
         checker->unify.is_loose = was_loose;
     return cel_unify_resolve(&checker->unify, result, false);
@@ -115,7 +116,7 @@ static const CelType *agree(const Call *call, const CelType *a, const CelType *b
     return call->has_error ? &cel_error_type : &cel_dyn_type;
 }
 
-/* Fills the note of @call with the overloads that fit. */
+/* Stores the overloads that fit @call, and its type, in its CelNodeInfo. */
 static void choose(Call *call) {
     CelUnify *unify = &call->checker->unify;
     CelNodeInfo *info = &call->checker->infos[call->node];
@@ -137,14 +138,14 @@ static void choose(Call *call) {
         kept[info->n_overloads++] = call->overloads[i];
         result = result && result->kind == CEL_T_DYN ? result : agree(call, result, its);
     }
-    /* Several that do not agree are dyn anyway. */
+    /* With several overloads of different types the result is dyn anyway. */
     for (size_t i = 0; i < call->n_args && info->n_overloads == 1 && call->result; i++)
         cel_unify_absorb(unify, call->types[i], call->wanted[i], call->result);
     info->type = result;
 }
 
-/* What to write instead of a call for which no overload fits. The heuristics are tried in order. A
- * hint that names a rewrite has it as a fix, too: test/data/hints/expressions.test follows each. */
+/* Hints for a call that no overload fits. The heuristics are tried in order. A hint that names a
+ * rewrite also has it as a fix: test/data/hints/expressions.test follows each. */
 
 #define POINT_IN_TIME "a point in time is a timestamp: timestamp('2026-01-31T20:00:00Z')"
 #define SPAN_OF_TIME "a span of time is a duration: duration('90s')"
@@ -166,7 +167,7 @@ static bool is_comparison(const Call *call) {
     return is_one_of(call->op, "== != < <= > >=");
 }
 
-/* The argument of the one of two that has @kind; SIZE_MAX: neither or both. */
+/* The number of the only one of two arguments that has @kind; SIZE_MAX: neither or both have. */
 static size_t only_one(const Call *call, CelTypeKind kind) {
     bool first = call->types[0]->kind == kind, second = call->types[1]->kind == kind;
 
@@ -185,7 +186,7 @@ static bool is_int_literal(const CelNode *node) {
     return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_INT;
 }
 
-/* The text that a literal has; STR_NULL: it is another part. */
+/* The text of a string literal; STR_NULL: it is no such literal. */
 static Str literal_text(const CelNode *node) {
     return node->kind == CEL_NODE_LITERAL && node->literal.kind == CEL_STRING
                ? cel_str(node->literal)
@@ -197,7 +198,7 @@ static Str text_of(const Call *call, size_t arg) {
     return cel_checker_text(call->checker, call->args[arg]);
 }
 
-/* The same, in brackets if a method could not follow it otherwise. */
+/* The same, in brackets if a method could not follow it without. */
 static Str operand(const Call *call, size_t arg) {
     Str text = text_of(call, arg);
 
@@ -212,13 +213,13 @@ static Str write_instead(const Call *call, const CelNode *node, Str text) {
     return cel_checker_printf(call->checker, "write %.*s", STR_FMT(text));
 }
 
-/* In place of one argument, or of the whole call. */
+/* A hint to replace one argument, or the whole call. */
 #define INSTEAD_OF(call, arg, ...)                                                                 \
     write_instead(call, node_of(call, arg), cel_checker_printf((call)->checker, __VA_ARGS__))
 #define INSTEAD_OF_CALL(call, ...)                                                                 \
     write_instead(call, (call)->written, cel_checker_printf((call)->checker, __VA_ARGS__))
 
-/* A value of @type to take where there is none. */
+/* A default value of @type, as text; NULL: none. */
 static const char *nothing_of(const CelType *type) {
     static const char *const values[] = {[CEL_T_STRING] = "''",
         [CEL_T_INT] = "0",
@@ -246,7 +247,7 @@ static Str hint_optional(const Call *call) {
     return STR_NULL;
 }
 
-/* m['k'] is null when m has no 'k'. STR_NULL: @arg is no such index. */
+/* m['k'] == null was meant to ask whether m has 'k'. STR_NULL: @arg is no such index. */
 static Str hint_key(const Call *call, size_t arg) {
     const CelTree *tree = call->checker->tree;
     uint32_t index = call->args[arg], parts[2];
@@ -279,7 +280,7 @@ static Str hint_null(const Call *call) {
     return hint.ptr ? hint : STR("it is never null; has(a.b) tells whether a field is set");
 }
 
-/* Turns an int literal into one of another type. */
+/* Suffixes that turn an int literal into one of another type. */
 static const char *const suffixes[] = {[CEL_T_INT] = "", [CEL_T_UINT] = "u", [CEL_T_DOUBLE] = ".0"};
 
 /* -1 has no uint, and 0x10.0 is nothing. */
@@ -288,7 +289,7 @@ static bool takes_suffix(const CelNode *node, Str text, CelTypeKind kind) {
            str_find(text, 'x') == SIZE_MAX;
 }
 
-/* 1 + 2.0: numbers of two types. A literal is written differently, all else is converted. */
+/* 1 + 2.0: numbers of two types. A literal is rewritten, all else is converted. */
 static Str hint_numbers(const Call *call) {
     const CelType *const *types = call->types;
     size_t converted;
@@ -309,7 +310,7 @@ static Str hint_numbers(const Call *call) {
         call->checker, "numbers of different types do not mix: %.*s", STR_FMT(hint));
 }
 
-/* '1.5' and the type double: 1.5; '2Gi': as a number. STR_NULL: it is no number. */
+/* A text as a number of @type: 1.5 for '1.5', quantity('2Gi').… for '2Gi'. STR_NULL: none. */
 static Str number_in(const Call *call, Str text, const CelType *type) {
     bool is_double = type->kind == CEL_T_DOUBLE;
     Quantity amount;
@@ -325,8 +326,8 @@ static Str number_in(const Call *call, Str text, const CelType *type) {
         is_double ? "asApproximateFloat()" : "asInteger()");
 }
 
-/* Text beside a number or a bool: text that is written out becomes one, a literal beside text
- * becomes text; to compare by size text is converted, and all else becomes text. */
+/* Text beside a number or bool: a text literal becomes one, and a literal beside text becomes text.
+ * Else text is converted to compare by size; for other operators the other side becomes text. */
 static Str hint_text(const Call *call, size_t text) {
     const CelNode *other = node_of(call, 1 - text);
     const CelType *type = call->types[1 - text];
@@ -348,7 +349,7 @@ static Str hint_text(const Call *call, size_t text) {
     return INSTEAD_OF(call, 1 - text, "string(%.*s)", STR_FMT(text_of(call, 1 - text)));
 }
 
-/* Text beside a time: it becomes one, unless it is written out and is none. */
+/* Text beside a time is converted, unless it is a literal that is no time. */
 static Str hint_text_as_time(const Call *call, size_t text) {
     bool is_point = call->types[1 - text]->kind == CEL_T_TIMESTAMP;
     Str value = literal_text(node_of(call, text));
@@ -385,7 +386,7 @@ static Str hint_string(const Call *call) {
     }
 }
 
-/* quantity('5m').asApproximateFloat(), which the hint for 5m suggests: '5m'. */
+/* '5m', from quantity('5m').asApproximateFloat(), which is the hint for 5m without quotes. */
 static Str minutes_in(const Call *call, size_t arg) {
     static const Str before = STR("quantity("), after = STR(").asApproximateFloat()");
     Str text = text_of(call, arg);
@@ -442,7 +443,7 @@ static Str as_opaque(const Call *call, size_t arg, const char *name) {
                : text;
 }
 
-/* quantity('2Gi').isGreaterThan(node.free.memory): a number beside an amount is compared as one. */
+/* quantity('2Gi').isGreaterThan(node.free.memory): the quantity is converted to a number. */
 static Str hint_method(const Call *call) {
     Str sides[2];
 
@@ -569,7 +570,7 @@ static Str shape_hint(const Call *call) {
     return is_max ? STR("write math.greatest(a, b)") : STR("write math.least(a, b)");
 }
 
-static Str (*const rules_of_thumb[])(const Call *call) = {
+static Str (*const hint_functions[])(const Call *call) = {
     hint_optional,
     hint_null,
     hint_numbers,
@@ -586,15 +587,14 @@ static Str (*const rules_of_thumb[])(const Call *call) = {
 static Str mismatch_hint(const Call *call) {
     Str hint = STR_NULL;
 
-    for (size_t i = 0; hint.len == 0 && i < ELEMENTS_OF(rules_of_thumb); i++)
-        hint = rules_of_thumb[i](call);
+    for (size_t i = 0; hint.len == 0 && i < ELEMENTS_OF(hint_functions); i++)
+        hint = hint_functions[i](call);
     return hint;
 }
 
 /* "no matching overload": the arguments, and a hint, or the nearest overloads. */
 
-/* The call with other arguments. Types of its own are as known by now; those of declarations keep
- * their parameters. */
+/* Appends the call with @types, its own (as far as known) or those of a declaration. */
 static void append_call(
     const Call *call, bool is_receiver, const CelType *const *types, size_t n, Buf *out) {
     Buf texts[CEL_ARGS_MAX];
@@ -613,8 +613,8 @@ static void append_call(
         buf_done(&texts[i]);
 }
 
-/* How many arguments @overload would take, the first counting twice; -1: it is called another
- * way. */
+/* The number of arguments that @overload accepts, the first counting twice; -1: it has another
+ * form. */
 static int nearness(const Call *call, const CelOverload *overload) {
     int n = 0;
 
@@ -626,7 +626,7 @@ static int nearness(const Call *call, const CelOverload *overload) {
     return n;
 }
 
-/* "there is A, B", the nearest first. */
+/* "there is A, B", the best fits first. */
 static void append_nearest(const Call *call, Buf *out) {
     size_t n_shown = 0;
 
@@ -652,8 +652,8 @@ static bool takes_first(const Call *call, const CelOverload *overload) {
                overload->args[0]->kind == CEL_T_PARAM);
 }
 
-/* Called with the wrong number of arguments, or the other way round: all the ways there are, if
- * any are for such a thing only those. */
+/* For a wrong number of arguments, or a function called as a method: lists the forms that exist; if
+ * some accept the first argument, only those. */
 static void append_shapes(const Call *call, Buf *out) {
     bool has_own = false;
     size_t n_shown = 0;
@@ -686,7 +686,7 @@ static void append_hint(const Call *call, Buf *out) {
         append_shapes(call, out);
 }
 
-/* list.sortBy(x, key): the macro's parts do not match, not the text. */
+/* list.sortBy(x, key): reports the macro, since its expansion is not in the source. */
 static void report_sort(const Call *call) {
     const CelType *key = cel_type_param(call->types[1], 0);
 
@@ -726,8 +726,8 @@ static void report_mismatch(Call *call) {
     cel_checker_fix(checker, fix);
 }
 
-/* maths.sqrt(2): one error, at the start of the name; the function itself is not reported. */
-static bool is_said_already(const Call *call) {
+/* maths.sqrt(2): whether the error was already reported at the start of the name. */
+static bool is_reported_already(const Call *call) {
     const CelNode *nodes = call->checker->tree->nodes;
     uint32_t receiver = call->args[0];
 
@@ -744,7 +744,7 @@ void cel_check_call(CelChecker *checker, uint32_t node) {
     if (info->type)
         return;
     info->type = checker->options->no_check ? &cel_dyn_type : &cel_error_type;
-    if (checker->options->no_check || is_said_already(&call))
+    if (checker->options->no_check || is_reported_already(&call))
         return;
     if (call.n_overloads == 0)
         cel_suggest_function(checker, node);

@@ -1,30 +1,31 @@
-/* Reports errors and recovers: a missing operand or operator is replaced by a stand-in, so brackets
- * go on being matched. Errors found before the parser has settled (an operator or comma that fits,
+/* Reports errors and recovers: a missing operand or operator is replaced by a stand-in, so that
+ * brackets still match. Errors found before the parser has settled (an operator or comma that fits,
  * at the depth of the error or further out) follow from the first and are not reported. */
 
 #include <stdio.h>
 
 #include "cel/parser-internal.h"
 
-#define BLAME(parser, ...)                                                                         \
+/* Reports a mistake in [from, to) and starts the recovery. */
+#define REPORT(parser, ...)                                                                        \
     do {                                                                                           \
         cel_syntax_error(&(parser)->errors, __VA_ARGS__);                                          \
-        hush(parser);                                                                              \
+        start_recovery(parser);                                                                    \
     } while (0)
 
-/* The same of the next token. */
-#define BLAME_NEXT(parser, ...)                                                                    \
-    BLAME(parser, found_span(parser).from, found_span(parser).to, __VA_ARGS__)
+/* The same for the next token. */
+#define REPORT_NEXT(parser, ...)                                                                   \
+    REPORT(parser, found_span(parser).from, found_span(parser).to, __VA_ARGS__)
 
-static void hush(CelParser *parser) {
+static void start_recovery(CelParser *parser) {
     if (parser->errors.is_quiet)
         return;
     parser->errors.is_quiet = true;
     parser->quiet_depth = parser->depth;
 }
 
-/* The lexer has just refused something between the last token and the next. */
-static bool is_blamed_already(const CelParser *parser) {
+/* Whether the lexer has just refused something between the last token and the next. */
+static bool is_reported_by_lexer(const CelParser *parser) {
     return parser->errors.last > parser->previous.to && parser->errors.last <= parser->token.from;
 }
 
@@ -37,7 +38,7 @@ typedef struct Found {
     char text[48];
 } Found;
 
-/* The next token as messages call it. */
+/* The next token, as text for messages. */
 static Found found(const CelParser *parser) {
     Str text = cel_token_text(&parser->lexer, parser->token);
     Found found = {0};
@@ -80,58 +81,58 @@ static char closing_text(const CelParser *parser, const CelOpen *open) {
     return c == '(' ? ')' : c == '[' ? ']' : '}';
 }
 
-static void blame_empty(CelParser *parser, const CelOpen *top) {
+static void report_empty(CelParser *parser, const CelOpen *top) {
     Found what = found(parser);
 
     switch (top->kind) {
     case CEL_OPEN_TEXT:
         if (parser->token.kind == CEL_TOKEN_END)
-            BLAME_NEXT(parser, NULL, "the expression is empty");
+            REPORT_NEXT(parser, NULL, "the expression is empty");
         else if (parser->token.kind == CEL_TOKEN_RPAREN ||
                  parser->token.kind == CEL_TOKEN_RBRACKET || parser->token.kind == CEL_TOKEN_RBRACE)
-            BLAME_NEXT(parser, NULL, "%s closes nothing", what.text);
+            REPORT_NEXT(parser, NULL, "%s closes nothing", what.text);
         else
-            BLAME_NEXT(parser, NULL, "an expression cannot start with %s", what.text);
+            REPORT_NEXT(parser, NULL, "an expression cannot start with %s", what.text);
         return;
     case CEL_OPEN_CALL:
-        BLAME_NEXT(parser,
+        REPORT_NEXT(parser,
             parser->token.kind == CEL_TOKEN_RPAREN ? "a call has no comma behind its last argument"
                                                    : NULL,
             "an argument is missing before %s", what.text);
         return;
     case CEL_OPEN_LIST:
-        BLAME_NEXT(parser, NULL, "an element is missing before %s", what.text);
+        REPORT_NEXT(parser, NULL, "an element is missing before %s", what.text);
         return;
     case CEL_OPEN_MAP:
-        BLAME_NEXT(
+        REPORT_NEXT(
             parser, NULL, "%s is missing before %s", top->has_key ? "a value" : "a key", what.text);
         return;
     case CEL_OPEN_INDEX:
-        BLAME_NEXT(parser, NULL, "there is no index between the brackets");
+        REPORT_NEXT(parser, NULL, "there is no index between the brackets");
         return;
     default:
-        BLAME_NEXT(parser, NULL, "there is nothing between the brackets");
+        REPORT_NEXT(parser, NULL, "there is nothing between the brackets");
     }
 }
 
 void cel_parser_report_operand(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    if (is_blamed_already(parser))
-        hush(parser);
+    if (is_reported_by_lexer(parser))
+        start_recovery(parser);
     if (parser->token.kind == CEL_TOKEN_PLUS) {
-        BLAME_NEXT(parser, NULL, "there is no '+' before a value, only between two");
+        REPORT_NEXT(parser, NULL, "there is no '+' before a value, only between two");
         cel_parser_advance(parser);
         return;
     }
     if (parser->token.kind == CEL_TOKEN_QUOTED) {
-        BLAME_NEXT(
+        REPORT_NEXT(
             parser, NULL, "a name in back quotes can only stand behind a dot, or as a field");
         add_broken(parser);
         cel_parser_advance(parser);
         return;
     }
-    /* Behind a bracket or comma the end is not the mistake: the open bracket is. */
+    /* At the end, behind a bracket or comma, the mistake is the open bracket. */
     if (parser->token.kind == CEL_TOKEN_END && top->kind != CEL_OPEN_TEXT &&
         top->kind < CEL_OPEN_THEN) {
         add_broken(parser);
@@ -141,10 +142,10 @@ void cel_parser_report_operand(CelParser *parser) {
         CelToken sign = top->kind == CEL_OPEN_ELSE ? parser->previous : top->token;
         Str text = cel_token_text(&parser->lexer, sign);
 
-        BLAME_NEXT(parser, NULL, "a value must follow '%.*s', but here is %s", STR_FMT(text),
+        REPORT_NEXT(parser, NULL, "a value must follow '%.*s', but here is %s", STR_FMT(text),
             found(parser).text);
     } else {
-        blame_empty(parser, top);
+        report_empty(parser, top);
     }
     add_broken(parser);
 }
@@ -170,13 +171,13 @@ void cel_parser_report_reserved(CelParser *parser) {
     for (size_t i = 0; i < ELEMENTS_OF(hints); i++)
         if (str_eq(word, hints[i].word))
             hint = hints[i].hint;
-    BLAME_NEXT(parser, hint, "'%.*s' is a reserved word and cannot be a name", STR_FMT(word));
+    REPORT_NEXT(parser, hint, "'%.*s' is a reserved word and cannot be a name", STR_FMT(word));
     add_broken(parser);
     cel_parser_advance(parser);
 }
 
 void cel_parser_report_sign(CelParser *parser) {
-    BLAME_NEXT(parser, "put brackets around what the first one is for",
+    REPORT_NEXT(parser, "put brackets around what the first one is for",
         "'!' and '-' cannot follow each other");
 }
 
@@ -185,7 +186,7 @@ static const struct {
     Str word;
     CelTokenKind kind;
     const char *hint;
-    const char *meant; /* the operator to write instead; NULL: it takes more than that */
+    const char *meant; /* the operator to write instead; NULL: one is not enough */
 } words[] = {
     {STR("and"), CEL_TOKEN_AND, "write '&&'", "&&"},
     {STR("or"), CEL_TOKEN_OR, "write '||'", "||"},
@@ -201,7 +202,7 @@ static const struct {
     {STR("endsWith"), CEL_TOKEN_EQUAL, "it is a method: a.endsWith(b)"},
 };
 
-/* Goes on as if the operator @kind stood before the next token. */
+/* Continues as if operator @kind stood before the next token. */
 static void pretend_operator(CelParser *parser, CelTokenKind kind) {
     CelToken next = parser->token, previous = parser->previous;
     uint32_t at = parser->lexer.at;
@@ -215,7 +216,7 @@ static void pretend_operator(CelParser *parser, CelTokenKind kind) {
 }
 
 /* a and b: read as &&. Returns false if there is no such word. */
-static bool blame_word(CelParser *parser) {
+static bool report_foreign_operator(CelParser *parser) {
     Str word = cel_token_text(&parser->lexer, parser->token);
 
     for (size_t i = 0; parser->token.kind == CEL_TOKEN_IDENT && i < ELEMENTS_OF(words); i++) {
@@ -225,7 +226,7 @@ static bool blame_word(CelParser *parser) {
                 "'%.*s' is not an operator", STR_FMT(word)))
             cel_report_fix(parser->errors.diags, parser->errors.source,
                 (CelFix){parser->token.from, parser->token.to, str_from_c(words[i].meant)});
-        hush(parser);
+        start_recovery(parser);
         pretend_operator(parser, words[i].kind);
         cel_parser_advance(parser);
         if (words[i].kind == CEL_TOKEN_IN && parser->token.kind == CEL_TOKEN_IN)
@@ -244,8 +245,8 @@ static const CelOpen *open_bracket(const CelParser *parser) {
     return &parser->opens.items[i];
 }
 
-/* {key value}: goes on with the value. Returns false if this is not the place of a key. */
-static bool blame_key(CelParser *parser) {
+/* {key value}: reports the missing colon; the value follows. False: no key is expected here. */
+static bool report_missing_colon(CelParser *parser) {
     const CelOpen *bracket = open_bracket(parser);
     CelOpen *open;
 
@@ -282,18 +283,18 @@ void cel_parser_report_operator(CelParser *parser) {
     CelOpenKind bracket = open_bracket(parser)->kind;
     Str before = cel_token_text(&parser->lexer, parser->previous);
 
-    if (is_blamed_already(parser))
-        hush(parser);
+    if (is_reported_by_lexer(parser))
+        start_recovery(parser);
     if (parser->previous.kind == CEL_TOKEN_IDENT && str_eq_nocase(before, STR("not")))
-        BLAME(parser, parser->previous.from, parser->previous.to, "write '!'",
+        REPORT(parser, parser->previous.from, parser->previous.to, "write '!'",
             "'%.*s' is not an operator", STR_FMT(before));
-    else if (blame_word(parser) || blame_key(parser))
+    else if (report_foreign_operator(parser) || report_missing_colon(parser))
         return;
     else if (parser->token.kind == CEL_TOKEN_LPAREN)
-        BLAME_NEXT(parser, operator_hint(parser, last),
+        REPORT_NEXT(parser, operator_hint(parser, last),
             "what stands before this bracket cannot be called");
     else
-        BLAME_NEXT(parser, operator_hint(parser, last), "an operator%s is missing before %s",
+        REPORT_NEXT(parser, operator_hint(parser, last), "an operator%s is missing before %s",
             bracket == CEL_OPEN_CALL || bracket >= CEL_OPEN_LIST ? " or a comma" : "",
             found(parser).text);
     if (parser->token.kind == CEL_TOKEN_QUOTED || parser->token.kind == CEL_TOKEN_NOT)
@@ -310,7 +311,7 @@ void cel_parser_report_selector(CelParser *parser) {
                      cel_builder_last(&parser->builder)->literal.kind == CEL_INT &&
                      parser->previous.kind == CEL_TOKEN_DOT;
 
-    BLAME_NEXT(parser,
+    REPORT_NEXT(parser,
         is_word                      ? "a field with this name is selected by a[\"…\"] or a.`…`"
         : kind == CEL_TOKEN_STRING   ? "a key in quotes is selected by a[\"key\"]"
         : kind == CEL_TOKEN_LBRACKET ? "an element is selected by a[0], without the dot"
@@ -330,7 +331,7 @@ void cel_parser_report_field(CelParser *parser) {
         add_broken(parser);
         return;
     }
-    BLAME_NEXT(parser,
+    REPORT_NEXT(parser,
         parser->token.kind == CEL_TOKEN_STRING ? "the name of a field has no quotes" : NULL,
         "the name of a field must stand here, not %s", found(parser).text);
     if (parser->token.kind == CEL_TOKEN_COMMA || parser->token.kind == CEL_TOKEN_RBRACE) {
@@ -346,7 +347,7 @@ void cel_parser_report_field(CelParser *parser) {
 void cel_parser_report_colon(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    BLAME_NEXT(parser,
+    REPORT_NEXT(parser,
         top->kind == CEL_OPEN_LIST    ? "a map is written in curly brackets: {key: value}"
         : top->kind == CEL_OPEN_CALL  ? "arguments have no names"
         : top->kind == CEL_OPEN_INDEX ? "a part of a list is list.slice(from, to)"
@@ -363,15 +364,15 @@ void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
         bool is_selection = open->token.to < parser->lexer.source.len &&
                             parser->lexer.source.ptr[open->token.to] == '.';
 
-        BLAME(parser, open->token.from, open->token.to,
+        REPORT(parser, open->token.from, open->token.to,
             is_selection ? "an optional selection is written a.?b"
                          : "a choice is written: condition ? value : other",
             "this '?' has no ':'");
     } else if (parser->token.kind != CEL_TOKEN_END && !open->is_reported &&
-               (cel_builder_next(&parser->builder) == 0 || /* T{a}: nothing is finished yet */
+               (cel_builder_next(&parser->builder) == 0 || /* T{a}: no node exists yet */
                    parser->errors.last <= cel_builder_last(&parser->builder)->from)) {
         open->is_reported = true; /* {a, b} is one mistake */
-        BLAME_NEXT(parser,
+        REPORT_NEXT(parser,
             parser->token.kind == CEL_TOKEN_COMMA ? "a list is written in square brackets" : NULL,
             "a ':' and a value must follow the %s, but here is %s",
             open->kind == CEL_OPEN_MAP ? "key" : "field's name", found(parser).text);
@@ -381,7 +382,7 @@ void cel_parser_report_no_colon(CelParser *parser, CelOpen *open) {
 void cel_parser_report_comma(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
-    BLAME_NEXT(parser,
+    REPORT_NEXT(parser,
         top->kind == CEL_OPEN_INDEX ? NULL : "a list is written in square brackets: [a, b]",
         "there can be no comma here");
     pretend_operator(parser, CEL_TOKEN_OR);
@@ -389,11 +390,11 @@ void cel_parser_report_comma(CelParser *parser) {
 }
 
 void cel_parser_report_choice(CelParser *parser) {
-    BLAME_NEXT(
+    REPORT_NEXT(
         parser, "a ? (b ? c : d) : e", "a conditional between '?' and ':' must stand in brackets");
 }
 
-/* Whether some bracket that is open is closed by the next token. */
+/* Whether the next token closes any open bracket. */
 static bool has_opening(const CelParser *parser) {
     char closing = parser->lexer.source.ptr[parser->token.from];
 
@@ -404,27 +405,27 @@ static bool has_opening(const CelParser *parser) {
     return false;
 }
 
-/* (a], with or without a '[' further out. Without, it is skipped; its bracket stays open, without
- * another error. */
+/* (a]: with a '[' further out, closes the '('. Without one, skips the ']'; the '(' stays open, and
+ * no second error is reported for it. */
 void cel_parser_report_closing(CelParser *parser) {
     CelOpen *open = cel_parser_top(parser);
     CelToken token = parser->token;
 
     if (open->kind == CEL_OPEN_TEXT) {
-        BLAME(parser, token.from, token.to, NULL, "%s closes nothing", found(parser).text);
+        REPORT(parser, token.from, token.to, NULL, "%s closes nothing", found(parser).text);
     } else if (has_opening(parser)) {
         if (!open->is_reported)
-            BLAME(parser, open->token.from, open->token.to, NULL,
+            REPORT(parser, open->token.from, open->token.to, NULL,
                 "this '%c' is not closed before %s", opening_text(parser, open),
                 found(parser).text);
         cel_parser_finish_element(parser, open);
         cel_parser_close(parser);
-        /* The closing bracket must still close its own. */
+        /* The token must still close its own bracket. */
         parser->lexer.at = token.to;
         parser->token = token;
         return;
     } else if (!open->is_reported) {
-        BLAME(parser, token.from, token.to, NULL, "'%c' is closed by '%c', not by %s",
+        REPORT(parser, token.from, token.to, NULL, "'%c' is closed by '%c', not by %s",
             opening_text(parser, open), closing_text(parser, open), found(parser).text);
         open->is_reported = true;
     }
@@ -437,6 +438,6 @@ void cel_parser_report_open(CelParser *parser) {
     if (open->is_reported || (parser->errors.is_quiet && parser->depth <= parser->quiet_depth))
         return;
     parser->errors.is_quiet = false;
-    BLAME(parser, open->token.from, open->token.to, NULL, "this '%c' is never closed",
+    REPORT(parser, open->token.from, open->token.to, NULL, "this '%c' is never closed",
         opening_text(parser, open));
 }

@@ -94,7 +94,7 @@ void cel_builder_append(CelBuilder *builder, const CelNode *nodes, uint32_t n) {
     }
 }
 
-/* The tree; NULL when out of memory. */
+/* Makes the tree. NULL: out of memory. */
 static CelTree *finish_tree(CelBuilder *builder, Str file) {
     CelTree *tree = ARENA_NEW(builder->arena, CelTree);
 
@@ -201,7 +201,7 @@ CelOpen *cel_parser_open(CelParser *parser, CelOpenKind kind, bool takes_last) {
     }
     count_nesting(parser, kind);
     parser->needs_operand = true;
-    if (kind != CEL_OPEN_UNARY) /* its tokens were taken before */
+    if (kind != CEL_OPEN_UNARY) /* the caller took its tokens */
         cel_parser_advance(parser);
     return open;
 }
@@ -313,7 +313,7 @@ void cel_parser_finish_element(CelParser *parser, CelOpen *open) {
     open->is_optional = open->has_key = open->has_comma = false;
 }
 
-/* What closes a bracket, and the node it becomes. */
+/* The token that closes a bracket, and the node it becomes. */
 static const struct {
     CelTokenKind closing;
     CelNodeKind node;
@@ -327,7 +327,7 @@ static const struct {
     [CEL_OPEN_STRUCT] = {CEL_TOKEN_RBRACE, CEL_NODE_STRUCT},
 };
 
-/* Whether it is the bracket of a list, a map or T{…}. */
+/* Whether @open is the bracket of a list, a map or T{…}. */
 static bool is_literal(const CelOpen *open) {
     return open->kind >= CEL_OPEN_LIST && open->kind <= CEL_OPEN_STRUCT;
 }
@@ -348,7 +348,7 @@ static void close_call(CelParser *parser, const CelOpen *open, uint32_t to) {
         cel_builder_add_call(&parser->builder, &call);
 }
 
-/* An index, or a literal of elements in square or curly brackets. */
+/* Adds the node of an index, a list, a map or T{…}. */
 static void close_elements(CelParser *parser, const CelOpen *open, CelNodeKind kind, CelSpan span) {
     bool is_index = open->kind == CEL_OPEN_INDEX;
     CelNode *node =
@@ -392,7 +392,7 @@ void cel_parser_got_operand(CelParser *parser, bool is_name) {
     parser->is_name = is_name;
 }
 
-/* The kind of the token after the next one. Its errors are reported when it is read. */
+/* The kind of the token after the next one. Its errors are reported only when it is taken. */
 static CelTokenKind peek(const CelParser *parser) {
     CelSyntaxErrors ignored = {.is_quiet = true};
     CelLexer ahead = parser->lexer;
@@ -445,7 +445,7 @@ static bool is_reserved(Str word) {
     return str_is_one_of(word, reserved, ELEMENTS_OF(reserved));
 }
 
-/* A variable, or a function when a bracket follows. @from: its offset, or that of a dot before. */
+/* Reads a variable, or a function if a bracket follows. @from: its offset, or a dot's before it. */
 static void read_name(CelParser *parser, uint32_t from, bool is_absolute) {
     CelToken name = parser->token;
     CelSpan span = {.from = from, .to = name.to, .at = name.from};
@@ -492,7 +492,7 @@ static void read_signs(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
     bool is_odd = false;
 
-    if (top->kind == CEL_OPEN_UNARY) { /* "!-x": the other sign came before this one */
+    if (top->kind == CEL_OPEN_UNARY) { /* "!-x": another sign comes before this one */
         CelTokenKind next = peek(parser);
 
         if (kind != CEL_TOKEN_MINUS || (next != CEL_TOKEN_INT && next != CEL_TOKEN_DOUBLE))
@@ -512,7 +512,7 @@ static void read_signs(CelParser *parser) {
     top->is_odd = is_odd;
 }
 
-/* [?x], {?k: v}. */
+/* The ? of [?x] and {?k: v}. */
 static void read_optional_mark(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
 
@@ -536,7 +536,7 @@ static bool may_close(CelParser *parser) {
            parser->token.kind == brackets[top->kind].closing;
 }
 
-/* A comma where an operand should be. The grammar allows only [,] and {,}. */
+/* A comma in place of an operand. The grammar allows only [,] and {,}. */
 static void read_lone_comma(CelParser *parser) {
     CelOpen *top = cel_parser_top(parser);
     CelTokenKind next = peek(parser);
@@ -578,7 +578,7 @@ static void read_field(CelParser *parser) {
         cel_parser_report_no_colon(parser, top);
 }
 
-/* Where a value must come: reads a name or literal, or opens a bracket. */
+/* Reads the start of a value: a name or literal, or an opening bracket. */
 static void read_operand(CelParser *parser) {
     const CelOpen *top = cel_parser_top(parser);
 
@@ -697,7 +697,7 @@ static void read_index(CelParser *parser) {
     open->is_optional = take(parser, CEL_TOKEN_QUESTION);
 }
 
-/* The name of a type, from the nodes @first to the last, which are one name with dots. */
+/* The name of a type: joins the nodes from @first to the last, which are one name with dots. */
 static Str join_name(CelParser *parser, uint32_t first) {
     const CelNode *nodes = parser->builder.nodes.items;
     uint32_t n = cel_builder_next(&parser->builder);
@@ -706,7 +706,7 @@ static Str join_name(CelParser *parser, uint32_t first) {
 
     for (uint32_t i = first; i < n; i++)
         len += nodes[i].name.len;
-    if (nodes[n - 1].to - nodes[first].at == len) /* no spaces in it: as it was written */
+    if (nodes[n - 1].to - nodes[first].at == len) /* without spaces it is a slice of the source */
         return str_of(parser->lexer.source.ptr + nodes[first].at, len);
     name = arena_alloc(parser->builder.arena, len);
     return name ? str_of(name, cel_join_names(nodes, first, n - 1, name)) : STR_NULL;
@@ -812,7 +812,7 @@ static void parse_text(CelParser *parser, Arena *arena) {
     CelBuilder *builder = &parser->builder;
 
     *builder = (CelBuilder){.arena = arena, .lexer = &parser->lexer};
-    /* Room for a node per three bytes, which is usually enough. It grows if needed. */
+    /* Room for a node per three bytes is usually enough; it grows if needed. */
     builder->nodes.size = parser->lexer.source.len / 3 + 8;
     builder->nodes.items = ARENA_RAW(arena, CelNode, builder->nodes.size);
     if (!builder->nodes.items || !VEC_PUSH(&parser->opens, arena)) /* CEL_OPEN_TEXT */

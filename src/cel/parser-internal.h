@@ -101,7 +101,7 @@ typedef struct CelOpen {
     bool has_key;     /* MAP, STRUCT: key and colon were read */
     bool has_comma;   /* a comma was the last thing read */
     bool is_receiver, is_absolute;
-    bool is_odd;      /* UNARY: !!!x is !x, and !!x is x */
+    bool is_odd;      /* UNARY: an odd number of signs: !!!x is !x, and !!x is x */
     bool is_reported; /* a mistake with its colons or its closing bracket was reported */
 } CelOpen;
 
@@ -111,13 +111,13 @@ typedef struct CelParser {
     CelLexer lexer;
     CelBuilder builder;
     VEC(CelOpen) opens;
-    CelToken token;     /* the next one, not yet taken */
-    CelToken previous;  /* the last one taken */
-    uint32_t depth;     /* open brackets */
-    uint32_t n_choices; /* open conditionals */
-    uint32_t quiet_depth;
-    bool needs_operand; /* else an operator, or an end */
-    bool is_name;       /* the last operand is a plain name with dots: T{…} may follow */
+    CelToken token;       /* the next one, not yet taken */
+    CelToken previous;    /* the last one taken */
+    uint32_t depth;       /* open brackets */
+    uint32_t n_choices;   /* open conditionals */
+    uint32_t quiet_depth; /* depth at which the recovery began */
+    bool needs_operand;   /* else an operator or a closing bracket is next */
+    bool is_name;         /* the last operand is a plain name with dots: T{…} may follow */
     bool is_done;
 } CelParser;
 
@@ -130,9 +130,9 @@ void cel_parser_advance(CelParser *parser);
 /* An operand was read; @is_name: a plain name with dots. */
 void cel_parser_got_operand(CelParser *parser, bool is_name);
 
-/* A new one on top, for the next token, which is taken. The first node below it is the next
- * one; with @takes_last it is the operand just finished. Never NULL: when there is no
- * memory or the nesting is too deep the builder is stopped. */
+/* Pushes a CelOpen for the next token, which it takes. Its first node is the next one; with
+ * @takes_last, that of the operand just finished. Never NULL: when there is no memory or the
+ * nesting is too deep the builder is stopped. */
 CelOpen *cel_parser_open(CelParser *parser, CelOpenKind kind, bool takes_last);
 
 /* Makes nodes of the operators on top that bind at least as tightly as @precedence; 0: of
@@ -156,13 +156,13 @@ void cel_parser_close(CelParser *parser);
 void cel_parser_settle(CelParser *parser);
 
 /* Each reports the error and leaves the parser in a state to continue. */
-void cel_parser_report_operand(CelParser *parser);                 /* none is here */
+void cel_parser_report_operand(CelParser *parser);                 /* an operand is missing here */
 void cel_parser_report_operator(CelParser *parser);                /* two operands in a row */
 void cel_parser_report_reserved(CelParser *parser);                /* a reserved word as a name */
 void cel_parser_report_selector(CelParser *parser);                /* no name after a dot */
 void cel_parser_report_field(CelParser *parser);                   /* no field's name in T{…} */
 void cel_parser_report_colon(CelParser *parser);                   /* a ':' without '?' */
-void cel_parser_report_no_colon(CelParser *parser, CelOpen *open); /* none, but needed */
+void cel_parser_report_no_colon(CelParser *parser, CelOpen *open); /* a ':' is missing */
 void cel_parser_report_comma(CelParser *parser);                   /* a ',' where none can be */
 void cel_parser_report_closing(CelParser *parser); /* a bracket that closes nothing */
 void cel_parser_report_open(CelParser *parser);    /* the end, and a bracket is open */

@@ -14,7 +14,7 @@
 typedef struct Printer {
     Buf *out;
     CelRun *run;
-    size_t limit; /* length of @out from which on nothing more is needed */
+    size_t limit; /* stop when @out is longer */
 } Printer;
 
 static bool is_full(const Printer *p) {
@@ -35,7 +35,7 @@ static void print_string(Printer *p, Str text) {
         uint32_t c;
         size_t n = utf8_decode(text, &c);
 
-        if (n == 0) { /* cannot be: strings are valid */
+        if (n == 0) { /* cannot happen: strings are valid */
             c = 0xfffd;
             n = 1;
         }
@@ -89,8 +89,8 @@ static void print_time(Printer *p, CelValue v) {
     buf_append(p->out, STR("\")"));
 }
 
-/* Values with parts. Recursive, as deep as values are; below CEL_VALUE_DEPTH_MAX (nested records of
- * a host) only "…" is printed. */
+/* Values with parts, by recursion. Parts deeper than CEL_VALUE_DEPTH_MAX, which only nested records
+ * of a host can have, are printed as "…". */
 
 static void print_at(Printer *p, CelValue v, uint32_t depth);
 

@@ -9,8 +9,8 @@
 
 #define SCRATCH_MAX ((size_t)256 * 1024 * 1024)
 
-/* Types are written for the arena of the check; the program's own is a copy. Recursive: types
- * are at most CEL_TYPE_DEPTH_MAX deep. */
+/* The check's types are in its own arena, so the program needs a copy. Recursive: types are at most
+ * CEL_TYPE_DEPTH_MAX deep. */
 static const CelType *copy_type(const CelType *type, Arena *arena) {
     const CelType *params[CEL_TYPE_PARAMS_MAX];
 

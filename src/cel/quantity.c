@@ -1,4 +1,4 @@
-/* Quantities: a sign and 256 bits of nano-units; base/quantity reads those of up to 128 bits.
+/* Quantities: a sign and 256 bits of nano-units; base/quantity.h reads those of up to 128 bits.
  * Unlike Kubernetes' code, but as it is documented, whether an amount is an integer depends on the
  * number, not its spelling (1000m is one), and a double is the nearest one. */
 
@@ -22,7 +22,7 @@ static bool is_zero(const CelQuantity *amount) {
     return bit_length(amount) == 0;
 }
 
-/* The magnitude times @factor and @addend more. Returns false if it does not fit. */
+/* Multiplies the magnitude by @factor and adds @addend. Returns false if it does not fit. */
 static bool multiply_add(CelQuantity *amount, uint64_t factor, uint64_t addend) {
     Wide carry = addend;
 
@@ -34,7 +34,7 @@ static bool multiply_add(CelQuantity *amount, uint64_t factor, uint64_t addend) 
     return carry == 0;
 }
 
-/* Divides the magnitude; the remainder. */
+/* Divides the magnitude; returns the remainder. */
 static uint64_t divide(CelQuantity *amount, uint64_t divisor) {
     Wide rest = 0;
 
@@ -46,7 +46,7 @@ static uint64_t divide(CelQuantity *amount, uint64_t divisor) {
     return (uint64_t)rest;
 }
 
-/* Divides if that leaves no remainder. */
+/* Divides if that leaves no remainder; else returns false. */
 static bool divide_exactly(CelQuantity *amount, uint64_t divisor) {
     CelQuantity quotient = *amount;
 
@@ -75,7 +75,7 @@ static bool magnitude_add(const CelQuantity *a, const CelQuantity *b, CelQuantit
     return carry == 0;
 }
 
-/* @a is not below @b. */
+/* The magnitude of @a is not below that of @b. */
 static void magnitude_sub(const CelQuantity *a, const CelQuantity *b, CelQuantity *ret) {
     uint64_t borrow = 0;
 
@@ -110,7 +110,7 @@ static unsigned digit_at(const QuantityText *text, size_t i) {
     return (unsigned)(*at - '0');
 }
 
-/* A decimal amount beyond 128 bits. A rest below nano-units rounds up. */
+/* Reads a decimal amount beyond 128 bits. A remainder below nano-units rounds up. */
 static int read_wide(const QuantityText *text, CelQuantity *ret) {
     size_t n_digits = text->whole.len + text->fraction.len, i = 0;
     int64_t n_nano = (int64_t)text->whole.len + text->exponent + 9; /* digits down to nano */
@@ -137,7 +137,7 @@ int cel_quantity_parse(Str text, CelQuantity *ret) {
         return read_wide(&written, ret);
     *ret = cel_quantity_from_quantity(quantity, written.format);
     if (written.format == QUANTITY_BINARY && magnitude_cmp(ret, &one) < 0)
-        ret->format = QUANTITY_DECIMAL; /* apimachinery gives up the family of so little */
+        ret->format = QUANTITY_DECIMAL; /* as apimachinery does below 1 */
     return 0;
 }
 
@@ -184,7 +184,7 @@ bool cel_quantity_to_int(const CelQuantity *amount, int64_t *ret) {
     return true;
 }
 
-/* The bits of the magnitude from @from on, 128 of them at most; those below 0 are 0. */
+/* At most 128 bits of the magnitude, from bit @from on; bits below 0 are 0. */
 static Wide bits_from(const CelQuantity *amount, int from) {
     Wide bits = 0;
 
@@ -200,8 +200,8 @@ static Wide bits_from(const CelQuantity *amount, int from) {
 }
 
 double cel_quantity_to_double(const CelQuantity *amount) {
-    /* Dividing the first 127 bits leaves at least 97, of which a double keeps 53: for the rest only
-     * matters whether any bit is set. */
+    /* Dividing the first 127 bits leaves at least 97, of which a double keeps 53: all that matters
+     * of the rest is whether any bit is set. */
     int from = (int)bit_length(amount) - 127;
     Wide bits = bits_from(amount, from), quotient = bits / NANO;
     uint64_t cut = 0;
@@ -210,7 +210,7 @@ double cel_quantity_to_double(const CelQuantity *amount) {
     if (is_zero(amount))
         return 0;
     for (int i = 0; from > 0 && i < CEL_QUANTITY_LIMBS; i++) {
-        int n_bits = from - i * 64; /* of this limb that were not taken */
+        int n_bits = from - i * 64; /* bits of this limb that were not taken */
 
         if (n_bits > 0)
             cut |= n_bits >= 64 ? amount->limbs[i] : amount->limbs[i] << (64 - n_bits);

@@ -5,7 +5,7 @@
 
 #include "base/diag.h"
 
-/* @text instead of [@from, @to) of the source; STR_NULL: no fix. */
+/* Replaces [@from, @to) of the source with @text; STR_NULL: no fix. */
 typedef struct CelFix {
     uint32_t from, to;
     Str text;
@@ -14,12 +14,12 @@ typedef struct CelFix {
 typedef struct CelSyntaxErrors {
     Str file, source;
     DiagList *diags;
-    uint32_t n;    /* how many were added */
+    uint32_t n;    /* number of errors added */
     uint32_t last; /* where the last one was, plus 1 */
     bool is_quiet; /* nothing is added */
 } CelSyntaxErrors;
 
-/* [@from, @to) is wrong. @hint may be NULL; @text is printf's. Whether it was added. */
+/* [@from, @to) is wrong. @hint may be NULL; @text is printf's. Returns whether it was added. */
 bool cel_syntax_error(CelSyntaxErrors *errors, uint32_t from, uint32_t to, const char *hint,
     const char *text, ...) __attribute__((format(printf, 5, 6)));
 

@@ -1,11 +1,11 @@
-/* Resolves names: of a.b.c the longest declared name wins, in the container first. Variables of
+/* Resolves names: in a.b.c the longest declared name wins, in the container first. Variables of
  * macros hide them all; a leading dot skips both (namespace/namespace_shadowing). The first IDENT
  * decides for the whole chain; parts of a longer name are skipped later. */
 
 #include "base/ascii.h"
 #include "cel/check-internal.h"
 
-/* The last SELECT of the chain that starts at @node: each follows its operand. */
+/* The last SELECT of the chain that starts at @node; each comes right after its operand. */
 static uint32_t chain_end(const CelTree *tree, uint32_t node) {
     uint32_t end = node;
 
@@ -15,7 +15,7 @@ static uint32_t chain_end(const CelTree *tree, uint32_t node) {
     return end;
 }
 
-/* Where names are built: the container can be put before without moving them. */
+/* The memory where names are built, with room for the container before them. */
 static char *name_room(const CelChecker *checker) {
     return checker->name + cel_env_container(checker->env).len + 1;
 }
@@ -27,8 +27,8 @@ static bool is_declared(const CelEnv *env, Str name, bool is_function) {
                        : cel_env_variable(env, name) != NULL;
 }
 
-/* The declared name that @name means: with all of the container before it, with ever less of it, or
- * by itself. The others are built in name_room(). */
+/* The declared name that @name means: with the whole container before it, then with ever less of
+ * it, or @name itself. Names with a container are in name_room(). */
 static Str meant_by(const CelChecker *checker, Str name, bool is_absolute, bool is_function) {
     Str container = cel_env_container(checker->env);
     char *room = name_room(checker);
@@ -72,7 +72,7 @@ static void skip(CelChecker *checker, uint32_t from, uint32_t to) {
     }
 }
 
-/* a.b.f(x) with a declared function "a.b.f": the receiver is a name space. */
+/* a.b.f(x) with a declared function "a.b.f": the receiver is a namespace. */
 static bool resolve_namespace(CelChecker *checker, uint32_t node, uint32_t end) {
     const CelNode *nodes = checker->tree->nodes;
     uint32_t call = nodes[node].call;
@@ -123,7 +123,7 @@ static void use_variable(CelChecker *checker, uint32_t node, const CelVariable *
     info->type = checker->options->no_check ? &cel_dyn_type : variable->type;
 }
 
-/* The longest part of the chain that is declared. */
+/* Resolves the longest declared name at the start of the chain. */
 static bool resolve_declared(CelChecker *checker, uint32_t node, uint32_t end) {
     const CelNode *nodes = checker->tree->nodes;
     Str name = end == node ? nodes[node].name : dotted_name(checker, node, end);
@@ -142,12 +142,12 @@ static bool resolve_declared(CelChecker *checker, uint32_t node, uint32_t end) {
     }
 }
 
-/* A name that is not declared is a typing error, a function without its brackets, a function called
- * the other way round, or something this language does not have. Each gets its own hint. */
+/* A name that is not declared is misspelt, a function without its brackets, a method called as a
+ * function or the reverse, or a name of another language. Each gets its own hint. */
 
 #define FIELDS_SHOWN 12 /* a record with more is not listed */
 
-/* A hint, and the text to write instead of the name, if that is all of it. */
+/* A hint, and the text that replaces the name; STR_NULL: no simple replacement. */
 typedef struct Suggestion {
     Str hint, instead;
 } Suggestion;
@@ -159,8 +159,8 @@ static Suggestion did_you_mean(CelChecker *checker, Str name) {
         cel_checker_printf(checker, "did you mean '%.*s'?", STR_FMT(name)), .instead = name};
 }
 
-/* Under the name of @node, and the rest of a dotted name up to the function that @node is a name
- * space of, if the suggestion is for all of it. */
+/* Reports at the name of @node. If the suggestion has dots, and @node is the namespace of a
+ * function, the fix replaces all of the function's name. */
 static void report_name(CelChecker *checker, uint32_t node, Str text, Suggestion suggestion) {
     const CelNode *written = &checker->tree->nodes[node], *last = written;
     bool is_dotted = written->kind == CEL_NODE_IDENT && written->call > 0 &&
@@ -183,16 +183,16 @@ static Str undeclared(CelChecker *checker, Str name) {
         STR_FMT(name), STR_FMT(container));
 }
 
-/* Beyond this, errors are not shown, and not worth a search among all names. */
+/* Further errors are not shown, so a search among all names is not worth its time. */
 static bool is_enough(const CelChecker *checker) {
     return checker->diags->n_errors >= DIAG_MAX;
 }
 
-/* Functions with other names in other languages, and macros: a macro is a function call only if its
- * arguments are wrong. */
+/* Functions that have other names in other languages, and macros: one that is still a call has
+ * wrong arguments. */
 typedef struct ForeignName {
     Str name, hint;
-    const char *takes; /* of a macro; NULL: not a macro */
+    const char *takes; /* a macro's arguments, for the message; NULL: not a macro */
     bool declares;     /* names among its arguments may be variables of its own */
     Str meant;         /* the same function here, with the same arguments; empty: none */
 } ForeignName;
@@ -243,15 +243,15 @@ static const ForeignName aliases[] = {
     WORD("math.min", "math.least", "math.least(a, b)"),
 };
 
-/* NULL: no suggestion. */
-static const ForeignName *habit_of(Str name) {
+/* NULL: no suggestion for @name. */
+static const ForeignName *find_alias(Str name) {
     for (size_t i = 0; i < ELEMENTS_OF(aliases); i++)
         if (str_eq(name, aliases[i].name))
             return &aliases[i];
     return NULL;
 }
 
-/* A call of an undeclared function, or its namespace: @node is where it is reported. */
+/* Reports at @node, a call of an undeclared function or its namespace. */
 static void report_alias(CelChecker *checker, uint32_t node, const ForeignName *alias) {
     Str text =
         alias->takes && !checker->options->no_macros
@@ -262,7 +262,7 @@ static void report_alias(CelChecker *checker, uint32_t node, const ForeignName *
         (Suggestion){alias->hint, alias->meant.len > 0 ? alias->meant : STR_NULL});
 }
 
-/* The last node of the receiver; only of a call that has one. */
+/* The root of the receiver of @call, which must have one. */
 static uint32_t receiver_of(const CelTree *tree, uint32_t call) {
     uint32_t child = call - 1;
 
@@ -271,7 +271,7 @@ static uint32_t receiver_of(const CelTree *tree, uint32_t call) {
     return child;
 }
 
-/* cel.bind(…), which was reported at its "cel". */
+/* Whether @call is cel.bind(…), which was reported at its "cel". */
 static bool is_bind(const CelChecker *checker, uint32_t call) {
     const CelNode *nodes = checker->tree->nodes;
     uint32_t receiver = receiver_of(checker->tree, call);
@@ -283,7 +283,7 @@ static bool is_bind(const CelChecker *checker, uint32_t call) {
 
 /* Whether @node is in the arguments of @call, a macro with wrong arguments. The receiver was
  * checked before. */
-static bool is_vague_in(CelChecker *checker, uint32_t node, uint32_t call) {
+static bool is_macro_argument(CelChecker *checker, uint32_t node, uint32_t call) {
     const CelNode *written = &checker->tree->nodes[call];
     const CelOverload *const *overloads;
     const ForeignName *alias;
@@ -295,20 +295,20 @@ static bool is_vague_in(CelChecker *checker, uint32_t node, uint32_t call) {
         return false;
     if (written->is_receiver && is_bind(checker, call))
         return true;
-    alias = habit_of(written->name);
+    alias = find_alias(written->name);
     return alias && alias->declares &&
            cel_resolve_function(checker, written->name, written->is_absolute, &overloads) == 0;
 }
 
 /* Whether @node is an argument of a macro with a wrong form. Names there may be the variables it
  * would declare: the error is the macro, not the names. */
-static bool is_vague(CelChecker *checker, uint32_t node) {
+static bool may_be_variable(CelChecker *checker, uint32_t node) {
     if (node < checker->vague_end)
         return true;
     if (checker->options->no_macros || is_enough(checker))
         return false;
     for (uint32_t i = node + 1; i < checker->tree->n_nodes; i++)
-        if (is_vague_in(checker, node, i)) {
+        if (is_macro_argument(checker, node, i)) {
             checker->vague_end = i;
             return true;
         }
@@ -317,7 +317,7 @@ static bool is_vague(CelChecker *checker, uint32_t node) {
 
 void cel_suggest_function(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
-    const ForeignName *alias = habit_of(written->name);
+    const ForeignName *alias = find_alias(written->name);
     Str nearest = STR_NULL;
 
     if (!written->is_receiver && cel_env_variable(checker->env, written->name)) {
@@ -339,9 +339,9 @@ void cel_suggest_function(CelChecker *checker, uint32_t node) {
     report_name(checker, node, undeclared(checker, written->name), did_you_mean(checker, nearest));
 }
 
-/* The variable of an open macro, or the declared one, that is most like @name. */
+/* The variable, of an open macro or declared, that is closest to @name. */
 static Str nearest_variable(CelChecker *checker, Str name) {
-    if (name.len < 2) /* any other letter would be as near */
+    if (name.len < 2) /* every other letter is as close */
         return STR_NULL;
     for (size_t i = checker->scope.n; i-- > 0;) {
         Str local = checker->tree->nodes[checker->scope.items[i]].name;
@@ -356,7 +356,7 @@ static bool is_word(char c) {
     return ascii_is_alnum(c) || c == '_';
 }
 
-/* The first byte that is not a space, from @at on or, with @by = -1, before it; 0: none. */
+/* The first byte that is not a space, from @at on (@by 1) or before @at (@by -1); 0: none. */
 static char next_byte(Str source, size_t at, int by) {
     size_t i = by < 0 ? at - 1 : at;
 
@@ -365,8 +365,8 @@ static char next_byte(Str source, size_t at, int by) {
     return i < source.len ? source.ptr[i] : '\0';
 }
 
-/* labels.app.kubernetes.io/name, read as a quotient: the map that the key is selected from;
- * UINT32_MAX: it is from none. */
+/* labels.app.kubernetes.io/name is parsed as a division: finds the map that the key is selected
+ * from. UINT32_MAX: none. */
 static uint32_t map_before(CelChecker *checker, uint32_t node) {
     uint32_t map = node - 1;
 
@@ -405,7 +405,7 @@ static Suggestion key_hint(CelChecker *checker, uint32_t node) {
         cel_checker_printf(checker, "'%.*s'", STR_FMT(written->name))};
 }
 
-/* '/' or '-' if that stands directly before the name, behind another; 0: no. */
+/* The '/' or '-' that joins this name to the one before it; 0: none. */
 static char joint_before(CelChecker *checker, uint32_t node) {
     const CelNode *written = &checker->tree->nodes[node];
     Str source = checker->tree->source;
@@ -417,7 +417,7 @@ static char joint_before(CelChecker *checker, uint32_t node) {
                : '\0';
 }
 
-/* A name that is nothing at all. The key of a map is most likely text. */
+/* A hint for an undeclared name. As the key of a map it was most likely meant as text. */
 static Suggestion name_hint(CelChecker *checker, uint32_t node, Str dotted) {
     Str name = checker->tree->nodes[node].name;
     bool is_after_map = node > 0 && cel_checker_type(checker, node - 1)->kind == CEL_T_MAP;
@@ -436,7 +436,7 @@ static Suggestion name_hint(CelChecker *checker, uint32_t node, Str dotted) {
     return suggestion.hint.len > 0 ? suggestion : key_hint(checker, node);
 }
 
-/* A name that is not declared; @dotted is all of it, with selections. */
+/* Reports an undeclared name; @dotted is all of it, with selections. */
 static void suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     Str name = checker->tree->nodes[node].name;
     Suggestion suggestion;
@@ -448,12 +448,12 @@ static void suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
         cel_checker_report_at(checker, node, undeclared(checker, name), STR_NULL);
         return;
     }
-    /* math.sqroot(2): all of the function's name; empty: it is no name before a function. */
+    /* math.sqroot(2): the function's full name; empty: the name is no namespace of a call. */
     call = checker->tree->nodes[node].call;
     dotted = call == 0 ? STR_NULL
                        : cel_checker_printf(checker, "%.*s.%.*s", STR_FMT(dotted),
                              STR_FMT(checker->tree->nodes[call].name));
-    alias = habit_of(dotted);
+    alias = find_alias(dotted);
     if (alias) {
         report_alias(checker, node, alias);
         return;
@@ -471,12 +471,12 @@ static void suggest_name(CelChecker *checker, uint32_t node, Str dotted) {
     report_name(checker, node, undeclared(checker, name), suggestion);
 }
 
-/* Declared only so that reading it can be refused with a reason. */
+/* Whether the field is declared only so that reading it is refused with a reason. */
 static bool is_refused(const CelField *field) {
     return field->type->kind == CEL_T_ERROR;
 }
 
-/* "its fields are a, b, c", unless there are many. */
+/* "it has a, b, c"; STR_NULL if there are many. */
 static Str list_fields(CelChecker *checker, const CelRecordType *record) {
     _cleanup_(buf_done) Buf out = BUF_INIT(4096);
 
@@ -537,7 +537,7 @@ void cel_suggest_field(CelChecker *checker, uint32_t node, const CelRecordType *
         field_hint(checker, record, name));
 }
 
-/* Whether there is a function @name of a receiver of @type and nothing else. */
+/* Whether there is a method @name for @type without arguments. */
 static bool is_method(CelChecker *checker, Str name, const CelType *type) {
     const CelOverload *const *overloads;
     size_t n = cel_env_overloads(checker->env, name, &overloads);
@@ -584,6 +584,6 @@ void cel_resolve_ident(CelChecker *checker, uint32_t node) {
         return;
     }
     info->type = &cel_error_type;
-    if (!is_vague(checker, node))
+    if (!may_be_variable(checker, node))
         suggest_name(checker, node, dotted_name(checker, node, end));
 }

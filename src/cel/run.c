@@ -9,15 +9,15 @@
 #include "base/utf8.h"
 
 #define ERROR_TEXT_MAX 1024 /* bytes of an error's text; longer ones are cut */
-#define ERROR_VALUE_MAX 200 /* bytes of a value in it */
-#define EXCERPT_MAX 64      /* bytes of a text that it is about */
+#define ERROR_VALUE_MAX 200 /* bytes of a value in an error's text */
+#define EXCERPT_MAX 64      /* bytes of a text that an error quotes */
 
 static CelValue error_value(const CelError *error) {
     return (CelValue){.kind = CEL_ERROR, .error = error};
 }
 
 static CelValue end_run(CelRun *run, Str text, Str hint) {
-    if (!run->limit) { /* the first reason is the reason */
+    if (!run->limit) { /* keep the first reason */
         run->over = (CelError){.text = text, .hint = hint, .is_limit = true};
         run->limit = &run->over;
     }
@@ -51,7 +51,7 @@ void *cel_alloc(CelRun *run, size_t size) {
     return arena_alloc(run->arena, size);
 }
 
-/* Its texts outlive the run or are in its arena. */
+/* The texts of @what must outlive the run or be in its arena. */
 static CelValue fail(CelRun *run, CelError what) {
     CelError *error = cel_alloc(run, sizeof(*error));
 
@@ -61,7 +61,7 @@ static CelValue fail(CelRun *run, CelError what) {
     return error_value(error);
 }
 
-/* Most texts have nothing to fill in and are used as they are: an absorbed error should be
+/* Most texts have no arguments and are used without a copy: an error that is absorbed should be
  * cheap. */
 CelValue cel_fail(CelRun *run, const char *format, ...) {
     char text[ERROR_TEXT_MAX];
@@ -105,7 +105,7 @@ static CelValue fail_absent(CelRun *run, Str text) {
     return fail(run, (CelError){.text = text, .hint = hint, .is_absence = true});
 }
 
-/* @what, and the front of a key. A NULL pointer: out of memory. */
+/* @what, then the start of a key. ptr NULL: out of memory. */
 static Str print_key(CelRun *run, Str what, CelValue key) {
     _cleanup_(buf_done) Buf out = BUF_INIT(ERROR_TEXT_MAX);
 
@@ -114,7 +114,7 @@ static Str print_key(CelRun *run, Str what, CelValue key) {
     return arena_copy(run->arena, buf_str(&out));
 }
 
-/* An absent key is the most usual error of all, and mostly absorbed: no printf. */
+/* An absent key is the most frequent error, and mostly absorbed: no printf, for speed. */
 CelValue cel_no_such_key(CelRun *run, CelValue key) {
     static const char what[] = "no such key: ";
     const size_t n_what = sizeof(what) - 1;
@@ -220,8 +220,8 @@ CelEntry *cel_map_begin(CelRun *run, size_t n) {
     return n < UINT32_MAX / 4 ? cel_alloc(run, n * sizeof(CelEntry)) : NULL;
 }
 
-/* The number of the first entry whose key was there before, or @n. For the few entries that
- * need no index: hashing them would take longer. */
+/* The number of the first entry whose key repeats an earlier one, or @n. For maps too small for an
+ * index: hashing would take longer. */
 static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
         for (uint32_t j = 0; j < i; j++) {
@@ -232,7 +232,7 @@ static uint32_t find_repeated(const CelEntry *entries, uint32_t n) {
     return n;
 }
 
-/* Checks the keys and works out the depth. */
+/* Checks the keys and computes the depth. Null or an error. */
 static CelValue look_at_entries(CelRun *run, const CelEntry *entries, size_t n, uint32_t *depth) {
     for (size_t i = 0; i < n; i++) {
         uint32_t inside = cel_depth(entries[i].value);

@@ -39,7 +39,7 @@ static inline bool cel_charge(CelRun *run, uint64_t n) {
 /* Finding the fewest digits of a double takes as long as copying some hundred bytes. */
 #define CEL_DOUBLE_FUEL 40
 
-/* The same for @bytes copied, compared or searched. */
+/* Like cel_charge(), for @bytes copied, compared or searched. */
 static inline bool cel_charge_bytes(CelRun *run, size_t bytes) {
     return cel_charge(run, 1 + bytes / 8);
 }
@@ -72,7 +72,7 @@ static inline bool cel_pay(CelRun *run, uint64_t n) {
     return cel_charge(run, n) || cel_exhausted(run).kind != CEL_ERROR;
 }
 
-/* The text of it, for an evaluation in @arena that could not even begin. Static. */
+/* The out-of-memory error, for an evaluation in @arena that could not begin. Static. */
 const CelError *cel_memory_error(const Arena *arena);
 
 /* The error that ended the run (run->limit is set): for callers of cel_equal(), which returned
@@ -97,10 +97,10 @@ CelValue cel_make_opaque(CelRun *run, CelKind kind, const void *opaque, size_t s
 /* optional.of(@v). */
 CelValue cel_make_optional(CelRun *run, CelValue v);
 
-/* A list of @n uninitialised items to fill, then finish; NULL: return cel_no_memory(). */
+/* Room for @n items, to fill and pass to cel_list_end(). NULL: return cel_no_memory(). */
 CelValue *cel_list_begin(CelRun *run, size_t n) MUST_CHECK;
 /* The list of the first @n of @items (fewer than were begun are fine). Computes its depth; an error
- * when it is too deep. Charges one an item, here and for maps. */
+ * when it is too deep. Charges one unit per item; for maps too. */
 CelValue cel_list_end(CelRun *run, const CelValue *items, size_t n);
 
 /* The same for maps. An error when two keys are equal (1 and 1u are) or a key is of a kind

@@ -17,7 +17,7 @@ typedef struct CelSemver {
     Str build;           /* "build.5" */
 } CelSemver;
 
-/* False when @text is not one; @ret_why (may be NULL) is the reason, a static text. */
+/* False when @text is no version; @ret_why (may be NULL) is the reason, a static text. */
 bool cel_semver_parse(Str text, bool normalise, CelSemver *ret, const char **ret_why);
 
 /* Below, at or above 0: -1, 0, 1. */

@@ -14,8 +14,7 @@ typedef struct Reader {
     size_t n_params;
 } Reader;
 
-/* Types without parameters by other names than their own. Wrappers are the wrapped type: a value
- * that may be null is dyn only where a signature uses dyn. */
+/* Other names of types without parameters. A wrapper is read as the wrapped type. */
 static const struct {
     Str name;
     const CelType *type;
@@ -57,7 +56,7 @@ static bool is_name_byte(char c) {
     return ascii_is_alnum(c) || c == '_' || c == '@' || c == '-' || c == '/';
 }
 
-/* A name with dots inside; the dot before a receiver's parameters is not one of them. */
+/* Takes a name with dots; the dot between a receiver and its parameters is not part of it. */
 static Str take_name(Reader *reader) {
     Str name;
     size_t n = 0;
@@ -113,7 +112,7 @@ static const CelType *simple_named(Reader *reader, Str name) {
     return NULL;
 }
 
-/* @n is 0 for a bare list, map or optional_type: @params are dyn then. */
+/* @n is 0 for a bare list, map or optional_type, with dyn in @params. */
 static const CelType *compound(Reader *reader, Str name, const CelType **params, size_t n) {
     Arena *arena = reader->arena;
 
@@ -148,7 +147,7 @@ static bool read_types(
     return take(reader, STR(")"));
 }
 
-/* opaque(tuple, int): the first thing in brackets is a name, not a type. */
+/* opaque(tuple, int): the first word in brackets is a name, not a type. */
 static const CelType *read_opaque(Reader *reader, unsigned depth) {
     const CelType *params[CEL_TYPE_PARAMS_MAX];
     Str name = take_name(reader);

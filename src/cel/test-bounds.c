@@ -84,7 +84,7 @@ static CelEntry no_entry(const CelMap *map, uint32_t i, CelRun *run) {
     return (CelEntry){.key = cel_int(1), .value = cel_fail(run, "the host cannot fetch it")};
 }
 
-/* Each as a plain value and as one of the host. */
+/* Adds the list, or map, twice: as a plain value and as one of the host. */
 static void add_list(Pools *pools, const CelValue *items, uint32_t n, uint32_t depth) {
     CelList *plain = ARENA_NEW(pools->arena, CelList);
     Hosted *hosted = ARENA_NEW(pools->arena, Hosted);
@@ -232,7 +232,7 @@ static void fill_pools(Pools *pools) {
 
 /* --- every function ----------------------------------------------------------------- */
 
-/* Calls the function and checks the result, whatever it is. */
+/* Calls the function and checks properties that every result has. */
 static void call(const CelOverloadSpec *spec, const CelValue *args, int64_t fuel, size_t budget) {
     _cleanup_(arena_freep) Arena *arena = arena_new(budget);
     _cleanup_(buf_done) Buf out = BUF_INIT(TEST_BUDGET);
@@ -295,7 +295,7 @@ static void try_overload(const Pools *pools, const CelOverloadSpec *spec, const 
     }
 }
 
-static void test_every_function(void **state) {
+static void test_every_function_with_hostile_arguments(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(16 * TEST_BUDGET);
     Pools *pools = ARENA_NEW(arena, Pools);
     size_t n = 0;
@@ -363,7 +363,7 @@ static CelValue made(const CelLibrary *library, const char *name, const char *si
 }
 
 /* Comparing two equal values that do not share memory reads all of them. */
-static void test_equality_pays(void **state) {
+static void test_equality_charges(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelValue url = long_text(arena, "/", "a", ""), version = long_text(arena, "1.2.3-", "a.", "a");
     CelValue urls[2], versions[2];
@@ -380,7 +380,7 @@ static void test_equality_pays(void **state) {
 }
 
 /* Hashing a string reads all of it, whether it is found or not. */
-static void test_members_pay(void **state) {
+static void test_distinct_charges_for_hashing(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue texts[] = {long_text(arena, "1", "x", ""), long_text(arena, "2", "x", "")};
     const CelList list = {.n = 2, .depth = 1, .items = texts};
@@ -392,7 +392,7 @@ static void test_members_pay(void **state) {
 }
 
 /* Each match is a separate search. */
-static void test_hits_pay(void **state) {
+static void test_replace_and_split_charge_per_match(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue args[] = {long_text(arena, "", "abc", ""), S("abc"), S("")};
 
@@ -404,7 +404,7 @@ static void test_hits_pay(void **state) {
 }
 
 /* Printing a number costs as much as reading hundreds of bytes. */
-static void test_numbers_pay(void **state) {
+static void test_printing_numbers_charges(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue d = cel_double(1.7976931348623157e308);
     const CelList list = {.n = 1, .depth = 1, .items = &d};
@@ -419,7 +419,7 @@ static void test_numbers_pay(void **state) {
 }
 
 /* Looking for an unknown zone may read the disk. */
-static void test_unknown_zones_pay(void **state) {
+static void test_unknown_zones_charge(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const CelValue args[] = {cel_timestamp(0, 0), S("Europe/Atlantis")};
 
@@ -430,12 +430,12 @@ static void test_unknown_zones_pay(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_function),
-        cmocka_unit_test(test_equality_pays),
-        cmocka_unit_test(test_members_pay),
-        cmocka_unit_test(test_hits_pay),
-        cmocka_unit_test(test_numbers_pay),
-        cmocka_unit_test(test_unknown_zones_pay),
+        cmocka_unit_test(test_every_function_with_hostile_arguments),
+        cmocka_unit_test(test_equality_charges),
+        cmocka_unit_test(test_distinct_charges_for_hashing),
+        cmocka_unit_test(test_replace_and_split_charge_per_match),
+        cmocka_unit_test(test_printing_numbers_charges),
+        cmocka_unit_test(test_unknown_zones_charge),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

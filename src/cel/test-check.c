@@ -110,7 +110,7 @@ static void assert_type(Scene *scene, const char *source, const char *want) {
     assert_text(source, buf_str(&got), want);
 }
 
-/* The first IDENT or SELECT that refers to a declaration. */
+/* The CelNodeInfo of the first node with @ref; NULL: none. */
 static const CelNodeInfo *first_name(const Scene *scene, CelRef ref) {
     for (uint32_t i = 0; i < scene->tree->n_nodes; i++)
         if (scene->checked->infos[i].ref == ref)
@@ -417,7 +417,7 @@ static void test_many_errors(void **state) {
 }
 
 /* Errors are sorted by position; diagnostics added earlier stay in front. */
-static void test_order(void **state) {
+static void test_errors_are_sorted(void **state) {
     static const char *const sources[] = {
         "[[1,[2]],[3]].flatten()",
         "size(one + 1) + 'a'.two()",
@@ -464,7 +464,7 @@ static void test_host_function_hides_macro(void **state) {
 }
 
 /* Kubernetes requires literals of one type, except below format(). */
-static void test_literals(void **state) {
+static void test_literals_have_one_type(void **state) {
     static const struct {
         const char *source;
         bool is_good;
@@ -539,7 +539,7 @@ static void test_expected(void **state) {
 }
 
 /* Types that are too long to print, or deeper than allowed. */
-static void test_limits(void **state) {
+static void test_too_large_types_are_refused(void **state) {
     _cleanup_(buf_done) Buf source = BUF_INIT(64 * 1024);
     _cleanup_(scene_done) Scene scene;
     char *text;
@@ -594,12 +594,12 @@ int main(void) {
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_all_errors),
         cmocka_unit_test(test_many_errors),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_errors_are_sorted),
         cmocka_unit_test(test_host_function_hides_macro),
-        cmocka_unit_test(test_literals),
+        cmocka_unit_test(test_literals_have_one_type),
         cmocka_unit_test(test_unchecked),
         cmocka_unit_test(test_expected),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_too_large_types_are_refused),
         cmocka_unit_test(test_no_memory),
     };
 

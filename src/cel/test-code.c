@@ -73,7 +73,7 @@ static void test_constant_list_becomes_a_set(void **state) {
     fixture_done(&f);
 }
 
-/* Each && that is decided jumps to the end, not to the next &&. */
+/* An && that is decided jumps to the end of the chain, not to the next &&. */
 static void test_jumps(void **state) {
     Fixture f;
 
@@ -140,7 +140,7 @@ static void test_loops(void **state) {
     fixture_done(&f);
 }
 
-static void test_shared(void **state) {
+static void test_shared_parts(void **state) {
     Fixture f;
 
     (void)state;
@@ -216,7 +216,7 @@ static void test_code_is_linear(void **state) {
     fixture_done(&f);
 }
 
-/* An optional element is not a value that can be remembered; its operand is. */
+/* The value of an optional element cannot be stored; that of its operand can. */
 static void test_optional_elements_are_linear(void **state) {
     Buf source = BUF_INIT(1 << 16);
     Fixture f;
@@ -256,7 +256,7 @@ int main(void) {
         cmocka_unit_test(test_constant_list_becomes_a_set),
         cmocka_unit_test(test_jumps),
         cmocka_unit_test(test_loops),
-        cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_shared_parts),
         cmocka_unit_test(test_code_is_linear),
         cmocka_unit_test(test_optional_elements_are_linear),
         cmocka_unit_test(test_size),

@@ -3,7 +3,7 @@
 #define DECODE "base64.decode", "(string) -> bytes"
 #define ENCODE "base64.encode", "(bytes) -> string"
 
-static void test_calls(void **state) {
+static void test_encodes_and_decodes(void **state) {
     const LibraryCase cases[] = {
         {ENCODE, {cel_bytes(STR("hello"))}, "\"aGVsbG8=\""},
         {ENCODE, {cel_bytes(STR_NULL)}, "\"\""},
@@ -25,7 +25,7 @@ static void test_calls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_encodes_and_decodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

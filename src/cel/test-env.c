@@ -90,7 +90,7 @@ static void test_variables(void **state) {
     assert_int_equal(cel_env_add_variable(child, STR("a"), &cel_bool_type, 0, 0, &slot), 0);
     assert_int_equal(cel_env_variable(child, STR("a"))->type->kind, CEL_T_BOOL);
     assert_int_equal(cel_env_variable(parent, STR("a"))->type->kind, CEL_T_INT);
-    /* Declaring it twice in one environment is an error. */
+    /* In one environment a second declaration replaces the first. */
     assert_int_equal(cel_env_add_variable(child, STR("a"), &cel_uint_type, 0, 0, &slot), 0);
     assert_int_equal(cel_env_variable(child, STR("a"))->slot, slot);
 }
@@ -153,7 +153,7 @@ static void test_records(void **state) {
     assert_non_null(cel_env_variable(env, STR("my.Record")));
 }
 
-static void test_nearest(void **state) {
+static void test_suggests_nearest_name(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     CelEnv *env = cel_env_extend(cel_env_new(arena), arena);
 
@@ -185,7 +185,7 @@ int main(void) {
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_types_by_name),
         cmocka_unit_test(test_records),
-        cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_suggests_nearest_name),
         cmocka_unit_test(test_no_memory),
     };
 

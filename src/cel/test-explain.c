@@ -109,7 +109,7 @@ static void test_loops(void **state) {
     fixture_done(&f);
 }
 
-/* A macro that names a value shows the name once; the value's own parts have no line. */
+/* A named value is shown once, where it is declared; its uses have no line. */
 static void test_names(void **state) {
     TestNode node;
     Fixture f;
@@ -234,7 +234,7 @@ static void test_many_iterations(void **state) {
     fixture_done(&f);
 }
 
-/* Each run of an inner loop has turns of its own, also after one that an error ended. */
+/* Turns are counted for each run of an inner loop, also after a run that an error ended. */
 static void test_iterations_of_inner_loops(void **state) {
     Str source =
         STR("[1, 2, 3].exists(x, lists.range(x * 10).map(y, 100 / (x * 9 - y)).size() == x)");

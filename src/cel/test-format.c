@@ -10,7 +10,7 @@
         text(format_text), LIST(__VA_ARGS__)                                                       \
     }
 
-static void test_calls(void **state) {
+static void test_formats_values(void **state) {
     const CelEntry entries[] = {{text("b"), cel_int(1)}, {cel_int(7), text("x")},
         {cel_bool(true), cel_null()}, {text("a"), cel_double(2.5)}};
     const CelMap map = {.n = 4, .depth = 1, .entries = entries};
@@ -54,7 +54,7 @@ static void test_calls(void **state) {
 }
 
 /* The longest numbers, with the largest precision. */
-static void test_widest(void **state) {
+static void test_widest_numbers(void **state) {
     const struct {
         LibraryCase call;
         uint32_t length;
@@ -76,7 +76,7 @@ static void test_widest(void **state) {
     }
 }
 
-static void test_pieces(void **state) {
+static void test_splits_a_format_into_pieces(void **state) {
     Str rest = STR("a%%b%.3fc%X");
     CelFormatPiece piece;
 
@@ -108,9 +108,9 @@ static void test_constant_format_is_prepared(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_widest),
-        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_formats_values),
+        cmocka_unit_test(test_widest_numbers),
+        cmocka_unit_test(test_splits_a_format_into_pieces),
         cmocka_unit_test(test_constant_format_is_prepared),
     };
 

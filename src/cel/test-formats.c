@@ -16,11 +16,11 @@ static CelValue format(const char *name, CelRun *run) {
 #define LONG_LABEL SIXTY "1234"
 #define LONG_SUBDOMAIN SIXTY "." SIXTY "." SIXTY "." SIXTY "." TEN
 
-/* Parts of the expected messages, joined by ", "; "": no error. */
-static void test_texts(void **state) {
+/* A part of each expected message; {0}: the text is valid. */
+static void test_validates_texts(void **state) {
     static const struct {
         const char *format, *text;
-        const char *says[4];
+        const char *wanted_parts[4];
     } cases[] = {
         {"dns1123Label", "my-name", {0}},
         {"dns1123Label", "1", {0}},
@@ -123,12 +123,13 @@ static void test_texts(void **state) {
         size_t n = 0;
 
         assert_case(name, v.kind == CEL_OPTIONAL);
-        for (; n < 4 && cases[i].says[n]; n++) {
+        for (; n < 4 && cases[i].wanted_parts[n]; n++) {
             Str got;
 
             assert_case(name, v.inner && n < v.inner->list->n);
             got = cel_str(v.inner->list->items[n]);
-            assert_case(name, memmem(got.ptr, got.len, cases[i].says[n], strlen(cases[i].says[n])));
+            assert_case(name, memmem(got.ptr, got.len, cases[i].wanted_parts[n],
+                                  strlen(cases[i].wanted_parts[n])));
         }
         assert_case(name, (v.inner ? v.inner->list->n : 0) == n);
         library_starve(&cel_formats_library, &wanted);
@@ -136,7 +137,7 @@ static void test_texts(void **state) {
 }
 
 /* Messages are compared word for word. */
-static void test_messages(void **state) {
+static void test_messages_word_for_word(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     CelRun run = CEL_RUN(arena);
     const LibraryCase cases[] = {
@@ -160,7 +161,7 @@ static void test_messages(void **state) {
     library_check_all(cel_formats_library, cases);
 }
 
-static void test_named(void **state) {
+static void test_finds_formats_by_name(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     CelRun run = CEL_RUN(arena);
     const LibraryCase cases[] = {
@@ -180,9 +181,9 @@ static void test_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_named),
+        cmocka_unit_test(test_validates_texts),
+        cmocka_unit_test(test_messages_word_for_word),
+        cmocka_unit_test(test_finds_formats_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

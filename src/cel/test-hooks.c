@@ -315,7 +315,7 @@ static void test_composite_fields(void **state) {
     }
 }
 
-/* The field is the same node as its expression, with the same reads. */
+/* The node of a field is that of its expression, so it reads the same variables. */
 static void test_composite_is_shared(void **state) {
     Fixture *f = *state;
     CelChecked *checked;

@@ -17,7 +17,7 @@ static int teardown(void **state) {
 
 enum { CUT_SLOT = 12, CUT_SLOTS = 64 };
 
-/* The node of @part, which is lowered first. */
+/* A graph, and the slots of its nodes that are cut. */
 typedef struct Cut {
     Fixture *f;
     CelGraph *graph;
@@ -248,7 +248,7 @@ static void test_cut_reads_a_local(void **state) {
 }
 
 /* x + 1 of the outer loop and y + 1 of the inner loop are one node. */
-static void test_cut_that_is_unclear(void **state) {
+static void test_ambiguous_cut_is_refused(void **state) {
     Fixture *f = *state;
     CelEmitOptions options;
     uint32_t body;
@@ -294,7 +294,7 @@ int main(void) {
         TEST(test_cut_locals),
         TEST(test_cut_pairs),
         TEST(test_cut_reads_a_local),
-        TEST(test_cut_that_is_unclear),
+        TEST(test_ambiguous_cut_is_refused),
         TEST(test_cut_locals_of_two_types),
 #undef TEST
     };

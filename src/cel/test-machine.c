@@ -158,8 +158,8 @@ static void test_memory(void **state) {
     fixture_done(&f);
 }
 
-/* A failed part, which fails at its last element, is not computed again for a second reader. */
-static void test_errors_are_remembered(void **state) {
+/* A part that failed, at its last element, is not computed again for a second reader. */
+static void test_errors_of_shared_parts_are_stored(void **state) {
     TestNode node;
     Fixture f;
     int64_t once, often;
@@ -268,7 +268,7 @@ int main(void) {
         cmocka_unit_test(test_host_value_of_wrong_kind_is_an_error),
         cmocka_unit_test(test_fuel),
         cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_errors_are_remembered),
+        cmocka_unit_test(test_errors_of_shared_parts_are_stored),
         cmocka_unit_test(test_loop_invariants_are_computed_once),
         cmocka_unit_test(test_trace),
     };

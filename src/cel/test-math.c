@@ -4,7 +4,7 @@
 
 #define LIST_INT "(list(int)) -> int"
 
-static void test_calls(void **state) {
+static void test_math_functions(void **state) {
     const LibraryCase cases[] = {
         {"math.greatest", "(int, double) -> dyn", {cel_int(1), cel_double(1)}, "1"},
         {"math.greatest", "(double, int) -> dyn", {cel_double(1), cel_int(1)}, "1.0"},
@@ -42,7 +42,7 @@ static void test_calls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_math_functions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

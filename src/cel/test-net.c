@@ -206,8 +206,8 @@ static void test_contains(void **state) {
     }
 }
 
-/* Each letter a kind: u unspecified, l loopback, m link-local multicast, c link-local
- * unicast, g global unicast. */
+/* A letter per kind: u unspecified, l loopback, m link-local multicast, c link-local unicast, g
+ * global unicast. */
 static void test_kinds(void **state) {
     static const char *const cases[][2] = {
         {"0.0.0.0", "u"},

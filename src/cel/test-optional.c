@@ -7,7 +7,7 @@
 static const CelValue one = {.kind = CEL_INT, .i = 1};
 static const CelValue nothing = {.kind = CEL_NULL};
 
-static void test_values(void **state) {
+static void test_value_functions(void **state) {
     const LibraryCase cases[] = {
         {"optional.none", "() -> optional_type(V)", {one}, "optional.none()"},
         {"optional.of", "(V) -> optional_type(V)", {one}, "optional.of(1)"},
@@ -32,7 +32,7 @@ static void test_values(void **state) {
     library_starve_all(cel_optional_library, cases);
 }
 
-static void test_non_zero(void **state) {
+static void test_of_non_zero_value(void **state) {
     static const CelMap empty = {.depth = 1};
     const struct {
         CelValue v;
@@ -66,7 +66,7 @@ static void test_non_zero(void **state) {
     }
 }
 
-static void test_lists(void **state) {
+static void test_unwrap_and_index(void **state) {
     const char *unwrap = "(list(optional_type(V))) -> list(V)";
     const LibraryCase cases[] = {
         {"optional.unwrap", unwrap, {LIST(SOME(one), cel_none(), SOME(nothing))}, "[1, null]"},
@@ -86,9 +86,9 @@ static void test_lists(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_non_zero),
-        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_value_functions),
+        cmocka_unit_test(test_of_non_zero_value),
+        cmocka_unit_test(test_unwrap_and_index),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,7 +150,7 @@ static void test_operators(void **state) {
         {"-a * b", "(_*_ (-_ a) b)"},
         {"a - -b", "(_-_ a (-_ b))"},
         {"!a == b", "(_==_ (!_ a) b)"},
-        /* parse/repeat: two of them cancel out. */
+        /* parse/repeat: two signs cancel out. */
         {"!!a", "a"},
         {"!!!a", "(!_ a)"},
         {"--a", "a"},
@@ -527,7 +527,7 @@ static void test_mistakes(void **state) {
 }
 
 /* A message as users see it. */
-static void test_printed(void **state) {
+static void test_printed_message(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(buf_done) Buf out = BUF_INIT(BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -545,7 +545,7 @@ static void test_printed(void **state) {
         "1 error\n");
 }
 
-static void test_not_text(void **state) {
+static void test_refuses_invalid_utf8_and_nul(void **state) {
     static const struct {
         Str text;
         const char *errors;
@@ -651,7 +651,7 @@ static void test_limits(void **state) {
             cases[i].want);
 }
 
-/* Out of memory is a separate error, at any point of parsing. */
+/* Running out of memory anywhere returns -ENOMEM, without an error message. */
 static void test_no_memory(void **state) {
     static const char text[] = "cel.block([a.b(1.5, '\\n'), {c: T . U{d: 1}}], l.sortBy(x, x.e))";
     size_t n_refused = 0, budget = 64;
@@ -682,8 +682,8 @@ int main(void) {
         cmocka_unit_test(test_positions),
         cmocka_unit_test(test_position_of_an_offset),
         cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_printed),
-        cmocka_unit_test(test_not_text),
+        cmocka_unit_test(test_printed_message),
+        cmocka_unit_test(test_refuses_invalid_utf8_and_nul),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),
     };

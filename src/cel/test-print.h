@@ -84,7 +84,7 @@ static inline void print_line(const CelTree *tree, Line line, Buf *out) {
     buf_append(out, shown.len < text.len ? STR("…\n") : STR("\n"));
 }
 
-/* One node a line, indented, with its text. The lines that follow lie on a stack. */
+/* One node per line, indented, with its text. Pending lines are on a stack. */
 static inline void cel_tree_print(const CelTree *tree, Buf *out) {
     _cleanup_(arena_freep) Arena *arena = arena_new(tree->n_nodes * sizeof(Line) + 4096);
     Line *lines = arena ? ARENA_ARRAY(arena, Line, tree->n_nodes) : NULL;
@@ -325,7 +325,7 @@ static inline void print_handlers(const CelCode *code, Buf *out) {
     }
 }
 
-/* One instruction a line, with constants and names spelled out, then the table of handlers. */
+/* One instruction per line, with constants and names spelled out, then the table of handlers. */
 static inline void cel_code_print(const CelCode *code, Buf *out) {
     for (uint32_t pc = 0; pc < code->n_instructions; pc++) {
         const CelInstruction *at = &code->instructions[pc];

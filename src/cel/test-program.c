@@ -37,7 +37,7 @@ static void test_types(void **state) {
 }
 
 /* Each stage reports errors in its own way; the caller sees one. */
-static void test_refused(void **state) {
+static void test_each_stage_refuses(void **state) {
     static const struct {
         const char *source, *part;
     } cases[] = {
@@ -161,7 +161,7 @@ static void test_out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_each_stage_refuses),
         cmocka_unit_test(test_loops_inside_each_other),
         cmocka_unit_test(test_program_outlives_its_source),
         cmocka_unit_test(test_cost),

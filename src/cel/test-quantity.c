@@ -19,8 +19,8 @@ static void assert_printed(const char *name, const CelQuantity *amount, const ch
     assert_text(name, buf_str(&out), want);
 }
 
-/* The output of apimachinery's String(). Where that keeps the text as written ("00100", "1E3") or
- * runs out of suffixes ("1000E" prints as "1"), the canonical form. */
+/* The output of apimachinery's String(), but the canonical form where String() keeps the text as
+ * written ("00100", "1E3") or runs out of suffixes ("1000E" prints as "1"). */
 static void test_canonical_form(void **state) {
     static const char *const cases[][2] = {
         {"0", "0"},

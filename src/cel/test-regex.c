@@ -14,7 +14,7 @@
 
 /* Most cases are in test/data/cel/regex.test and test/data/regex. Here are calls that an expression
  * cannot make, and every function with little fuel and memory. */
-static void test_calls(void **state) {
+static void test_regex_functions(void **state) {
     const CelValue nothing = cel_string(STR_NULL);
     const LibraryCase cases[] = {
         {"matches", MATCHES, {text("abc"), text("^a.c$")}, "true"},
@@ -65,7 +65,7 @@ static const CelOverloadSpec *find_overload(const char *name, const char *signat
 }
 
 /* A constant pattern is compiled once, and each match costs the same. */
-static void test_prepared(void **state) {
+static void test_constant_pattern_is_compiled_once(void **state) {
     const CelOverloadSpec *spec = find_overload("matches", MATCHES);
     _cleanup_(arena_freep) Arena *program = arena_new(1 << 20);
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
@@ -110,8 +110,8 @@ static void test_expensive_patterns_are_charged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_prepared),
+        cmocka_unit_test(test_regex_functions),
+        cmocka_unit_test(test_constant_pattern_is_compiled_once),
         cmocka_unit_test(test_expensive_patterns_are_charged),
     };
 

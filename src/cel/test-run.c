@@ -64,7 +64,7 @@ static void test_excerpt(void **state) {
     assert_text("short", cel_excerpt(STR("a")), "a");
 }
 
-/* An error's text has a limit, whatever the length of the value. */
+/* An error's text has a limit, for values of any length. */
 static void test_long_error(void **state) {
     static char text[100000];
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -100,7 +100,7 @@ static void test_no_memory(void **state) {
     assert_true(cel_fail(&run, "no room even for this").error->is_limit);
 }
 
-static void test_text(void **state) {
+static void test_make_string(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     char changing[] = "text";
@@ -125,7 +125,7 @@ static CelValue map_of_two(CelRun *run, CelValue a, CelValue b) {
 }
 
 /* fields/…/map_value_repeat_key, …_heterogeneous, map_key_float, map_key_null */
-static void test_keys(void **state) {
+static void test_map_keys(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     const struct {
@@ -201,8 +201,8 @@ int main(void) {
         cmocka_unit_test(test_excerpt),
         cmocka_unit_test(test_long_error),
         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_make_string),
+        cmocka_unit_test(test_map_keys),
         cmocka_unit_test(test_many_keys),
         cmocka_unit_test(test_depth),
     };

@@ -136,11 +136,11 @@ static CelValue eval_parts(Plain *p, uint32_t i, const uint32_t *children) {
 typedef struct Result {
     CelValue *items;
     CelEntry *entries;
-    CelValue error; /* all, exists: the first */
+    CelValue error; /* all, exists: the first one */
     uint32_t n, n_true;
 } Result;
 
-/* One iteration. An error, or a bool: true ends the loop. */
+/* Runs one iteration. Returns an error, or a bool: true ends the loop. */
 static CelValue turn(
     Plain *p, const CelNode *macro, const uint32_t *children, CelValue element, Result *r) {
     CelValue v = cel_bool(true);
@@ -276,8 +276,8 @@ static void print_answer(CelValue v, CelRun *run, Buf *out) {
 
 typedef enum Mode { AS_COMPILED, UNFOLDED, UNSHARED, CUT, N_MODES } Mode;
 
-/* Computes some nodes beforehand, whether they are needed or not, each from those before it. An
- * error among them counts only when it is read. */
+/* Computes some nodes beforehand, needed or not, each from the earlier ones. An error among them
+ * counts only when it is read. */
 static CelValue run_cut(
     const Fixture *f, const CelGraph *graph, uint32_t root, Arena *arena, CelRun *run) {
     size_t n_variables = ELEMENTS_OF(f->variables);
@@ -302,16 +302,16 @@ static CelValue run_cut(
 }
 
 static CelValue run_machine(
-    const Fixture *f, const CelChecked *checked, Mode way, Arena *arena, CelRun *run) {
-    CelOptions options = {.no_fold = way != AS_COMPILED, .is_plain = true};
-    CelEmitOptions emit = {.flat = way == UNSHARED, .scratch = arena};
+    const Fixture *f, const CelChecked *checked, Mode mode, Arena *arena, CelRun *run) {
+    CelOptions options = {.no_fold = mode != AS_COMPILED, .is_plain = true};
+    CelEmitOptions emit = {.flat = mode == UNSHARED, .scratch = arena};
     CelGraph *graph = cel_graph_new(arena, arena);
     DiagList diags = DIAG_LIST_IN(arena);
     CelCode *code = NULL;
     uint32_t root = CEL_NO_NODE;
 
     assert_int_equal(cel_lower(graph, checked, &options, &diags, &root), 0);
-    if (way == CUT)
+    if (mode == CUT)
         return run_cut(f, graph, root, arena, run);
     assert_int_equal(cel_emit(graph, root, &emit, arena, &code), 0);
     return cel_run(code, run, f->variables);
@@ -328,13 +328,13 @@ static void assert_same(
     v = eval(&plain, checked->tree->n_nodes - 1);
     *n_errors += is_error(v);
     print_answer(v, &run, &want);
-    for (Mode way = AS_COMPILED; want.len > 0 && way < N_MODES; way++) {
+    for (Mode mode = AS_COMPILED; want.len > 0 && mode < N_MODES; mode++) {
         CelRun again = CEL_RUN(arena);
 
-        print_answer(run_machine(f, checked, way, arena, &again), &again, &got);
+        print_answer(run_machine(f, checked, mode, arena, &again), &again, &got);
         if (got.len > 0 && !str_eq(buf_str(&got), buf_str(&want)))
-            fail_msg("%.*s\n  should be %.*s\n  in way %d  %.*s", STR_FMT(source),
-                STR_FMT(buf_str(&want)), way, STR_FMT(buf_str(&got)));
+            fail_msg("%.*s\n  should be %.*s\n  in mode %d  %.*s", STR_FMT(source),
+                STR_FMT(buf_str(&want)), mode, STR_FMT(buf_str(&got)));
     }
     buf_done(&want);
     buf_done(&got);

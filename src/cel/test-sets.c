@@ -4,7 +4,7 @@
 
 #define PAIR "(list(T), list(T)) -> bool"
 
-static void test_calls(void **state) {
+static void test_set_functions(void **state) {
     const CelValue mixed = LIST(cel_int(1), text("a"), LIST(cel_int(2)), cel_null());
     const LibraryCase cases[] = {
         {"sets.contains", PAIR, {EMPTY_LIST, EMPTY_LIST}, "true"},
@@ -30,7 +30,7 @@ static void test_calls(void **state) {
 }
 
 /* Comparing a million pairs one by one would run out of fuel. */
-static void test_large(void **state) {
+static void test_large_sets_are_not_quadratic(void **state) {
     const LibraryCase cases[] = {
         {"sets.contains", PAIR, {COUNTDOWN(5000), COUNTDOWN(5000)}, "true"},
         {"sets.equivalent", PAIR, {COUNTDOWN(5000), COUNTDOWN(5000)}, "true"},
@@ -42,8 +42,8 @@ static void test_large(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_set_functions),
+        cmocka_unit_test(test_large_sets_are_not_quadratic),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

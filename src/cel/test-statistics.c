@@ -7,7 +7,7 @@
 #define BETA "math.betaInc", "(double, double, double) -> double"
 #define NORM "math.normQuantile", "(double) -> double"
 
-static void test_calls(void **state) {
+static void test_limits_and_errors(void **state) {
     const LibraryCase cases[] = {
         {BETA, {cel_double(2), cel_double(3), cel_double(0)}, "0.0"},
         {BETA, {cel_double(2), cel_double(3), cel_double(1)}, "1.0"},
@@ -27,7 +27,8 @@ static void test_calls(void **state) {
     library_check_all(cel_statistics_library, cases);
 }
 
-/* test/data/cel/statistics.tsv: what an independent implementation with 60 digits gives. */
+/* Compares with a line of test/data/cel/statistics.tsv, made by an independent implementation with
+ * 60 digits. */
 static void check_row(char *line) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 16);
     CelRun run = CEL_RUN(arena);
@@ -47,7 +48,7 @@ static void check_row(char *line) {
             row.args[2].d, got.d, want);
 }
 
-static void test_table(void **state) {
+static void test_agrees_with_reference_values(void **state) {
     FILE *file = fopen(TEST_DATA "/cel/statistics.tsv", "r");
     char line[256];
     size_t n = 0;
@@ -65,7 +66,7 @@ static void test_table(void **state) {
 }
 
 /* The fraction charges for its steps, and stops when the fuel is used up. */
-static void test_fuel(void **state) {
+static void test_beta_inc_charges(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 16);
     const LibraryCase large = {BETA, {cel_double(1e8), cel_double(1e8), cel_double(0.5)}, NULL};
     CelRun run = CEL_RUN(arena);
@@ -81,9 +82,9 @@ static void test_fuel(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_fuel),
+        cmocka_unit_test(test_limits_and_errors),
+        cmocka_unit_test(test_agrees_with_reference_values),
+        cmocka_unit_test(test_beta_inc_charges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #define JOIN "list(string).(string) -> string"
 
 /* Most cases are in test/data/cel/strings.test; here are calls that an expression cannot make. */
-static void test_calls(void **state) {
+static void test_string_functions(void **state) {
     const LibraryCase cases[] = {
         {"charAt", "string.(int) -> string", {text("t\xc2\xa9o"), cel_int(1)}, "\"\xc2\xa9\""},
         {"charAt", "string.(int) -> string", {text("abc"), cel_int(INT64_MAX)},
@@ -76,7 +76,7 @@ static void test_last_index_is_charged(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_string_functions),
         cmocka_unit_test(test_large_results_are_errors),
         cmocka_unit_test(test_last_index_is_charged),
     };

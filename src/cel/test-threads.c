@@ -1,4 +1,4 @@
-/* Any number of threads may run the same code at once. For ThreadSanitizer. */
+/* Several threads run the same code at once, under ThreadSanitizer. */
 #include <pthread.h>
 
 #include "cel/test-fixture.h"

@@ -99,7 +99,7 @@ static void test_add_and_subtract(void **state) {
 /* 2009-02-13T23:31:30.123456789Z, a Friday */
 #define INSTANT cel_timestamp(1234567890, 123456789)
 
-static void test_calls(void **state) {
+static void test_time_functions(void **state) {
     const LibraryCase cases[] = {
         {"timestamp", FROM_TEXT, {text("1970-01-01T01:00:00.5+01:00")},
             "timestamp(\"1970-01-01T00:00:00.5Z\")"},
@@ -206,7 +206,7 @@ int main(void) {
         cmocka_unit_test(test_durations),
         cmocka_unit_test(test_durations_refused),
         cmocka_unit_test(test_add_and_subtract),
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_time_functions),
         cmocka_unit_test(test_zones),
     };
 

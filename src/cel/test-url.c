@@ -108,7 +108,7 @@ static void test_faults(void **state) {
     }
 }
 
-/* The message has a limit, whatever the length of the text, and is cut between code points. */
+/* The message has a limit, for texts of any length, and is cut between code points. */
 static void test_long_fault(void **state) {
     _cleanup_(buf_done) Buf long_text = BUF_INIT(1 << 20), out = BUF_INIT(1 << 20);
     CelUrlFault fault;
@@ -158,7 +158,7 @@ static void test_query(void **state) {
     }
 }
 
-static void test_calls(void **state) {
+static void test_url_functions(void **state) {
     const LibraryCase cases[] = {
         {"url", "(string) -> kubernetes.URL", {text("HTTP://x/a b")}, "url(\"http://x/a%20b\")"},
         {"url", "(string) -> kubernetes.URL", {text("x:a\"b")}, "url(\"x:a\\\"b\")"},
@@ -190,7 +190,7 @@ int main(void) {
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_long_fault),
         cmocka_unit_test(test_query),
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_url_functions),
         cmocka_unit_test(test_equal),
     };
 

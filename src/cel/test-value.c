@@ -31,7 +31,8 @@ static CelValue map_of(CelRun *run, size_t n, const CelValue *keys_and_values) {
     map_of(                                                                                        \
         &run, sizeof((CelValue[]){__VA_ARGS__}) / sizeof(CelValue) / 2, (CelValue[]){__VA_ARGS__})
 
-/* Numbers across kinds; LOSSY are pinned by the suite: the integer is read as a double. */
+/* Numbers across kinds; LOSSY: the integer is rounded to a double, as the conformance suite
+ * requires. */
 static void test_compare(void **state) {
     const double big = 0x1p63, bigger = 0x1p64;
     const struct {
@@ -152,7 +153,7 @@ static void test_equal_fuel(void **state) {
     assert_int_equal(run.fuel, 0);
 }
 
-static void test_find(void **state) {
+static void test_map_find(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     CelValue small = MAP(cel_int(1), S("int"), cel_bool(true), S("bool"), S("1"), S("string"),
@@ -188,7 +189,7 @@ static void test_find(void **state) {
 }
 
 /* With an index: the same results, for many keys of all kinds. */
-static void test_find_indexed(void **state) {
+static void test_map_find_indexed(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     CelEntry *entries = cel_map_begin(&run, 3000);
@@ -344,7 +345,7 @@ static CelValue square_find(const CelMap *map, CelValue key, CelRun *run) {
     return cel_int(key.i * key.i);
 }
 
-static void test_host(void **state) {
+static void test_host_lists_and_maps(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     CelRun run = CEL_RUN(arena);
     const CelList squares = {.n = 3, .depth = 1, .at = square_at};
@@ -374,12 +375,12 @@ int main(void) {
         cmocka_unit_test(test_compare),
         cmocka_unit_test(test_equal),
         cmocka_unit_test(test_equal_fuel),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_find_indexed),
+        cmocka_unit_test(test_map_find),
+        cmocka_unit_test(test_map_find_indexed),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_print_cut),
         cmocka_unit_test(test_records),
-        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_host_lists_and_maps),
         cmocka_unit_test(test_type_of),
     };
 

@@ -12,7 +12,7 @@
 #define S(literal) cel_string(STR(literal))
 #define B(literal) cel_bytes(STR(literal))
 
-/* As cel_value_print() writes it; errors as "error: …". */
+/* Compares with the text that cel_value_print() writes; errors are "error: …". */
 static inline void assert_value(CelRun *run, const char *name, CelValue got, const char *want) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEST_BUDGET);
 

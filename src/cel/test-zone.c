@@ -249,7 +249,7 @@ static void test_files_refused(void **state) {
 }
 
 /* Every prefix of a valid file is an error. */
-static void test_cut_short(void **state) {
+static void test_truncated_files_are_refused(void **state) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(FILE_MAX);
 
     (void)state;
@@ -277,7 +277,7 @@ int main(void) {
         cmocka_unit_test(test_rules_refused),
         cmocka_unit_test(test_old_files),
         cmocka_unit_test(test_files_refused),
-        cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_truncated_files_are_refused),
         cmocka_unit_test(test_no_memory),
     };
 

@@ -1,4 +1,4 @@
-/* Times as values. Durations are printed exactly, in seconds, in whatever unit they were written;
+/* Times as values. Durations are printed exactly, in seconds, whatever unit they were written in;
  * cel-go uses a double and rounds after about 15 digits. */
 
 #include "cel/time.h"
@@ -33,7 +33,7 @@ bool cel_timestamp_add(int64_t *sec, uint32_t *nanos, int64_t ns) {
     return move(sec, nanos, ns / NSEC_PER_SEC, ns % NSEC_PER_SEC);
 }
 
-/* Not add(-ns): the smallest duration has no negative. */
+/* Not cel_timestamp_add(-ns): -INT64_MIN overflows. */
 bool cel_timestamp_subtract(int64_t *sec, uint32_t *nanos, int64_t ns) {
     return move(sec, nanos, -(ns / NSEC_PER_SEC), -(ns % NSEC_PER_SEC));
 }
@@ -78,9 +78,9 @@ int64_t cel_timestamp_part(int64_t local_sec, uint32_t nanos, CelTimePart part) 
     return 0;
 }
 
-#define MAX_NS (UINT64_C(1) << 63) /* the most that a negative one can hold */
+#define MAX_NS (UINT64_C(1) << 63) /* the magnitude of the smallest duration */
 
-/* Takes digits, maybe none, off the front; false: too many of them. */
+/* Takes digits, maybe none, off the front; false: above MAX_NS. */
 static bool take_whole(Str *text, uint64_t *ret) {
     uint64_t value = 0;
     size_t n = 0;
@@ -141,8 +141,8 @@ static bool take_unit(Str *text, uint64_t *ret_ns) {
     return false;
 }
 
-/* One number with its unit: "1.5h". The fraction goes through a double because Go's does,
- * rounding included. */
+/* One number with its unit: "1.5h". The fraction is computed as a double, as in Go, for the same
+ * rounding. */
 static bool take_part(Str *text, uint64_t *ret_ns) {
     uint64_t whole, fraction = 0, unit;
     double scale = 1;

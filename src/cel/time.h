@@ -11,8 +11,7 @@ bool cel_timestamp_is_valid(int64_t sec);
 bool cel_timestamp_add(int64_t *sec, uint32_t *nanos, int64_t ns);
 bool cel_timestamp_subtract(int64_t *sec, uint32_t *nanos, int64_t ns);
 
-/* How long after the second instant the first one is. False: more than a duration holds (292
- * years). */
+/* The first instant minus the second. False: more than a duration holds (292 years). */
 bool cel_timestamp_difference(
     int64_t sec, uint32_t nanos, int64_t other_sec, uint32_t other_nanos, int64_t *ret_ns);
 

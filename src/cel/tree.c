@@ -34,7 +34,7 @@ const char *cel_operator_text(Str function) {
 void cel_call_print(Str function, bool is_receiver, const Str *types, size_t n, Buf *out) {
     Str sign = str_from_c(cel_operator_text(function));
     bool is_index = str_has_prefix(sign, STR("[")), is_operator = sign.len > 0;
-    size_t first = is_operator ? n - 1 : is_receiver && n > 0; /* of the types behind the name */
+    size_t first = is_operator ? n - 1 : is_receiver && n > 0; /* the first type behind the name */
     const char *space = is_operator && !is_index && first > 0 ? " " : "";
 
     if (first > 0)

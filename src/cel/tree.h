@@ -34,7 +34,7 @@ typedef enum CelNodeKind {
     CEL_NODE_AND,         /* 2 */
     CEL_NODE_OR,          /* 2 */
     CEL_NODE_CONDITIONAL, /* 3 */
-    CEL_NODE_OPTIONAL,    /* 1: ?x as an element of a list or a value of a map (around x) */
+    CEL_NODE_OPTIONAL,    /* 1: ?x, an element of a list or a value of a map */
     CEL_NODE_LIST,        /* n */
     CEL_NODE_MAP,         /* 2n: key, value, key, value */
     CEL_NODE_STRUCT,      /* n: the FIELDs of T{f: x}; @name is the type's. The check refuses it */
@@ -83,13 +83,13 @@ typedef struct CelTree {
 /* The children of node @i from left to right, into @ret (n_children of them). */
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret);
 
-/* Which of its macro's variables the BINDER @i declares, 0 or 1. They are adjacent, right after the
- * range. */
+/* The number (0 or 1) of the variable that the BINDER @i declares. A macro's BINDERs are adjacent,
+ * right after the range. */
 static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {
     return tree->nodes[i - 1].kind == CEL_NODE_BINDER;
 }
 
-/* Writes the names of @nodes from @first to @last with dots between to @out; returns how many
+/* Writes the names of @nodes from @first to @last with dots between to @out; returns the number of
  * bytes. */
 size_t cel_join_names(const CelNode *nodes, uint32_t first, uint32_t last, char *out);
 

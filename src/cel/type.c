@@ -112,7 +112,7 @@ const CelType *cel_param_of(Arena *arena, Str name, uint32_t variable) {
     return type;
 }
 
-/* Recursion: CEL_TYPE_DEPTH_MAX bounds it; CEL_TYPE_WEIGHT_MAX how much there is to see. */
+/* Recursion: CEL_TYPE_DEPTH_MAX bounds it; CEL_TYPE_WEIGHT_MAX bounds the time. */
 bool cel_type_equal(const CelType *a, const CelType *b) {
     if (a == b)
         return true;

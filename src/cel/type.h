@@ -37,8 +37,8 @@ struct CelType {
                            param) */
     uint8_t n_params;
     uint8_t depth;
-    bool is_open;      /* there is a PARAM in it */
-    uint16_t weight;   /* types inside, written out, itself included; CEL_TYPE_WEIGHT_MAX at most */
+    bool is_open;    /* there is a PARAM in it */
+    uint16_t weight; /* number of types in its text, itself included; at most CEL_TYPE_WEIGHT_MAX */
     uint32_t variable; /* PARAM: its number in its signature, or the checker's (unify.h) */
     Str name;          /* "int", "list", "net.IP", the record's name, "T" */
     const CelType *const *params;
@@ -75,8 +75,8 @@ extern const CelType CEL_TYPES(X) cel_dyn_type, cel_error_type;
 /* All of them, terminated by NULL. */
 extern const CelType *const cel_types[];
 
-/* A field of a record. The record type's @get returns its value by field number. Expressions that
- * use a field of type error are rejected with @about as the message; it is never set. */
+/* A field of a record. The record type's @get returns its value by field number. A field of type
+ * error is never set: expressions that use it are rejected with @about as the message. */
 typedef struct CelField {
     Str name;
     const CelType *type;
@@ -114,7 +114,7 @@ const CelType *cel_record_of(Arena *arena, const CelRecordType *record) MUST_CHE
 
 const CelType *cel_param_of(Arena *arena, Str name, uint32_t variable) MUST_CHECK;
 
-/* The same kind of type around other parameters, as many as @type has. */
+/* @type with other parameters; @params has type->n_params of them. */
 const CelType *cel_type_with(Arena *arena, const CelType *type, const CelType *const *params)
     MUST_CHECK;
 
@@ -123,5 +123,5 @@ bool cel_type_equal(const CelType *a, const CelType *b);
 /* Whether @type or a type inside it is of @kind. */
 bool cel_type_contains(const CelType *type, CelTypeKind kind);
 
-/* The text above. @is_wire: as the conformance vectors spell it (opaque(optional_type, int)). */
+/* Appends the text above; @is_wire: as in the conformance vectors, opaque(optional_type, int). */
 void cel_type_print(const CelType *type, bool is_wire, Buf *out);

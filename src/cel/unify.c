@@ -1,4 +1,4 @@
-/* Bindings lie in an array by variable; a trail undoes failed attempts. Variables can chain and
+/* Bindings are in an array by variable; a trail undoes failed attempts. Variables can chain and
  * share types far beyond one type's size: every walk counts its depth and its steps. */
 
 #include "cel/unify.h"
@@ -55,7 +55,7 @@ static void undo_to(CelUnify *unify, size_t mark) {
     }
 }
 
-/* Whether @a matches @b where dyn and variables in @a match anything. Recursion: a type's own depth
+/* Whether @a matches @b, if dyn and variables in @a match anything. Recursion: a type's own depth
  * bounds it, CEL_TYPE_DEPTH_MAX. */
 static bool is_as_general(const CelType *a, const CelType *b) {
     if (a == b || a->kind == CEL_T_DYN || a->kind == CEL_T_PARAM)
@@ -108,8 +108,8 @@ static bool fits(CelUnify *unify, const CelType *from, const CelType *to, unsign
 
 typedef enum Bound {
     BOUND_OK,
-    BOUND_CONFLICT, /* it means something else already */
-    BOUND_CYCLE,    /* it would contain itself */
+    BOUND_CONFLICT, /* it is bound to another type */
+    BOUND_CYCLE,    /* the type would contain the variable */
 } Bound;
 
 /* Binds @variable to @type, or checks that it can be both that and its current type. */
@@ -135,8 +135,8 @@ static Bound bind_variable(
     return BOUND_OK;
 }
 
-/* The classic leniency: what an API object can leave out may be compared with null. Pinned by
- * type_deductions/legacy_nullable_types. */
+/* As in cel-go, types of fields that API objects can omit may be compared with null
+ * (type_deductions/legacy_nullable_types). */
 static bool is_nullable(const CelType *type) {
     return type->kind == CEL_T_NULL || type->kind == CEL_T_OPTIONAL || type->kind == CEL_T_OPAQUE ||
            type->kind == CEL_T_RECORD || type->kind == CEL_T_DURATION ||
@@ -252,8 +252,8 @@ const CelType *cel_unify_resolve(CelUnify *unify, const CelType *type, bool free
     return resolve(unify, type, free_is_dyn, 0);
 }
 
-/* The parameters of a signature are numbered: @variables are theirs. Recursion: a type's own
- * depth bounds it, CEL_TYPE_DEPTH_MAX. */
+/* Replaces each parameter of a signature by a fresh variable, @variables[its number]. Recursion: a
+ * type's own depth bounds it, CEL_TYPE_DEPTH_MAX. */
 static const CelType *renew(CelUnify *unify, const CelType *type, const CelType **variables) {
     const CelType *params[CEL_TYPE_PARAMS_MAX];
 

@@ -5,8 +5,8 @@
  * variables. Every use of a declaration has its own variables. The rules are cel-go's: dyn fits
  * everywhere, null fits optional API fields. A failed attempt is undone.
  *
- * Too large types do not abort a call: they are recorded here, as a full arena is there, and the
- * checker tests for both after each node.
+ * A type that is too large does not abort a call: is_too_large records it, as the arena records
+ * that it is full. The checker tests both after each node.
  */
 
 #include "base/vec.h"
@@ -37,9 +37,9 @@ bool cel_unify_fits(CelUnify *unify, const CelType *from, const CelType *to);
 bool cel_unify_fits_all(
     CelUnify *unify, const CelType *const *from, const CelType *const *to, size_t n);
 
-/* After @from fitted @to, for a call of type @result: where @from is dyn, the inside of @to is
- * unknown. Constraints from other arguments or from the user of dyn(x).value() are accepted, as in
- * cel-go, but not as certain. */
+/* After @from fitted @to, for a call of type @result: where @from is dyn, the parameters of @to are
+ * unknown. If they are bound in other ways, for example by another argument, and @result uses them,
+ * sets is_loose. */
 void cel_unify_absorb(
     CelUnify *unify, const CelType *from, const CelType *to, const CelType *result);
 
@@ -49,7 +49,7 @@ const CelType *cel_unify_general(CelUnify *unify, const CelType *a, const CelTyp
 /* @type with its known variables replaced; the others stay, or become dyn. */
 const CelType *cel_unify_resolve(CelUnify *unify, const CelType *type, bool free_is_dyn);
 
-/* The types of @overload with variables of this use; @args has room for CEL_ARGS_MAX. */
+/* The types of @overload with fresh variables; @args has room for CEL_ARGS_MAX. */
 void cel_unify_instantiate(
     CelUnify *unify, const CelOverload *overload, const CelType **args, const CelType **ret_result);
 

@@ -1,6 +1,6 @@
-/* Checks and parses URLs: cuts the text into parts, checks each by the rules of its place, and for
- * url() normalizes their escapes. url() cuts twice, as Kubernetes does: as a request's URI, which
- * is absolute and has no fragment, and as any URL, after removing the fragment. */
+/* Checks and parses URLs: cuts the text into parts, checks each by its own rules, and for url()
+ * normalizes their escapes. url() cuts twice, as Kubernetes does: as a request's URI, which is
+ * absolute and has no fragment, and as any URL, after removing the fragment. */
 
 #include "cel/url.h"
 
@@ -22,7 +22,7 @@ typedef enum Place {
 #define IN_ALL (IN_PATH | IN_HOST | IN_USER | IN_FRAGMENT | IN_QUERY | IN_ZONE)
 #define IN_NAMES (IN_HOST | IN_ZONE)
 
-/* In which parts a byte may be unescaped. */
+/* The parts in which a byte needs no escape. */
 static const uint8_t plain_in[256] = {
     ['a' ... 'z'] = IN_ALL,
     ['A' ... 'Z'] = IN_ALL,
@@ -130,7 +130,7 @@ static bool cut_scheme(Str *rest, Str *ret_scheme, CelUrlFault *fault) {
     return true;
 }
 
-/* Empty, or ":" and digits or none. */
+/* Empty, or ":" and any number of digits. */
 static bool is_port(Str text) {
     if (text.len == 0)
         return true;
@@ -144,8 +144,8 @@ static bool check_port(Str text, CelUrlFault *fault) {
     return is_port(text) || fail(fault, "invalid port ", text.ptr, text.len, " after host");
 }
 
-/* An IPv6 address, also one that ends in an IPv4 address: the latter is checked by itself, and
- * counts as two groups. */
+/* Whether @text is an IPv6 address. A final IPv4 address is checked by itself, then replaced by two
+ * groups. */
 static bool is_ipv6(Str text) {
     size_t colon = str_find_last(text, ':');
     char copy[IPV6_MAX];
@@ -276,7 +276,7 @@ bool cel_url_check(Str text, CelUrlFault *ret_fault) {
     return cut(text, true, &parts, ret_fault ? ret_fault : &fault);
 }
 
-/* Appends @text with its escapes undone; they are known to be good. */
+/* Appends @text with its escapes undone; the caller has checked them. */
 static void unescape(Str text, bool is_query, Buf *out) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -304,7 +304,7 @@ static void escape(Str text, Place place, Buf *out) {
 }
 
 /* Normalizes the escapes of @text: only those that @place needs. */
-static void respell(Str text, Place place, Buf *out) {
+static void normalize(Str text, Place place, Buf *out) {
     _cleanup_(buf_done) Buf plain = BUF_INIT(text.len);
 
     unescape(text, false, &plain);
@@ -314,12 +314,12 @@ static void respell(Str text, Place place, Buf *out) {
 }
 
 /* Paths and fragments keep their escapes as written, if these are valid. */
-static void respell_unless_fine(Str text, Place place, Buf *out) {
+static void normalize_if_invalid(Str text, Place place, Buf *out) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
 
         if (!is_plain((unsigned char)c, place) && (c == '\0' || !strchr("!$&'()*+,;=:@[]%", c))) {
-            respell(text, place, out);
+            normalize(text, place, out);
             return;
         }
     }
@@ -327,13 +327,13 @@ static void respell_unless_fine(Str text, Place place, Buf *out) {
 }
 
 /* Name and password separately, so that the colon between them is not escaped. */
-static void respell_user(Str user, Buf *out) {
+static void normalize_user(Str user, Buf *out) {
     size_t colon = str_find(user, ':');
 
-    respell(str_take(user, colon), IN_USER, out);
+    normalize(str_take(user, colon), IN_USER, out);
     if (colon != SIZE_MAX) {
         buf_append_char(out, ':');
-        respell(str_skip(user, colon + 1), IN_USER, out);
+        normalize(str_skip(user, colon + 1), IN_USER, out);
     }
     buf_append_char(out, '@');
 }
@@ -353,15 +353,15 @@ static void print_whole(const Parts *parts, Str path, Str fragment, Buf *out) {
         (parts->scheme.len > 0 || parts->host.len > 0 || parts->has_user))
         buf_append(out, STR("//"));
     if (parts->has_user)
-        respell_user(parts->user, out);
-    respell(parts->host, IN_HOST, out);
+        normalize_user(parts->user, out);
+    normalize(parts->host, IN_HOST, out);
     buf_append(out, path);
     if (parts->has_query)
         buf_append_char(out, '?');
     buf_append(out, parts->query);
     if (fragment.len > 0) {
         buf_append_char(out, '#');
-        respell_unless_fine(fragment, IN_FRAGMENT, out);
+        normalize_if_invalid(fragment, IN_FRAGMENT, out);
     }
 }
 
@@ -409,7 +409,7 @@ static const CelUrl *build(const Parts *parts, Str fragment, size_t size, Arena 
     unescape(parts->host, false, &plain);
     utf8_append_valid(&buf, buf_str(&plain));
     url->host = keep(&buf, arena);
-    respell_unless_fine(parts->path, IN_PATH, &buf);
+    normalize_if_invalid(parts->path, IN_PATH, &buf);
     url->path = keep(&buf, arena);
     buf_append(&buf, parts->query);
     url->query = keep(&buf, arena);
@@ -436,7 +436,7 @@ const CelUrl *cel_url_parse(Str text, Arena *arena, CelUrlFault *ret_fault) {
 
 /* Quotes like Go: bytes that are not valid UTF-8 are escaped one by one. */
 static void print_quoted(Str text, Buf *out) {
-    static const char letters[] = "abtnvfr"; /* of the bytes from 7 on */
+    static const char letters[] = "abtnvfr"; /* for the bytes from 7 on */
 
     buf_append_char(out, '"');
     while (text.len > 0) {

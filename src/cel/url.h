@@ -20,7 +20,7 @@ typedef struct CelUrlFault {
 typedef struct CelUrl {
     Str scheme;   /* in small letters; may be empty, as all of these */
     Str host;     /* with the port; escapes undone */
-    Str hostname; /* without, and without brackets */
+    Str hostname; /* without the port and brackets */
     Str port;
     Str path;  /* escaped */
     Str query; /* as written */

@@ -1,6 +1,6 @@
-/* Equality, order and keys. An int and a uint compare exactly; an integer and a double as doubles,
- * with what that loses (pinned by comparisons/lt_literal/not_lt_dyn_int_big_lossy_double). As keys
- * numbers are exact: 1, 1u and 1.0 are one key, 1.5 is none. */
+/* Equality, order and keys. An int and a uint compare exactly; an integer and a double compare as
+ * doubles, which loses precision (comparisons/lt_literal/not_lt_dyn_int_big_lossy_double). Keys
+ * compare exactly: 1, 1u and 1.0 are one key, 1.5 is none. */
 
 #include "cel/value.h"
 
@@ -33,7 +33,7 @@ static CelOrder reversed(CelOrder order) {
 /* Both are numbers. */
 static CelOrder order_numbers(CelValue a, CelValue b) {
     if (a.kind > b.kind)
-        return reversed(order_numbers(b, a)); /* once: the kinds are in order then */
+        return reversed(order_numbers(b, a)); /* recurses once: then the kinds are in order */
     if (a.kind == CEL_INT)
         return b.kind == CEL_INT      ? ORDER(a.i, b.i)
                : b.kind == CEL_DOUBLE ? order_mixed((double)a.i, b.d, -TWO_63, TWO_63)
@@ -85,7 +85,7 @@ CelValue cel_map_key(CelValue key) {
     }
 }
 
-/* Both as cel_map_key() gives them. */
+/* Both keys are results of cel_map_key(). */
 static bool key_equal(CelValue a, CelValue b) {
     if (a.kind != b.kind)
         return false;
@@ -108,7 +108,7 @@ static uint64_t key_hash(CelValue key) {
     return hash_str(str_of((const char *)&key.u, sizeof(key.u)));
 }
 
-/* The place in the index where @key is, or the free one where it would be. */
+/* The place of @key in the index, or the free place where it belongs. */
 static uint32_t index_place(
     const CelEntry *entries, const uint32_t *index, uint32_t n_index, CelValue key) {
     uint32_t mask = n_index - 1;
@@ -171,8 +171,8 @@ CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run) {
     return map->index[place] == 0 ? cel_absent() : map->entries[map->index[place] - 1].value;
 }
 
-/* Equality. Recursive, as deep as values are: the depth is counted, and at
- * CEL_VALUE_DEPTH_MAX (which only a host's records could pass) the run is over. */
+/* Equality, by recursion. The depth is counted; beyond CEL_VALUE_DEPTH_MAX, which only a host's
+ * records can reach, the run ends. */
 
 static bool equal_at(CelValue a, CelValue b, CelRun *run, uint32_t depth);
 
@@ -186,7 +186,7 @@ static bool equal_lists(const CelList *a, const CelList *b, CelRun *run, uint32_
     return true;
 }
 
-/* In any order: with as many entries it is enough that each of @a is in @b. */
+/* The order does not matter. With equal sizes it suffices that each entry of @a is in @b. */
 static bool equal_maps(const CelMap *a, const CelMap *b, CelRun *run, uint32_t depth) {
     if (a->n != b->n)
         return false;
@@ -227,7 +227,7 @@ static bool equal_text(CelValue a, CelValue b, CelRun *run) {
            str_eq(cel_str(a), cel_str(b));
 }
 
-/* The longer one is read no further than the shorter one's length. */
+/* Charges for the shorter one: no more of the longer one is read. */
 static bool equal_opaques(CelValue a, CelValue b, CelRun *run) {
     const CelOpaque *kind = cel_opaque_of_kind(a.kind);
     size_t in_a = kind->size ? kind->size(a.opaque) : 0,

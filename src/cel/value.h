@@ -4,8 +4,9 @@
  * Value: a value of an expression. 16 bytes, passed by value.
  *
  * Small kinds live in the value itself; the others point to something immutable that belongs to the
- * arena of the run, the program (constants) or the host (bindings). Lists, maps and records are
- * plain arrays, or the host's: then callbacks fetch only the parts that are read.
+ * arena of the run, the program (constants) or the host, the caller of cel_run() (bindings). Lists
+ * and maps are plain arrays, or the host's, as records are: callbacks then fetch only the parts
+ * that are read.
  *
  * CEL_ERROR is a value too, but only && and ||, all() and exists() receive one (code.h); functions
  * only return it. CEL_ABSENT means no value: an unbound variable, a field that is not set.
@@ -75,18 +76,18 @@ struct CelEntry {
     CelValue key, value;
 };
 
-/* Plain: @items. The host's: @items is NULL and @at fetches. */
+/* A plain list has @items. In a list of the host @items is NULL, and @at fetches. */
 struct CelList {
     uint32_t n;
-    uint32_t depth; /* lists and maps inside, itself included; at most CEL_VALUE_DEPTH_MAX */
+    uint32_t depth; /* nesting of lists and maps, itself included; at most CEL_VALUE_DEPTH_MAX */
     const CelValue *items;
     CelValue (*at)(const CelList *list, uint32_t i, CelRun *run);
 };
 
-/* Plain: @entries in the order they were written, with an index from a few entries on. The host's:
- * @entries is NULL, @find (CEL_ABSENT when there is none) and @at fetch. With @otherwise m[key] and
- * m.key never fail; in, has() and m[?key] still test for the key. Keys are bool, int, uint or
- * string; 1, 1u and 1.0 find the same entry. */
+/* A plain map has @entries in the order they were written; above a few entries it has an @index. In
+ * a map of the host @entries is NULL; @find (CEL_ABSENT: no such key) and @at fetch. With
+ * @otherwise, m[key] and m.key never fail; in, has() and m[?key] still test for the key. Keys are
+ * bool, int, uint or string; 1, 1u and 1.0 find the same entry. */
 struct CelMap {
     uint32_t n;
     uint32_t depth;
@@ -176,7 +177,7 @@ static inline bool cel_is_true(CelValue v) {
     return v.kind == CEL_BOOL && v.boolean;
 }
 
-/* Lists, maps and optionals inside each other, itself included; 0 for all others. */
+/* How deep lists, maps and optionals are nested, @v itself included; 0 for other kinds. */
 static inline uint32_t cel_depth(CelValue v) {
     return v.kind == CEL_LIST       ? v.list->depth
            : v.kind == CEL_MAP      ? v.map->depth
@@ -184,8 +185,8 @@ static inline uint32_t cel_depth(CelValue v) {
                                     : 0;
 }
 
-/* The parts of a list or map, plain or of the host. @i is within bounds. A fetched part may be an
- * error (no memory). */
+/* Part @i, which is within bounds, of any list or map. A part that the host fetches may be an error
+ * (out of memory). */
 static inline CelValue cel_list_at(const CelList *list, uint32_t i, CelRun *run) {
     return list->items ? list->items[i] : list->at(list, i, run);
 }
@@ -193,8 +194,8 @@ static inline CelEntry cel_map_at(const CelMap *map, uint32_t i, CelRun *run) {
     return map->entries ? map->entries[i] : map->at(map, i, run);
 }
 
-/* The value under @key, or CEL_ABSENT, also when no map can have @key. 1, 1u and 1.0 are one key:
- * a whole double finds an integer. */
+/* The value under @key; CEL_ABSENT: no such key, or of a kind that no map has. 1, 1u and 1.0 are
+ * one key: a whole double finds an integer. */
 CelValue cel_map_find(const CelMap *map, CelValue key, CelRun *run);
 
 /* The canonical form of a key: 1u and 1.0 become 1; CEL_ABSENT when no map can have it. A host's
@@ -225,8 +226,8 @@ typedef enum CelOrder {
     CEL_LESS = -1,
     CEL_SAME = 0,
     CEL_GREATER = 1,
-    CEL_UNORDERED = 2, /* NaN is one of them */
-    CEL_NO_ORDER = 3,  /* kinds without an order, or two different ones */
+    CEL_UNORDERED = 2, /* one of the values is NaN */
+    CEL_NO_ORDER = 3,  /* a kind without an order, or two different kinds */
 } CelOrder;
 CelOrder cel_compare(CelValue a, CelValue b);
 
@@ -254,8 +255,8 @@ void cel_value_print(CelValue v, CelRun *run, size_t max, Buf *out);
 
 /* Copies go down into lists, maps and optionals by recursion, as deep as values are. */
 
-/* Whether a copy of @v takes at most @max bytes and needs no list or map of the host, unless an
- * empty one. Shared parts count as often as they are reached. @ret_has_opaque: whether a library's
+/* Whether a copy of @v takes at most @max bytes and contains no list or map of the host, except
+ * empty ones. A part that is shared counts once for each use. @ret_has_opaque: whether a library's
  * own kind or a host's record is in it. */
 bool cel_value_fits(CelValue v, size_t max, bool *ret_has_opaque);
 

@@ -1,4 +1,4 @@
-/* A zone is a sorted array of instants, each with the offset from there on, and a rule for later.
+/* A zone is a sorted array of instants, each with the offset from then on, and a rule for later.
  * Every number of a file is checked before it is used; a file that fails is refused as a whole. */
 
 #include "cel/zone.h"
@@ -12,7 +12,7 @@
 /* A day of the year, as POSIX's TZ writes them. */
 typedef enum DayForm {
     DAY_JULIAN,  /* Jn: 1 to 365, February 29th is never counted */
-    DAY_OF_YEAR, /* n: 0 to 365, it is */
+    DAY_OF_YEAR, /* n: 0 to 365, February 29th is counted */
     DAY_OF_WEEK, /* Mm.w.d: weekday d of week w (5: the last) of month m */
 } DayForm;
 
@@ -25,14 +25,14 @@ typedef struct RuleDay {
 typedef struct Rule {
     int32_t standard, summer; /* seconds east of UTC */
     bool has_summer;
-    RuleDay start, end; /* of summer time */
+    RuleDay start, end; /* when summer time starts and ends */
 } Rule;
 
 struct CelZone {
     size_t n;
     const int64_t *instants; /* ascending */
-    const int32_t *offsets;  /* from that instant on */
-    int32_t before;          /* the first */
+    const int32_t *offsets;  /* from the instant on */
+    int32_t before;          /* before the first instant */
     bool has_rule;
     Rule rule;
 };
@@ -56,7 +56,7 @@ static bool take_number(Str *text, size_t n_max, int min, int max, int *ret) {
     return n > 0 && value >= min && value <= max;
 }
 
-/* "CET" or "<+0330>"; the name does not matter here. */
+/* Skips a name: "CET" or "<+0330>". */
 static bool take_name(Str *text) {
     bool is_quoted = take_char(text, '<');
     size_t n = 0;
@@ -104,8 +104,8 @@ static bool take_day(Str *text, RuleDay *ret) {
     return is_read && (!take_char(text, '/') || take_time(text, 167, &ret->time));
 }
 
-/* "CET-1CEST,M3.5.0,M10.5.0/3". The offsets are west of UTC there. A summer time without
- * its days, which POSIX leaves to the system, does not occur in files. */
+/* "CET-1CEST,M3.5.0,M10.5.0/3". Offsets in it are west of UTC. A summer time without its days,
+ * which POSIX leaves to the system, does not occur in files. */
 static bool read_rule(Str text, Rule *ret) {
     int32_t west;
 
@@ -143,9 +143,9 @@ static int64_t rule_days(const RuleDay *day, int64_t year) {
     return first + in_month;
 }
 
-/* The latest change at or before @sec decides. A time of day may lie a week off, so a
- * change may happen in the year before or after its own: years around are looked at too.
- * Where summer time ends and starts again at one instant it holds all year ("0/0,J365/25"). */
+/* The latest change at or before @sec decides. A rule's time may be a week off, so its change may
+ * fall into the year before or after: these years count too. If summer time ends and starts at one
+ * instant, it lasts all year ("0/0,J365/25"). */
 static int32_t rule_offset(const Rule *rule, int64_t sec) {
     int64_t latest = INT64_MIN, year;
     bool is_summer = false;
@@ -192,10 +192,10 @@ typedef struct Block {
     char version;
     size_t time_size; /* 4 or 8 bytes */
     size_t n_times, n_types;
-    Str times, kinds, types; /* 6 bytes a type: offset, is it summer, where its name is */
+    Str times, kinds, types; /* types: 6 bytes each: offset, is it summer time, index of its name */
 } Block;
 
-/* The counts are 32 bits each and multiplied by 12 at most: nothing overflows. */
+/* The counts have 32 bits and are multiplied by at most 12: nothing overflows. */
 static bool take_block(Str *bytes, size_t time_size, Block *ret) {
     Str header, names, leaps, flags;
     size_t counts[6];
@@ -254,7 +254,7 @@ static bool read_block(const Block *block, Arena *arena, CelZone *zone) {
     return true;
 }
 
-/* Behind the second block, between two line feeds; empty: nothing is known of later. */
+/* Reads the footer: between two line feeds, behind the second block. Empty: no rule for later. */
 static bool read_footer(Str bytes, CelZone *zone) {
     size_t end;
 
@@ -280,7 +280,7 @@ const CelZone *cel_zone_parse(Str bytes, Arena *arena) {
     return read_block(&block, arena, zone) && read_footer(bytes, zone) ? zone : NULL;
 }
 
-/* How many instants are at or before @sec. */
+/* The number of instants at or before @sec. */
 static size_t count_until(const CelZone *zone, int64_t sec) {
     size_t low = 0, high = zone->n;
 
