@@ -1,5 +1,5 @@
-/* Ranges are kept sloppily while they are added and in order when it matters, so that a class of n
- * parts costs n log n, however it was written. */
+/* Ranges are appended unsorted, and sorted only when that is needed, so that a class of n parts
+ * takes n log n time in whatever order it was written. */
 
 #include "regex/class.h"
 
@@ -47,12 +47,12 @@ void regex_class_sort(RegexClass *class) {
 void regex_class_negate(RegexClass *class) {
     RegexRange *items;
     size_t n_old, n = 0;
-    uint32_t next = 0; /* the first code point not yet decided */
+    uint32_t next = 0; /* the first code point after the ranges seen */
 
     regex_class_sort(class);
     n_old = class->ranges.n;
     items = class->ranges.items;
-    /* Never more gaps before a range than ranges before it: in place. */
+    /* In place: each range gives at most one gap, the one before it. */
     for (size_t i = 0; i < n_old; i++) {
         RegexRange range = items[i];
 
@@ -65,8 +65,8 @@ void regex_class_negate(RegexClass *class) {
         regex_class_add(class, next, REGEX_CODE_POINT_MAX);
 }
 
-/* Adds the members of @range that are among those of @fold, which begin at @first, moved by
- * @delta. */
+/* Adds, moved by @delta, the members of @range that are also in @fold, whose first member is
+ * @first. */
 static void add_moved(
     RegexClass *class, RegexRange range, const RegexFold *fold, uint32_t first, uint32_t delta) {
     uint32_t last = first + (fold->hi - fold->lo);
@@ -79,7 +79,7 @@ static void add_moved(
         regex_class_add(class, c + delta, c + delta);
 }
 
-/* Adds what a fold makes of a member, either way. */
+/* Adds the code points that one fold maps members to, in both directions. */
 static void fold_once(RegexClass *class) {
     size_t n;
 
@@ -97,7 +97,7 @@ static void fold_once(RegexClass *class) {
     }
 }
 
-/* All that differ only in case are a fold away from the lowest of them. */
+/* Folds twice: to the lowest code point that differs only in case, and from it to the others. */
 void regex_class_fold(RegexClass *class) {
     fold_once(class);
     fold_once(class);
@@ -138,8 +138,8 @@ static const char *resolve_alias(const char *name) {
     return name;
 }
 
-/* Whether the category @part belongs to the one that @whole names: itself; by its first letter;
- * Lc is the letters that have case. */
+/* Whether category @part belongs to @whole, which is the same, its first letter, or Lc (letters
+ * with case). */
 static bool is_part_of(const char *part, const char *whole) {
     if (strcmp(part, whole) == 0)
         return true;

@@ -1,8 +1,8 @@
 #pragma once
 
-/* Class: a set of code points while it is put together, as ranges. Adding only appends; negation,
- * folding and the end of a bracket bring it into order first: ascending, nothing touching. No
- * memory or too many ranges set @failed, which is checked once, at the end. */
+/* Class: a set of code points, as ranges, while it is built. Adding only appends; negation, folding
+ * and the end of a bracket sort first: ascending, none adjacent. Running out of memory or too many
+ * ranges set @failed, which is checked once, at the end. */
 
 #include "base/vec.h"
 
@@ -10,7 +10,7 @@
 #define REGEX_CLASS_MAX 8192 /* ranges of one class; all of Unicode's letters are 659 */
 
 typedef struct RegexRange {
-    uint32_t lo, hi; /* both belong to it */
+    uint32_t lo, hi; /* both included */
 } RegexRange;
 
 typedef struct RegexClass {
@@ -22,20 +22,20 @@ typedef struct RegexClass {
 void regex_class_add(RegexClass *class, uint32_t lo, uint32_t hi);
 void regex_class_add_all(RegexClass *class, const RegexRange *ranges, size_t n);
 
-/* Puts the ranges in order. */
+/* Sorts the ranges, and joins those that overlap or are adjacent. */
 void regex_class_sort(RegexClass *class);
 
-/* Inverts the class. Sorted afterwards. */
+/* Inverts the class, and sorts it. */
 void regex_class_negate(RegexClass *class);
 
-/* Adds what differs from its members only in case (k, K and the Kelvin sign). */
+/* Adds all code points that differ from a member only in case (k, K and the Kelvin sign). */
 void regex_class_fold(RegexClass *class);
 
 /* Unicode: which code points have a property, and which differ only in case, as in Go's package
  * unicode (unicode-table.go writes the tables). */
 
 /* A general category of two letters, or a script. Its ranges: code points to skip, length - 1, and
- * so on, in base 26 with the lowest digit first; the last digit of a number is a small letter. */
+ * so on; numbers in base 26, lowest digit first, the last digit as a small letter. */
 typedef struct RegexUnicodeTable {
     const char *name; /* as regex_unicode_add() compares: "Lu", "Olditalic" */
     const char *ranges;

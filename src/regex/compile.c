@@ -1,13 +1,13 @@
 /* Compiles the tree to instructions, in order: a counted repetition is its node compiled several
- * times. Jumps without an address yet are chained through the field that will hold it. The walk has
+ * times. Jumps without a target yet are chained through the field that will hold it. The walk has
  * its own stack, in the arena. */
 
 #include <errno.h>
 
 #include "regex/regex-internal.h"
 
-#define UNKNOWN UINT16_MAX  /* the end of a chain of places to fill in */
-#define STEPS_MAX (1 << 20) /* nodes visited: repeated emptiness emits nothing but takes time */
+#define UNKNOWN UINT16_MAX  /* the end of a chain of jumps without a target */
+#define STEPS_MAX (1 << 20) /* nodes visited: repeated empty groups emit nothing but take time */
 
 /* A node that is being compiled. */
 typedef struct Visit {
@@ -25,7 +25,7 @@ typedef struct Emitter {
     size_t max;
     VEC(RegexInstruction) code;
     VEC(RegexSet) sets;
-    uint32_t *set_of; /* by node: its set + 1, when it has one already */
+    uint32_t *set_of; /* by node: its set + 1; 0: none yet */
     VEC(Visit) visits;
     RegexInstruction spare; /* written to after an error */
     bool is_too_large;
@@ -35,12 +35,12 @@ static uint16_t here(const Emitter *e) {
     return (uint16_t)e->code.n;
 }
 
-/* The emitted code must not be used. */
+/* Whether the emitted code must not be used. */
 static bool has_failed(const Emitter *e) {
     return e->is_too_large || arena_has_failed(e->scratch) || arena_has_failed(e->arena);
 }
 
-/* Appends an instruction; after it, in order, comes the next one. Never NULL. */
+/* Appends an instruction that continues at the one after it. Never NULL. */
 static RegexInstruction *emit(Emitter *e, RegexOp op, uint32_t arg) {
     RegexInstruction *instruction = e->code.n < e->max ? VEC_PUSH(&e->code, e->scratch) : &e->spare;
 
@@ -51,7 +51,7 @@ static RegexInstruction *emit(Emitter *e, RegexOp op, uint32_t arg) {
     return instruction;
 }
 
-/* A SPLIT between what follows it and a way out that is not known yet. */
+/* Appends a SPLIT between the next instruction and an exit, whose target fill_exits() sets. */
 static void emit_exit_split(Emitter *e, bool is_lazy, uint16_t *exits) {
     uint16_t at = here(e);
     RegexInstruction *split = emit(e, REGEX_OP_SPLIT, *exits);
@@ -63,7 +63,7 @@ static void emit_exit_split(Emitter *e, bool is_lazy, uint16_t *exits) {
     *exits = at;
 }
 
-/* The field of @at through which it leaves its node: a lazy SPLIT leaves first. */
+/* Sets the target of all exits in the chain. A SPLIT leaves by @arg, a lazy one by @next. */
 static void fill_exits(Emitter *e, uint16_t exits, uint16_t target) {
     while (exits != UNKNOWN) {
         RegexInstruction *at = &e->code.items[exits];
@@ -83,7 +83,7 @@ static bool is_same_set(const RegexSet *set, const RegexNode *node) {
            (set->n == 0 || memcmp(set->ranges, node->ranges, set->n * sizeof(*set->ranges)) == 0);
 }
 
-/* The set of a class; equal ones are one. */
+/* The number of the set for a class; equal classes share one. */
 static uint32_t find_set(Emitter *e, uint32_t number) {
     const RegexNode *node = &e->tree->nodes.items[number];
 
@@ -120,8 +120,8 @@ static void push_visit(Emitter *e, uint32_t node) {
     (void)VEC_ADD(&e->visits, e->scratch, visit);
 }
 
-/* Each of these continues with a node whose last child is done (or that is new), and returns the
- * child that comes next; REGEX_NONE: the node is done. */
+/* Each of these continues a node (new, or its last child is done), and returns the child to compile
+ * next; REGEX_NONE: the node is done. */
 
 /* A SEQUENCE, or the only child of a GROUP. */
 static uint32_t continue_children(Emitter *e, Visit *visit) {
@@ -137,7 +137,7 @@ static uint32_t continue_choice(Emitter *e, Visit *visit) {
     uint16_t at = here(e);
     uint32_t child = visit->child;
 
-    if (visit->split != UNKNOWN) { /* one is done, and there is another */
+    if (visit->split != UNKNOWN) { /* one alternative is done, and another follows */
         emit(e, REGEX_OP_JUMP, 0)->next = visit->exits;
         visit->exits = at;
         e->code.items[visit->split].arg = here(e);
@@ -153,7 +153,7 @@ static uint32_t continue_choice(Emitter *e, Visit *visit) {
     return child;
 }
 
-/* x+ after x: back to @begin or out. */
+/* The end of x+, after x: jumps back to @begin or leaves. */
 static void emit_loop(Emitter *e, const Visit *visit, bool is_lazy) {
     uint32_t after = here(e) + 1u;
     RegexInstruction *split = emit(e, REGEX_OP_SPLIT, is_lazy ? visit->begin : after);
@@ -161,7 +161,7 @@ static void emit_loop(Emitter *e, const Visit *visit, bool is_lazy) {
     split->next = is_lazy ? (uint16_t)after : visit->begin;
 }
 
-/* x* of an x that could be empty is (x+)?: only so the priorities come out as in Perl. */
+/* x* of an x that could be empty is compiled as (x+)?, for the priorities of Perl. */
 static uint32_t continue_star(
     Emitter *e, const RegexNode *node, const RegexNode *child, Visit *visit) {
     if (visit->round++ == 0) {
@@ -241,22 +241,21 @@ static void emit_tree(Emitter *e) {
     (void)emit(e, REGEX_OP_MATCH, 0);
 }
 
-/* Where control really gets to from @at. */
-static uint16_t behind_jumps(const RegexInstruction *code, uint16_t at) {
+/* The first instruction from @at on that is no JUMP. */
+static uint16_t skip_jumps(const RegexInstruction *code, uint16_t at) {
     while (code[at].op == REGEX_OP_JUMP)
         at = code[at].next;
     return at;
 }
 
-/* Chains of jumps become one jump; @map has the new positions of the remaining instructions. */
+/* Bypasses all jumps; @map has new positions of the other instructions. Returns their number. */
 static size_t drop_jumps(RegexInstruction *code, size_t n, uint16_t *map) {
     size_t n_left = 0;
 
     for (size_t i = 0; i < n; i++) {
-        code[i].next =
-            behind_jumps(code, code[i].op == REGEX_OP_MATCH ? (uint16_t)i : code[i].next);
+        code[i].next = skip_jumps(code, code[i].op == REGEX_OP_MATCH ? (uint16_t)i : code[i].next);
         if (code[i].op == REGEX_OP_SPLIT)
-            code[i].arg = behind_jumps(code, (uint16_t)code[i].arg);
+            code[i].arg = skip_jumps(code, (uint16_t)code[i].arg);
     }
     for (size_t i = 0; i < n; i++) {
         map[i] = (uint16_t)n_left;
@@ -267,7 +266,7 @@ static size_t drop_jumps(RegexInstruction *code, size_t n, uint16_t *map) {
 
 static void finish_code(Emitter *e, Regex *ret) {
     uint16_t *map = ARENA_RAW(e->scratch, uint16_t, e->code.n);
-    uint16_t start = behind_jumps(e->code.items, 0);
+    uint16_t start = skip_jumps(e->code.items, 0);
     RegexInstruction *code = NULL;
     size_t n = 0;
 
@@ -294,7 +293,7 @@ static void mark_ascii(RegexSet *set) {
             set->ascii[c / 64] |= UINT64_C(1) << (c % 64);
 }
 
-/* Copies to the final arena, without what the bits already contain. */
+/* Copies the sets to the final arena, without ranges that the bits for ASCII cover. */
 static void finish_sets(Emitter *e, Regex *ret) {
     RegexSet *sets = ARENA_ARRAY(e->arena, RegexSet, e->sets.n);
 
@@ -316,7 +315,7 @@ static void finish_sets(Emitter *e, Regex *ret) {
     ret->sets = sets;
 }
 
-/* The characters a match must begin with, and whether that is all there is. */
+/* Finds the text that every match begins with, and whether the pattern is only that text. */
 static void find_prefix(Emitter *e, Regex *regex) {
     char bytes[REGEX_PREFIX_MAX];
     size_t n = 0;

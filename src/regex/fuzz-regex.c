@@ -1,10 +1,10 @@
 /*
- * A pattern and a text from the input (a NUL between them): all ways to match must agree with
- * each other and with a matcher that is slow and obviously right.
+ * A pattern and a text from the input (a NUL between them): all ways to match must agree with each
+ * other and with a slow matcher that is easy to verify.
  *
- * That one walks the tree and backtracks: it tries what has priority first and takes it back
- * when the rest does not fit. It knows nothing of instructions, states or letters. It
- * recurses, and gives up, without a verdict, after a number of steps or at a depth.
+ * The slow matcher walks the tree and backtracks: it tries the way with priority first and undoes
+ * it if the rest does not match. It has no instructions and no states. It recurses, and gives up
+ * without a result after STEPS_MAX steps or at DEPTH_MAX.
  */
 
 #include <string.h>
@@ -24,8 +24,8 @@
 typedef struct Rest {
     enum { REST_SEQUENCE, REST_GROUP, REST_LOOP } kind;
     uint32_t node;  /* SEQUENCE: the next, or REGEX_NONE; GROUP, LOOP: the node itself */
-    uint32_t round; /* LOOP: how many are done */
-    size_t from;    /* LOOP: where the last one began */
+    uint32_t round; /* LOOP: rounds done */
+    size_t from;    /* LOOP: where the last round began */
     const struct Rest *then;
 } Rest;
 
@@ -59,8 +59,8 @@ static bool repeat(Slow *s, uint32_t number, uint32_t done, size_t at, const Res
 static bool end_round(Slow *s, size_t at, const Rest *rest) {
     const RegexNode *node = &s->tree->nodes.items[rest->node];
 
-    /* More rounds of nothing take nothing, too. The first round of an endless loop may be empty
-     * and is then the last; a later one may not: the loop ends before it. */
+    /* More empty rounds would change nothing. The first round of an endless loop may be empty and
+     * is then the last; a later one may not: the loop ends before it. */
     if (node->max == REGEX_UNBOUNDED && rest->round >= node->min && at == rest->from)
         return rest->round == (node->min > 0 ? node->min : 1) && resume(s, at, rest->then);
     return repeat(s, rest->node, rest->round, at, rest->then);
@@ -182,9 +182,9 @@ static bool find_slowly(Slow *s) {
     return false;
 }
 
-/* Whether a lazy endless loop is inside an endless one, in @number or beside it. No state is tried
- * twice at one place of the text, as in Go; the slow matcher does that there, and so may end, and
- * have groups, elsewhere. */
+/* Whether a lazy endless loop is inside an endless one, in @number or a later sibling. There the
+ * slow matcher may find another end and other groups, since it tries states twice at one place of
+ * the text; regex.c does not, as in Go. */
 static bool has_lazy_inside(const RegexTree *tree, uint32_t number, bool is_inside) {
     for (; number != REGEX_NONE; number = tree->nodes.items[number].next) {
         const RegexNode *node = &tree->nodes.items[number];
@@ -218,7 +218,8 @@ static void check_against_slow(Str pattern, Str text, int found, const RegexSpan
     require(!slowly || memcmp(spans, slow.spans, n * sizeof(*spans)) == 0);
 }
 
-/* Every match is after the one before it. Whether there is one; the first is in @ret_spans. */
+/* Checks that each match is after the one before. Returns whether there is one; @ret_spans is the
+ * first. */
 static int check_scan(const Regex *regex, Str text, RegexSpan *ret_spans, size_t n) {
     _cleanup_(regex_scan_freep) RegexScan *scan = regex_scan_new(regex, text, n);
     uint64_t work = UINT64_MAX;

@@ -3,7 +3,7 @@
 /*
  * Patterns, parsed: the tree between parse.c and compile.c.
  *
- * Nodes lie in one array and refer to each other by number; a list of children is chained through
+ * Nodes are in one array and refer to each other by number; a list of children is chained through
  * @next. A leaf is a class of code points, even a single letter: case folding, negation and
  * properties are already applied. Repetitions keep their counts; the compiler writes them out.
  */
@@ -15,7 +15,7 @@
 #define REGEX_NONE UINT32_MAX
 #define REGEX_UNBOUNDED UINT32_MAX /* the max of x{2,} */
 #define REGEX_REPEAT_MAX 1000      /* a count, and the product of nested ones */
-#define REGEX_HEIGHT_MAX 1000      /* nodes inside each other */
+#define REGEX_HEIGHT_MAX 1000      /* nesting of nodes */
 #define REGEX_NODES_MAX 65536
 #define REGEX_RANGES_MAX 65536 /* of all classes of a pattern */
 
@@ -45,11 +45,11 @@ typedef struct RegexNode {
     bool is_nullable; /* could match nothing */
     uint8_t assert;   /* ASSERT */
     uint16_t height;
-    uint16_t copies;   /* the largest product of counts on a way down; at most REGEX_REPEAT_MAX */
-    uint32_t next;     /* sibling, or REGEX_NONE */
-    uint32_t child;    /* the first */
-    uint32_t min, max; /* REPEAT */
-    uint32_t group;    /* GROUP: from 1 */
+    uint16_t copies;          /* the largest product of nested counts; at most REGEX_REPEAT_MAX */
+    uint32_t next;            /* sibling, or REGEX_NONE */
+    uint32_t child;           /* the first */
+    uint32_t min, max;        /* REPEAT */
+    uint32_t group;           /* GROUP: from 1 */
     const RegexRange *ranges; /* CLASS: in order */
     uint32_t n_ranges;
 } RegexNode;

@@ -14,7 +14,7 @@ typedef struct Frame {
     uint32_t first, last;               /* the sequence; REGEX_NONE: nothing yet */
     uint32_t first_choice, last_choice; /* alternatives before the last | */
     uint32_t group;                     /* 0: does not capture */
-    uint8_t flags;                      /* what holds again after it */
+    uint8_t flags;                      /* the flags after it */
     size_t from;                        /* where it begins, for errors */
 } Frame;
 
@@ -35,11 +35,12 @@ typedef struct Parse {
 #define FOLD 1u       /* i */
 #define MULTI_LINE 2u /* m */
 #define DOT_ALL 4u    /* s */
-#define LAZY 8u       /* U: what * and *? mean is swapped */
+#define LAZY 8u       /* U: * and *? swap their meaning */
 
-/* Whatever fails returns false, or REGEX_NONE for a node: it was reported, or the arena is full. */
+/* On failure functions return false, or REGEX_NONE for a node: it was reported, or the arena is
+ * full. */
 
-/* The next byte; false at the end. */
+/* Whether @c is the next byte. */
 static bool sees(const Parse *p, char c) {
     return p->at < p->pattern.len && p->pattern.ptr[p->at] == c;
 }
@@ -68,7 +69,7 @@ static bool take(Parse *p, uint32_t *ret) {
     return n > 0 || refuse(p, "invalid UTF-8", p->at, p->pattern.len);
 }
 
-/* The number of a new node. */
+/* Adds a node, and returns its number. */
 static uint32_t add_node(Parse *p, RegexNode node) {
     bool is_leaf = node.kind == REGEX_NODE_EMPTY || node.kind == REGEX_NODE_CLASS ||
                    node.kind == REGEX_NODE_ASSERT;
@@ -94,7 +95,7 @@ typedef struct NamedClass {
     RegexRange ranges[4];
 } NamedClass;
 
-/* ASCII only, all of them. */
+/* All of them have only ASCII characters. */
 static const NamedClass posix_classes[] = {
     {"alnum", 3, {{'0', '9'}, {'A', 'Z'}, {'a', 'z'}}},
     {"alpha", 2, {{'A', 'Z'}, {'a', 'z'}}},
@@ -119,7 +120,7 @@ static const NamedClass perl_classes[] = {
     {"w", 4, {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}},
 };
 
-/* A node of a finished class. */
+/* Makes a node of a finished class. */
 static uint32_t make_leaf(Parse *p, RegexClass *class) {
     RegexNode node = {.kind = REGEX_NODE_CLASS};
 
@@ -155,7 +156,7 @@ static uint32_t leaf_dot(Parse *p) {
     return make_leaf(p, &class);
 }
 
-/* Adds @part, which is used up, or all that is not in it. */
+/* Adds @part, or its complement, to @class. Changes @part. */
 static void add_part(Parse *p, RegexClass *class, RegexClass *part, bool is_negated) {
     if (p->flags & FOLD)
         regex_class_fold(part);
@@ -172,7 +173,7 @@ static void add_named(Parse *p, RegexClass *class, const NamedClass *named, bool
     add_part(p, class, &part, is_negated);
 }
 
-/* \d and its like. Whether there was one; then it is taken. */
+/* Takes \d, \s or \w. Returns whether there was one. */
 static bool take_perl_class(Parse *p, RegexClass *class) {
     Str rest = rest_of(p);
 
@@ -191,7 +192,7 @@ static bool take_perl_class(Parse *p, RegexClass *class) {
     return false;
 }
 
-/* \pN, \p{Name}, \P{Name}, \p{^Name}, at the \. */
+/* Takes \pN, \p{Name}, \P{Name} or \p{^Name}, at the \. */
 static bool take_unicode_class(Parse *p, RegexClass *class) {
     RegexClass part = {.arena = p->arena};
     size_t from = p->at, length;
@@ -231,7 +232,7 @@ static int hex_digit(uint32_t c) {
     return c < 0x80 ? ascii_hex_value((char)c) : -1;
 }
 
-/* The digits of \x{…} after its {. Returns false if it is not a number, or too large. */
+/* Takes the digits of \x{…} after its {. Returns false if it is not a number, or too large. */
 static bool take_hex_braces(Parse *p, uint32_t *ret) {
     uint32_t value = 0, n = 0, c = 0;
 
@@ -250,7 +251,7 @@ static bool take_hex_braces(Parse *p, uint32_t *ret) {
     return false;
 }
 
-/* After \x: two digits, or any number of them in braces. */
+/* Takes two digits after \x, or any number of them in braces. */
 static bool take_hex(Parse *p, uint32_t *ret) {
     uint32_t first, second;
 
@@ -266,8 +267,8 @@ static bool take_hex(Parse *p, uint32_t *ret) {
     return true;
 }
 
-/* The rest of up to three octal digits, of which @first was the first. A single one that is
- * not 0 would be a back-reference: refused. */
+/* Takes the rest of up to three octal digits, which begin with @first. False for one digit that is
+ * not 0: back-references are refused. */
 static bool take_octal(Parse *p, uint32_t first, uint32_t *ret) {
     uint32_t value = first - '0';
     int n = 1;
@@ -284,7 +285,7 @@ static bool take_octal(Parse *p, uint32_t first, uint32_t *ret) {
     return n > 1 || first == '0';
 }
 
-/* The meaning of the character after a \; @ret may need more of the pattern. */
+/* Takes the rest of an escape; @c is the character after its \. */
 static bool take_escaped(Parse *p, uint32_t c, uint32_t *ret) {
     static const char letters[] = "afnrtv", meanings[] = "\a\f\n\r\t\v";
     const char *letter = c > 0 && c < 0x80 ? strchr(letters, (int)c) : NULL;
@@ -301,7 +302,7 @@ static bool take_escaped(Parse *p, uint32_t c, uint32_t *ret) {
     return c < 0x80 && !ascii_is_alnum((char)c); /* \. is a dot; \q is refused */
 }
 
-/* A single character written with a \. */
+/* Takes a single character written with a \. */
 static bool take_escape(Parse *p, uint32_t *ret) {
     size_t from = p->at++;
     uint32_t c = 0;
@@ -310,7 +311,7 @@ static bool take_escape(Parse *p, uint32_t *ret) {
         return refuse(p, "trailing backslash at end of expression", p->at, p->at);
     if (take(p, &c) && take_escaped(p, c, ret))
         return true;
-    /* Unless it was not UTF-8, which was reported. */
+    /* If it is not UTF-8, that was reported. */
     return !p->is_malformed && refuse(p, "invalid escape sequence", from, p->at);
 }
 
@@ -325,7 +326,7 @@ static uint32_t leaf_escape(Parse *p) {
     return take_escape(p, &c) ? leaf_char(p, c) : REGEX_NONE;
 }
 
-/* [:name:] or [:^name:] in a bracket. Whether there was one; then it is taken, or refused. */
+/* Takes or refuses [:name:] or [:^name:] in a bracket. Returns whether there was one. */
 static bool take_posix_class(Parse *p, RegexClass *class) {
     Str rest = rest_of(p), name;
     size_t length;
@@ -352,7 +353,7 @@ static bool take_posix_class(Parse *p, RegexClass *class) {
     return true;
 }
 
-/* One end of a range in the bracket that begins at @bracket. */
+/* Takes one end of a range in the bracket that begins at @bracket. */
 static bool take_class_char(Parse *p, size_t bracket, uint32_t *ret) {
     if (p->at == p->pattern.len)
         return refuse(p, "missing closing ]", bracket, p->pattern.len);
@@ -361,7 +362,7 @@ static bool take_class_char(Parse *p, size_t bracket, uint32_t *ret) {
     return take(p, ret);
 }
 
-/* a or a-z. A - before the ] is a character. */
+/* Takes a or a-z. A - before the ] is a character. */
 static bool take_range(Parse *p, RegexClass *class, size_t bracket) {
     size_t from = p->at;
     uint32_t lo = 0, hi;
@@ -452,11 +453,11 @@ static bool append(Parse *p, uint32_t node) {
     return node != REGEX_NONE;
 }
 
-/* A node over the chain that begins with @first: the only one itself, when it is alone. */
+/* A parent of the chain that begins with @first; a single node needs none, except in a GROUP. */
 static uint32_t make_parent(Parse *p, RegexNodeKind kind, uint32_t first) {
     RegexNode node = {.kind = (uint8_t)kind, .child = first, .height = 1, .copies = 1};
 
-    if (first == REGEX_NONE) /* it was not made */
+    if (first == REGEX_NONE) /* the child could not be made */
         return first;
     if (node_at(p, first)->next == REGEX_NONE && kind != REGEX_NODE_GROUP)
         return first;
@@ -480,7 +481,7 @@ static uint32_t make_parent(Parse *p, RegexNodeKind kind, uint32_t first) {
     return add_node(p, node);
 }
 
-/* The sequence collected so far is one alternative. */
+/* Makes an alternative of the sequence collected so far. */
 static bool end_choice(Parse *p) {
     static const RegexNode empty = {.kind = REGEX_NODE_EMPTY, .is_nullable = true};
     Frame *frame = top(p);
@@ -532,8 +533,8 @@ static bool is_group_name(Str name) {
     return name.len > 0;
 }
 
-/* (?P<name> or (?<name>, at its ( ; the name begins @skip bytes after. Groups are not
- * read by name: the name is only checked. */
+/* Opens (?P<name> or (?<name>, at its ( ; the name begins @skip bytes later. It is only checked: no
+ * caller reads groups by name. */
 static bool parse_named_group(Parse *p, size_t skip) {
     size_t from = p->at, length = str_find(rest_of(p), '>');
     Str name;
@@ -551,7 +552,7 @@ static uint8_t flag_of(uint32_t c) {
     return c == 'i' ? FOLD : c == 'm' ? MULTI_LINE : c == 's' ? DOT_ALL : c == 'U' ? LAZY : 0;
 }
 
-/* (?flags) and (?flags:, at the ( ; the flags may be none, and some after a - taken away. */
+/* Takes (?flags) or (?flags:, at its ( ; there may be no flags, and a - clears those after it. */
 static bool parse_flags(Parse *p) {
     size_t from = p->at;
     uint8_t flags = p->flags;
@@ -608,8 +609,7 @@ static bool take_count(Str text, size_t *at, uint32_t *ret) {
     return *at > from && (text.ptr[from] != '0' || *at == from + 1);
 }
 
-/* {n}, {n,}, {n,m} at the {. Its length; 0: not a repetition, and the { is an ordinary
- * character. */
+/* Reads {n}, {n,} or {n,m} at its {. Returns its length; 0: the { is an ordinary character. */
 static size_t read_counts(Str text, uint32_t *ret_min, uint32_t *ret_max) {
     size_t at = 1;
 
@@ -625,8 +625,7 @@ static size_t read_counts(Str text, uint32_t *ret_min, uint32_t *ret_max) {
     return at < text.len && text.ptr[at] == '}' ? at + 1 : 0;
 }
 
-/* The last of the sequence is repeated: its node moves away and its place becomes the
- * repetition. */
+/* Repeats the last node of the sequence: it is copied, and its place becomes the repetition. */
 static bool wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t from) {
     uint32_t place = top(p)->last;
     uint32_t times = max == REGEX_UNBOUNDED ? min : max;
@@ -654,7 +653,7 @@ static bool wrap_last(Parse *p, uint32_t min, uint32_t max, bool is_lazy, size_t
     return true;
 }
 
-/* The repetition of @length bytes here, and the ? that may follow. */
+/* Takes a repetition of @length bytes, and the ? that may follow. */
 static bool parse_repeat(Parse *p, uint32_t min, uint32_t max, size_t length) {
     size_t from = p->at;
     bool is_lazy = p->flags & LAZY;
@@ -681,7 +680,7 @@ static bool add_assert(Parse *p, RegexAssert assert, size_t length) {
     return append(p, add_node(p, new));
 }
 
-/* \Q…\E: literal text. Without an \E it goes to the end. */
+/* Takes \Q…\E, literal text. Without an \E it goes to the end. */
 static bool parse_quoted(Parse *p) {
     const char *close;
     size_t end;
@@ -719,7 +718,7 @@ static bool parse_backslash(Parse *p) {
     }
 }
 
-/* One element of the pattern that is not a repetition. */
+/* Takes one element of the pattern that is not a repetition. */
 static bool parse_element(Parse *p) {
     bool is_multi_line = p->flags & MULTI_LINE;
     uint32_t c;

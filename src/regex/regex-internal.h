@@ -14,7 +14,7 @@
 #include "regex/regex.h"
 
 #define REGEX_REPLACEMENT 0xFFFDu
-#define REGEX_PREFIX_MAX 32 /* bytes of a literal beginning that are looked for */
+#define REGEX_PREFIX_MAX 32 /* bytes of a literal prefix that are searched for */
 
 typedef enum RegexOp {
     REGEX_OP_CHAR,   /* takes code point arg */
@@ -33,7 +33,7 @@ typedef struct RegexInstruction {
 } RegexInstruction;
 
 typedef struct RegexSet {
-    uint64_t ascii[2]; /* bit c: c is in it */
+    uint64_t ascii[2]; /* bit c: the set contains c */
     const RegexRange *ranges;
     uint32_t n; /* ranges, in order */
 } RegexSet;
@@ -44,7 +44,7 @@ struct Regex {
     size_t n_instructions, n_groups;
     uint16_t start;
     bool is_anchored; /* begins with ^ or \A: matches at 0 or nowhere */
-    bool is_literal;  /* nothing but @prefix */
+    bool is_literal;  /* the pattern is only @prefix */
     Str prefix;       /* what every match begins with; may be empty */
 };
 
@@ -52,7 +52,7 @@ struct Regex {
 int regex_emit(const RegexTree *tree, size_t max_instructions, Arena *arena, Arena *scratch,
     Regex *ret) MUST_CHECK;
 
-/* The code point at @at, which is before the end, and its length. */
+/* Decodes the code point at @at, which is before the end. Returns its length. */
 static inline size_t regex_decode(Str text, size_t at, uint32_t *ret) {
     unsigned char byte = (unsigned char)text.ptr[at];
     size_t n;
@@ -72,7 +72,7 @@ static inline bool regex_is_word(uint32_t c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Words and newlines are ASCII, so a byte on each side of @at is enough. */
+/* Whether @assert holds at @at. Words and newlines are ASCII, so it reads one byte on each side. */
 static inline bool regex_holds(RegexAssert assert, Str text, size_t at) {
     bool is_begin = at == 0, is_end = at == text.len;
     bool after_word = !is_begin && regex_is_word((unsigned char)text.ptr[at - 1]);

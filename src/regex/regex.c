@@ -7,7 +7,7 @@
 #include "regex/regex-internal.h"
 
 #define SCRATCH_MAX ((size_t)16 * 1024 * 1024) /* for trees and classes while compiling */
-#define MEMORY_MAX ((size_t)64 * 1024 * 1024)  /* of a simulation: it grows with slots × program */
+#define MEMORY_MAX ((size_t)64 * 1024 * 1024)  /* of a simulation: grows with slots × program */
 
 const Regex *regex_compile(
     Str pattern, size_t max_instructions, Arena *arena, RegexError *ret_error) {
@@ -41,9 +41,9 @@ size_t regex_size(const Regex *regex) {
     return regex->n_instructions;
 }
 
-/* Every way through the program at once. Threads (an instruction that waits for a character, and
- * saved positions) lie in order of priority; a MATCH cuts off those behind it. No instruction is
- * twice in a list, so time is text × program, whatever the pattern. */
+/* The simulation follows every way through the program at once. Threads (an instruction that waits
+ * for a character, and saved positions) are in order of priority; a MATCH drops those behind it. No
+ * instruction is twice in a list, so the time is text × program for any pattern. */
 
 static bool set_has(const RegexSet *set, uint32_t c) {
     size_t lo = 0, hi = set->n;
@@ -117,8 +117,8 @@ static void make_threads(Threads *threads, size_t n, size_t n_slots, Arena *aren
     threads->slots = ARENA_RAW(arena, size_t, n * n_slots);
 }
 
-/* @n_slots positions are kept: 2 a capture; 0: only whether there is a match. Returns false if out
- * of memory. */
+/* @n_slots positions are kept: 2 per capture; 0: only whether there is a match. Returns false if
+ * out of memory. */
 static bool simulation_init(
     Simulation *s, const Regex *regex, Str text, size_t n_slots, Arena *arena) {
     size_t n = regex->n_instructions;
@@ -141,7 +141,7 @@ static bool has(const Threads *threads, uint16_t instruction) {
     return place < threads->n && threads->dense[place] == instruction;
 }
 
-/* Adds the thread at @instruction, following all ways that take no character, in order of
+/* Adds the thread at @instruction, and follows all ways that take no character, in order of
  * priority. The slots it has so far are in s->current. */
 static void add(Simulation *s, Threads *threads, uint16_t instruction, size_t at) {
     size_t n_todo = 0;
@@ -200,8 +200,8 @@ static void begin(Simulation *s, size_t at) {
     add(s, &s->now, s->regex->start, at);
 }
 
-/* All threads take @c, which is at @at, and wait at @after. Whether one matched before it: then
- * its slots are in @slots and all with less priority are gone. */
+/* All threads take @c, from @at to @after. Returns whether one had matched at @at: then @slots has
+ * its slots, and threads with less priority are dropped. */
 static bool step(Simulation *s, uint32_t c, bool is_end, size_t at, size_t after, size_t *slots) {
     s->next.n = 0;
     for (size_t i = 0; i < s->now.n; i++) {
@@ -274,8 +274,8 @@ static int simulate(Simulation *s, size_t from, uint64_t *work, size_t *ret_slot
     }
 }
 
-/* The simulation has its own memory and frees it at once: an evaluation that matches ten thousand
- * strings must not collect it. */
+/* The simulation has its own memory and frees it at once: otherwise an evaluation that matches ten
+ * thousand strings would accumulate it. */
 int regex_matches(const Regex *regex, Str text) {
     _cleanup_(arena_freep) Arena *arena = NULL;
     Simulation simulation;
@@ -294,7 +294,7 @@ struct RegexScan {
     Simulation simulation;
     size_t n_spans;
     size_t at;           /* SIZE_MAX: the end */
-    size_t previous_end; /* of the match before; SIZE_MAX: none */
+    size_t previous_end; /* end of the last match; SIZE_MAX: none */
     size_t *slots;
 };
 
@@ -321,8 +321,8 @@ RegexScan *regex_scan_new(const Regex *regex, Str text, size_t n_spans) {
     return scan;
 }
 
-/* After a match that ends at @to: the next search begins there, or a character further if
- * nothing was taken. */
+/* Sets where the search after a match begins: at its end @to, or a character further if it is
+ * empty. */
 static void advance(RegexScan *scan, size_t to) {
     Str text = scan->simulation.text;
     uint32_t c;

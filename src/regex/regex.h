@@ -1,9 +1,8 @@
 #pragma once
 
 /*
- * Regex: RE2's syntax and answers, as Go's regexp gives them, in time linear in the text: all ways
- * are followed at once (leftmost, first alternative wins). A Regex is immutable and read by any
- * thread.
+ * Regex: RE2's syntax and results, as in Go's regexp, in time linear in the text: all ways are
+ * followed at once (leftmost, first alternative wins). A Regex is immutable and read by any thread.
  *
  * Text is UTF-8; an invalid byte counts as U+FFFD, as in Go. There are no look-arounds and no
  * back-references, and \C is refused. Words (\b, \w) are ASCII.
@@ -30,7 +29,7 @@ const Regex *regex_compile(
 /* Whether some part of @text matches: 1, 0 or -ENOMEM. */
 int regex_matches(const Regex *regex, Str text) MUST_CHECK;
 
-/* Where a capture begins and ends; from == SIZE_MAX: it took no part. */
+/* Where a capture begins and ends; from == SIZE_MAX: it did not match. */
 typedef struct RegexSpan {
     size_t from, to;
 } RegexSpan;

@@ -23,7 +23,7 @@ typedef struct Case {
     const char *want;
 } Case;
 
-/* In place: %41 is A. A NUL is appended for functions that need it. */
+/* Decodes in place: %41 is A. A NUL is appended for functions that need it. */
 static Str decode(char *s) {
     size_t n = 0;
 

@@ -6,8 +6,8 @@
 #include "base/test-assert.h"
 #include "regex/parse-internal.h"
 
-/* The tree in a few letters. Recursive: the test's patterns are shallow. */
-static void print(const RegexTree *tree, uint32_t number, Buf *out) {
+/* Prints the tree in short form. Recursive: the test's patterns are shallow. */
+static void print_tree(const RegexTree *tree, uint32_t number, Buf *out) {
     static const char *const asserts[] = {"A", "^", "z", "$", "b", "B"};
     static const char *const names[] = {"empty", "", "", "group", "repeat", "seq", "or"};
     const RegexNode *node = &tree->nodes.items[number];
@@ -30,7 +30,7 @@ static void print(const RegexTree *tree, uint32_t number, Buf *out) {
     for (uint32_t i = node->child; i != REGEX_NONE; i = tree->nodes.items[i].next) {
         if (i != node->child)
             buf_append_char(out, ' ');
-        print(tree, i, out);
+        print_tree(tree, i, out);
     }
     buf_append_char(out, ')');
 }
@@ -82,7 +82,7 @@ static void test_trees(void **state) {
         RegexError error;
 
         assert_int_equal(regex_parse(str_from_c(cases[i].pattern), arena, &tree, &error), 0);
-        print(&tree, tree.root, &got);
+        print_tree(&tree, tree.root, &got);
         assert_text(cases[i].pattern, buf_str(&got), cases[i].want);
     }
 }
@@ -159,7 +159,7 @@ static void test_limits(void **state) {
     assert_text("\\pL", error.text, "expression too large");
 }
 
-static void test_memory(void **state) {
+static void test_no_memory(void **state) {
     static const char pattern[] = "(a|[^b]\\pL(?i)straße){2,5}?|\\p{Greek}";
     size_t budget = 0;
     int r = -1;
@@ -181,7 +181,7 @@ int main(void) {
         cmocka_unit_test(test_trees),
         cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

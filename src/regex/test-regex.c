@@ -34,14 +34,14 @@ static void test_groups(void **state) {
     assert_int_equal(find(regex, STR("on 2026-11"), spans, 6), 1);
     assert_int_equal(spans[0].from, 3);
     assert_int_equal(spans[2].to, 10);
-    assert_true(spans[3].from == SIZE_MAX); /* took no part */
+    assert_true(spans[3].from == SIZE_MAX); /* did not match */
     assert_true(spans[5].from == SIZE_MAX); /* does not exist */
     assert_int_equal(find(regex, STR("on 2026-11"), spans, 1), 1);
     assert_int_equal(find(regex, STR("on 2026-11"), NULL, 0), 1);
 }
 
 /* After a match, the text before it still counts for anchors and word boundaries. */
-static void test_after_a_match(void **state) {
+static void test_later_matches_see_the_text_before(void **state) {
     static const struct {
         const char *pattern, *text;
         size_t n_matches;
@@ -75,7 +75,7 @@ static void test_after_a_match(void **state) {
 }
 
 /* The pattern is not needed after it is compiled, and the text may be empty. */
-static void test_borrowing(void **state) {
+static void test_pattern_need_not_outlive_the_regex(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     char pattern[] = "(?P<n>abc)?";
     const Regex *regex = compile(arena, pattern);
@@ -90,7 +90,7 @@ static void test_borrowing(void **state) {
     assert_int_equal(regex_matches(compile(arena, "abc"), STR_NULL), 0);
 }
 
-static void test_size(void **state) {
+static void test_number_of_instructions(void **state) {
     static const struct {
         const char *pattern;
         size_t want;
@@ -115,7 +115,7 @@ static void test_size(void **state) {
             cases[i].pattern, regex_size(compile(arena, cases[i].pattern)) == cases[i].want);
 }
 
-static void test_too_large(void **state) {
+static void test_too_large_patterns_are_refused(void **state) {
     static const char *const patterns[] = {"(?:abcde){500}",
         "((a{10}){10}){10}((a{10}){10}){10}((a{10}){10}){10}", "(?:(?:|){40}|a){25}"};
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
@@ -131,8 +131,8 @@ static void test_too_large(void **state) {
     assert_null(regex_compile(STR(""), 0, arena, &error));
 }
 
-/* Repeated empty groups: no instructions, but time. */
-static void test_repeated_nothing(void **state) {
+/* Repeated empty groups need no instructions, but time. */
+static void test_repeated_empty_groups_are_too_large(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
     _cleanup_(buf_done) Buf pattern = BUF_INIT(1 << 20);
     RegexError error;
@@ -162,7 +162,7 @@ static void test_no_memory(void **state) {
 }
 
 /* The work of a search is counted, limited and always the same. */
-static void test_work(void **state) {
+static void test_steps_are_counted_and_limited(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     const Regex *regex = compile(arena, "(x+x+)+y");
     char text[2000];
@@ -195,7 +195,7 @@ static void test_work(void **state) {
 }
 
 /* Patterns that take exponential time in other engines. */
-static void test_linear(void **state) {
+static void test_time_is_linear(void **state) {
     static const char *const patterns[] = {
         "(a*)*b", "(a|a)*b", "(a|aa)+$b", "(a?){200}a{200}b", "(.*)(.*)(.*)(.*)(.*)b", "^(a+)+$b"};
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 22);
@@ -214,14 +214,14 @@ static void test_linear(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_after_a_match),
-        cmocka_unit_test(test_borrowing),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_repeated_nothing),
+        cmocka_unit_test(test_later_matches_see_the_text_before),
+        cmocka_unit_test(test_pattern_need_not_outlive_the_regex),
+        cmocka_unit_test(test_number_of_instructions),
+        cmocka_unit_test(test_too_large_patterns_are_refused),
+        cmocka_unit_test(test_repeated_empty_groups_are_too_large),
         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_work),
-        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_steps_are_counted_and_limited),
+        cmocka_unit_test(test_time_is_linear),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
