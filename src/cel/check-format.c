@@ -53,7 +53,7 @@ static Str hint_for(CelChecker *checker, const CelFormatClause *clause, const Ce
     bool is_text = cel_format_takes(cel_format_clause('s'), type->value_kind);
 
     if (type->kind == CEL_T_OPTIONAL)
-        return STR(".orValue(…) says what it is when there is none");
+        return STR(".orValue(…) gives the value if it is absent");
     if (clause->clause == 's') /* the message lists all types */
         return STR_NULL;
     return cel_checker_printf(checker, "%%%c takes %s%s%.*s", clause->clause, clause->types,

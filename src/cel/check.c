@@ -142,7 +142,7 @@ static void suggest_result(
             STR_FMT(cel_checker_type_text(checker, want)),
             STR_FMT(cel_checker_type_text(checker, found))),
         write_hint(checker, fix,
-            found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) says what it is when there is none")
+            found->kind == CEL_T_OPTIONAL ? STR(".orValue(…) gives the value if it is absent")
                                           : STR_NULL));
     cel_checker_fix(checker, fix);
 }

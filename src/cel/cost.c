@@ -520,7 +520,7 @@ static Str explain(const Estimate *estimate, uint32_t i, Arena *arena) {
     if (node->kind != CEL_NODE_CALL || most <= 1)
         return STR("split it into several expressions");
     return arena_printf(arena,
-        "what it works on can have up to %" PRIu64
+        "its input can have up to %" PRIu64
         " bytes or elements: a declared size of it makes it cheaper",
         most);
 }

@@ -241,7 +241,7 @@ static Str hint_optional(const Call *call) {
         if (otherwise)
             return INSTEAD_OF(call, i, "%.*s.orValue(%s)", STR_FMT(operand(call, i)), otherwise);
         return cel_checker_printf(call->checker,
-            "%.*s is optional: .orValue(…) says what to take when there is none",
+            "%.*s is optional: .orValue(…) gives the value if it is absent",
             STR_FMT(source(call, i)));
     }
     return STR_NULL;

@@ -145,7 +145,7 @@ static void test_refusal(void **state) {
             "it "
             "cheaper"},
         {"i == 1 || s + s == short", 100, 11, 5,
-            "what it works on can have up to 10000 bytes or elements: a declared size of it makes "
+            "its input can have up to 10000 bytes or elements: a declared size of it makes "
             "it cheaper"},
     };
 

@@ -80,21 +80,21 @@ static void test_system(void **state) {
 
 /* --- threads ---------------------------------------------------------------- */
 
-static const char *const asked[] = {"Europe/Berlin", "Asia/Kolkata", "Nowhere/Town", "Pacific/Apia",
+static const char *const names_used[] = {"Europe/Berlin", "Asia/Kolkata", "Nowhere/Town", "Pacific/Apia",
     "America/New_York", "Nowhere/Else", "Africa/Cairo"};
 
-static _Atomic(const CelZone *) first_answers[ELEMENTS_OF(asked)];
+static _Atomic(const CelZone *) first_answers[ELEMENTS_OF(names_used)];
 
 /* All threads get the same zone for a name. */
-static void *ask_all(void *arg) {
+static void *look_up_all(void *arg) {
     const Zones *zones = arg;
     uintptr_t n_wrong = 0;
 
     for (size_t i = 0; i < 2000; i++) {
-        size_t k = i % ELEMENTS_OF(asked);
-        const CelZone *zone = look_up(zones, asked[k]), *expected = NULL;
+        size_t k = i % ELEMENTS_OF(names_used);
+        const CelZone *zone = look_up(zones, names_used[k]), *expected = NULL;
 
-        if ((zone == NULL) != (asked[k][0] == 'N'))
+        if ((zone == NULL) != (names_used[k][0] == 'N'))
             n_wrong++;
         if (!zone)
             continue;
@@ -112,7 +112,7 @@ static void test_threads(void **state) {
 
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(threads); i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, ask_all, zones), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, look_up_all, zones), 0);
     for (size_t i = 0; i < ELEMENTS_OF(threads); i++) {
         void *n_wrong;
 
