@@ -82,8 +82,8 @@ static void report(const Bundle *bundle, const char *path, size_t size, Arena *a
         terminal_end(EXIT_UNREACHABLE);
 }
 
-/* "berth-bundle-2026-01-31-200000.tar.gz": UTC, when it was made. */
-static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
+/* "berth-bundle-2026-01-31-200000.tar.gz": when it was made, in UTC. */
+static void default_name(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
     _cleanup_(buf_done) Buf time = BUF_INIT(PATH_TEXT_MAX);
     const char *text;
 
@@ -93,8 +93,8 @@ static void name_after(int64_t made_at_nsec, char ret[static PATH_TEXT_MAX]) {
         text + 14, text + 17);
 }
 
-/* "FILE.tar.gz" of a replica, where there are several: "FILE-POD.tar.gz". */
-static Str name_for(const char *path, const char *replica, Arena *arena) {
+/* Adds the name of the replica: "FILE.tar.gz" becomes "FILE-POD.tar.gz". */
+static Str replica_path(const char *path, const char *replica, Arena *arena) {
     static const Str suffix = STR(".tar.gz");
     Str stem = str_from_c(path);
     bool has_suffix = str_has_suffix(stem, suffix);
@@ -111,20 +111,20 @@ static void save_file(
     char name[PATH_TEXT_MAX];
 
     bundle_source_unpack(file, replicas->items[i].server, &bundle);
-    name_after(bundle.made_at_nsec, name);
+    default_name(bundle.made_at_nsec, name);
     if (!path)
         path = name;
     if (replicas->n > 1)
-        path = name_for(path, replicas->names[i], arena).ptr;
+        path = replica_path(path, replicas->names[i], arena).ptr;
     if (strcmp(path, "-") == 0)
         terminal_output(file);
     else
-        terminal_write_file(path, 0600, file); /* it holds a cluster */
+        terminal_write_file(path, 0600, file); /* it shows the whole cluster */
     report(&bundle, path, file.len, arena);
 }
 
-/* One file for each replica; those that have none to give are reported, if all have none, the
- * first. */
+/* Writes one file per replica, and warns about replicas that gave none. If all failed, the command
+ * fails with the first error. */
 static int run(void *context, const Arguments *arguments) {
     Settings *settings = context;
     _cleanup_(replicas_done) Replicas replicas = {0};

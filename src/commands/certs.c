@@ -25,12 +25,12 @@
 #define DAYS_MAX 3650
 #define BACKDATE_SEC 300 /* clocks of two machines differ */
 #define NAMES_MAX 64u
-#define CLIENT_NAME_MAX 64u                 /* X.520's ceiling for a common name */
-#define CLIENT_NAME "system:kube-scheduler" /* whom `berth serve` lets in by default */
+#define CLIENT_NAME_MAX 64u                 /* X.520's limit for a common name */
+#define CLIENT_NAME "system:kube-scheduler" /* the client that `berth serve` accepts by default */
 #define REPORT_MAX ((size_t)2 * 1024 * 1024)
 #define WORD_MAX ((size_t)64 * 1024)
 #define SOON_SEC (INT64_C(30) * CALENDAR_DAY_SEC)
-#define TOKEN_BYTES 32u /* of SHA-256 */
+#define TOKEN_BYTES 32u /* size of a SHA-256 */
 
 typedef struct Settings {
     bool forces, renews;
@@ -73,7 +73,7 @@ static CertificateFacts read_facts(
     return facts;
 }
 
-/* The names of the pair that is there, when none were given. */
+/* Names that were not given are taken from the existing certificates. */
 static void keep_names(Settings *settings, const PemFolder *folder) {
     CertificateFacts facts = {0};
 
@@ -104,8 +104,8 @@ static void issue(
         folder->path, &request, pem_folder_renew(folder, row[0]), pem_folder_renew(folder, row[1]));
 }
 
-/* A new CA, or with --renew that of the folder, and pairs of it: with the names of the pairs before
- * them, or the default ones, where none were given. */
+/* Makes a CA, or with --renew keeps the one of the folder, and issues both certificates. Names that
+ * were not given are those of the old certificates, or the default ones. */
 static void make(Settings *settings, PemFolder *folder) {
     if (!settings->forces && !settings->renews && pem_folder_first(folder))
         terminal_exit(EXIT_FAILED,
@@ -134,7 +134,7 @@ static void make(Settings *settings, PemFolder *folder) {
 
 /* --- the report ------------------------------------------------------------------- */
 
-/* As a shell takes it, and a terminal shows it. */
+/* Quotes @text for a shell, and escapes what a terminal must not get. */
 static Str word_of(Str text, Arena *arena) {
     _cleanup_(buf_done) Buf word = BUF_INIT(WORD_MAX), shown = BUF_INIT(4 * WORD_MAX);
 
@@ -143,7 +143,7 @@ static Str word_of(Str text, Arena *arena) {
     return arena_copy(arena, buf_str(&shown));
 }
 
-/* The folder with @rest appended, as a word. */
+/* The path of the folder with @rest appended, quoted for a shell. */
 static Str path_of(const PemFolder *folder, const char *rest, Arena *arena) {
     Str base = str_from_c(folder->path);
 
@@ -152,7 +152,7 @@ static Str path_of(const PemFolder *folder, const char *rest, Arena *arena) {
     return word_of(arena_printf(arena, "%.*s%s", STR_FMT(base), rest), arena);
 }
 
-/* Whose it is: a CA's or client's name; the names of a server. */
+/* Prints the common name of a CA or client, or the names of a server. */
 static void print_holder(PemFile file, const CertificateFacts *facts, Buf *out) {
     if (file != PEM_SERVER || facts->n_names == 0)
         (void)visible_append(out, facts->common_name);
@@ -209,7 +209,7 @@ static void print_commands(
         STR_FMT(path_of(folder, "/client.key", arena)));
 }
 
-/* On stdout with the next steps, or on stderr beside Secrets. */
+/* Prints to stdout with the next steps, or to stderr if stdout gets the Secrets. */
 static void report(const Settings *settings, const PemFolder *folder) {
     _cleanup_(buf_done) Buf out = BUF_INIT(REPORT_MAX);
     CertificateFacts facts[ELEMENTS_OF(rows)] = {0};
@@ -263,7 +263,7 @@ static void print_secret(const Settings *settings, const PemFolder *folder, cons
     print_data("tls.key", pem_folder_text(folder, row[1]), out);
 }
 
-/* A token that stays the same until the CA is another: no file more to keep. */
+/* Derives the token from the CA's key: it stays the same until the CA changes, without a file. */
 static void print_token(
     const Settings *settings, const PemFolder *folder, const char *name, Buf *out) {
     Str key = pem_folder_text(folder, PEM_CA_KEY);
@@ -281,8 +281,8 @@ static void print_token(
     explicit_bzero(token, sizeof(token));
 }
 
-/* berth-server and berth-client; the CA's key is in neither. And tokens of the pages (`kubectl
- * berth` reads them); without the CA's key they are left as they are. */
+/* Prints berth-server and berth-client, neither with the CA's key, and tokens for the pages
+ * (`kubectl berth` reads them). Without the CA's key the tokens in the cluster stay as they are. */
 static void print_all_secrets(const Settings *settings, const PemFolder *folder) {
     _cleanup_(secret_buf_done) Buf out = BUF_INIT(REPORT_MAX);
 

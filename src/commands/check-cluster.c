@@ -2,9 +2,8 @@
  * berth check --cluster: what is wrong with policies for one cluster: names that nothing in it has
  * (policy/lint.h), and rules that reject all of its nodes.
  *
- * A rule is tried with some pods of the cluster that its policy is for, and with a made-up one that
- * requests nothing. Rules that read metrics or the time are left out: their answer is another
- * tomorrow.
+ * A rule is tried with some pods of the cluster that its policy selects, and with a made-up one
+ * that requests nothing. Rules that read metrics or the time are left out: their result changes.
  */
 
 #include "base/vec.h"
@@ -27,7 +26,7 @@ typedef struct ClusterCheck {
     const Program *program;
     const View *view;
     VEC(const Pod *) pods;
-    Arena *arena; /* of the pods */
+    Arena *arena; /* for the pods */
     DiagList *diags;
     unsigned known_related, reported_related; /* RELATED_BIT()s */
 } ClusterCheck;
@@ -63,9 +62,9 @@ static void gather_pods(ClusterCheck *check, const char *path, const NodeTable *
 typedef struct Trial {
     const Policy *policy;
     bool *is_suspect; /* by filter of the policy */
-    Str *details;     /* the same: why the first node failed */
+    Str *details;     /* by filter of the policy: why the first node failed */
     size_t n_suspects;
-    size_t n_pods; /* that the policy applies to */
+    size_t n_pods; /* tried pods that the policy applies to */
 } Trial;
 
 /* Whether the rule has the same result at any time. */
@@ -119,7 +118,7 @@ static void try_pod(const ClusterCheck *check, Trial *trial, const Pod *pod) {
     note_failures(check, trial, &explanation);
 }
 
-/* Adds @label to sorted @labels, whose array has room for it; of one key the last counts. */
+/* Adds @label to sorted @labels, whose array has room for it, or replaces the label of this key. */
 static void add_label(Labels *labels, Label label) {
     Label *items = (Label *)(uintptr_t)labels->items; /* the caller's array */
     size_t at = labels->n;
@@ -188,7 +187,7 @@ static void try_policy(const ClusterCheck *check, const Policy *policy) {
     report(check, &trial);
 }
 
-/* Warns once about a kind that policies read. */
+/* Warns once about each related kind that @expression reads and the cluster lacks. */
 static void check_related(void *context, const Policy *policy, const Expression *expression) {
     ClusterCheck *check = context;
     unsigned missing = schema_related(check->program->schema, expression->checked) &

@@ -73,7 +73,7 @@ static ConfigText read_config(const char *path, Arena *arena) {
     return config;
 }
 
-/* A misspelt --only is reported before any request. */
+/* Reports a misspelt --only before any request. */
 static void check_only(const InstallationCheck *check, Arena *arena) {
     const InstallationFacts nothing = {.is_offline = check->collect.is_offline};
     _cleanup_(buf_done) Buf groups = BUF_INIT(NOTES_MAX);
@@ -170,7 +170,7 @@ static int print_round(const InstallationCheck *check, const Round *round) {
                                        : EXIT_FAILED;
 }
 
-/* By all configurations and berths that are known: each of them must bind. */
+/* BIND_BY_BERTH if all known configurations and berths bind. */
 static BindWiring bind_wiring(const InstallationFacts *facts) {
     bool is_known = false, is_bound = true;
 

@@ -21,7 +21,7 @@
 /* Pods of a made-up node: Kubernetes supports 150,000 on 5,000 nodes. */
 #define PODS_PER_NODE 30u
 
-/* A sample ends when it is clear that the budget is exceeded, by this factor. */
+/* Evaluating the sample stops when the prediction exceeds the budget by this factor. */
 #define ENOUGH 4
 
 static const char node_text[] =
@@ -39,7 +39,7 @@ static const char pod_text[] =
     "{\"requests\": {\"cpu\": \"250m\", \"memory\": \"512Mi\"}}}]}, "
     "\"status\": {\"phase\": \"Running\"}}";
 
-/* A node, or one of its pods. */
+/* Adds the node, or the pod, that @text describes. */
 static void add_object(Store *store, Str text, bool is_node, Arena *arena) {
     JsonReader reader;
     Node node;
@@ -54,7 +54,7 @@ static void add_object(Store *store, Str text, bool is_node, Arena *arena) {
         is_node ? store_apply_node(store, &node) : store_apply_pod(store, &pod), MADE_UP, NULL);
 }
 
-/* One chunk of the table: each further one costs as much. */
+/* Makes at most one chunk of the table: each further one would cost as much. */
 static Snapshot *make_nodes(size_t n_nodes) {
     _cleanup_(store_freep) Store *store = terminal_need(store_new(), MADE_UP);
     _cleanup_(arena_freep) Arena *arena = terminal_arena(MADE_UP, ARENA_BUDGET);
@@ -73,7 +73,7 @@ static Snapshot *make_nodes(size_t n_nodes) {
 
 typedef struct Prediction {
     const LoadCheck *check;
-    FactsBudget budget; /* of the sample */
+    FactsBudget budget; /* for the sample */
     size_t n_sampled;
     double factor; /* from the sample to all nodes */
     double work_max, work, bytes;
@@ -143,7 +143,7 @@ static void print_worst(const Prediction *p, Buf *out) {
     }
 }
 
-/* At the place of the worst rule. */
+/* Prints the error at the place of the most expensive rule. */
 static void print_error(const Prediction *p, Buf *out) {
     _cleanup_(arena_freep) Arena *arena = terminal_arena("the error", ARENA_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);

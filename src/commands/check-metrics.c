@@ -12,7 +12,7 @@
 #define STATES "the states of the metrics"
 #define INDENT 10
 
-/* A line below a metric's own, if there is a remark. */
+/* Prints a line below that of the metric, unless @text is empty. */
 static void print_detail(Buf *out, const char *what, Str text) {
     if (str_is_empty(text))
         return;
@@ -65,7 +65,7 @@ static void print_metric(
     print_detail(out, "placements count: ", buf_str(&placements));
 }
 
-/* True when every metric has a value of some node. */
+/* Returns true if every metric has a value for some node. */
 static bool print_metrics(Buf *out, const View *view, const PollStatus *statuses) {
     const Program *program = view->program;
     bool is_fine = true;

@@ -1,5 +1,5 @@
-/* Prints the rules of a program: as CEL, with their costs, whether they work where nothing calls
- * berth. */
+/* Prints the rules of a program: as CEL, with their costs, and whether they work where nothing
+ * calls berth. */
 
 #include <inttypes.h>
 
@@ -102,8 +102,8 @@ static void write_rule(const Program *program, const Row *row, JsonWriter *write
 }
 
 /* Whether a rule has an effect where nothing calls berth: the default scheduler of a managed
- * control plane, to which no extender can be added (docs/managed.md). Published filters have: nodes
- * show them. */
+ * control plane, to which no extender can be added (docs/managed.md). Published filters have one:
+ * nodes show them. */
 
 #define MANAGED_COLUMNS 26u
 #define WORKS_COLUMNS 7u
@@ -119,7 +119,7 @@ typedef struct Managed {
 
 typedef VEC(Managed) ManagedRules;
 
-/* What Kubernetes itself has instead of a built-in rule. */
+/* A feature of Kubernetes that replaces a built-in rule. */
 typedef struct Replacement {
     const RuleKind *kind;
     const char *instead;
@@ -177,7 +177,7 @@ static Managed managed_filter(const Filter *filter) {
     return result;
 }
 
-/* Every rule of @program, and the parts of policies that are no rules, and do not work. */
+/* Every filter and score of @program, and the other parts of policies that do not work. */
 static ManagedRules managed_rules(const Program *program, Arena *arena) {
     ManagedRules rules = {0};
 
@@ -315,7 +315,7 @@ void check_print_costs(const Program *program, Arena *arena, Buf *out) {
     }
 }
 
-/* A comment with the policy and rule, then the expression. */
+/* Prints a comment with the policy and rule, then the expression. */
 static void print_text(const Row *row, const char *what, const Expression *expression, Buf *out) {
     if (!expression || !expression_is_given(expression))
         return;

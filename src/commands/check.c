@@ -17,7 +17,7 @@
 
 #define CHECK_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* The output without files. */
+/* Reference texts, which need no policy file. */
 typedef enum Page {
     PAGE_NONE,
     PAGE_JSON_SCHEMA,
@@ -42,7 +42,7 @@ typedef struct Settings {
     LoadCheck load;
 } Settings;
 
-/* Whether a check of the installation follows, which finds out who binds. */
+/* Whether check_live() will check the installation, and so find out who binds. */
 static bool checks_installation(const Settings *settings) {
     return settings->is_live && installation_check_is_given(&settings->installation);
 }
@@ -77,7 +77,7 @@ static void print_program(
         counting_rules_print_all(program, NULL, BIND_UNKNOWN, out);
 }
 
-/* After policy files that are valid. */
+/* Checks the metrics of valid policies, and the installation if its options are given. */
 static int check_live(Settings *settings, Program *program) {
     _cleanup_(buf_done) Buf counts = BUF_INIT(CHECK_BUDGET);
     int r = EXIT_FINE, r_installation = EXIT_FINE;
@@ -165,7 +165,7 @@ static const char *check_url(const char *value) {
                : "expected http://HOST:PORT or https://HOST:PORT";
 }
 
-/* "rights,B201" */
+/* Adds the names of "rights,B201". */
 static const char *add_only(void *context, const char *value) {
     InstallationCheck *check = &((Settings *)context)->installation;
     Str rest = str_from_c(value), name;
@@ -278,7 +278,7 @@ static bool has_metrics(const MetricsSource *metrics) {
     return metrics->prometheus || metrics->sources;
 }
 
-/* --live with policy files. NULL, or the error, as for all three. */
+/* Checks the options of --live with policy files. Returns NULL or the error. */
 static const char *check_metrics(const Settings *settings) {
     const ClusterSource *cluster = &settings->cluster;
     bool is_checkup = installation_check_is_given(&settings->installation);

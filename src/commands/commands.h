@@ -26,14 +26,13 @@ extern const Command install_command;
 extern const Command version_command;
 
 /*
- * Shell completion: `berth __complete WORD...` is run by the shells' scripts (completions/) with
- * the words of the command line, the last of which is the one that is being typed, perhaps empty.
+ * Shell completion: the shells' scripts (completions/) run `berth __complete WORD...` with the
+ * words of the command line. The last word is the one being typed; it may be empty.
  *
- * It prints one candidate a line, "word<TAB>what it is", and at last ":4", or ":0" when names of
- * files may stand there, too. That is cobra's protocol, which kubectl speaks with its plugins. It
- * must be fast and never prints errors: candidates that cannot be read, or take longer than
- * COMPLETE_MSEC, are left out. The exit code is always
- * EXIT_FINE.
+ * It prints one candidate a line, "word<TAB>description", and then ":4", or ":0" if names of files
+ * are possible, too. This is cobra's protocol, which kubectl uses for its plugins. It must be fast
+ * and never prints errors: candidates that cannot be read, or take longer than COMPLETE_MSEC, are
+ * left out. Returns EXIT_FINE.
  */
 #define COMPLETE_MSEC 1000
 int complete(int n_words, char *words[]);

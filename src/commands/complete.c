@@ -1,7 +1,7 @@
 /*
- * Shell completion. `berth completion SHELL` prints a script, which runs `berth __complete` at each
- * press of the key: the words before the one that is typed select a list of candidates from the
- * option tables; those that begin with the typed text are printed.
+ * Shell completion. `berth completion SHELL` prints a script, which runs `berth __complete` when
+ * the user presses Tab: the words before the typed one select a list of candidates from the option
+ * tables; those that begin with the typed text are printed.
  */
 
 #include "commands/commands.h"
@@ -61,7 +61,7 @@ static bool is_plain(Str name) {
     return name.len > 0;
 }
 
-/* Once each; names come in clusters, so a linear search is fast enough below NAMES_MAX. */
+/* Adds each name once. A linear search is fast enough below NAMES_MAX. */
 static void add(Line *line, Str name) {
     if (line->names.n < NAMES_MAX && is_plain(name) &&
         !str_is_one_of(name, line->names.items, line->names.n))
@@ -110,7 +110,7 @@ static void add_contexts(Line *line) {
         add_contexts_of(line, own);
 }
 
-/* The name of a node, or NAMESPACE/NAME of a pod. */
+/* Adds the name of a node, or NAMESPACE/NAME of a pod. */
 static void read_named(JsonReader *reader, Arena *arena, void *target) {
     typedef struct Named {
         Str namespace, name;
@@ -127,7 +127,7 @@ static void read_named(JsonReader *reader, Arena *arena, void *target) {
         return;
     if (str_is_empty(named.namespace))
         add(line, named.name);
-    else if (is_plain(named.namespace) && is_plain(named.name)) /* a NUL would end it here */
+    else if (is_plain(named.namespace) && is_plain(named.name)) /* a NUL would cut it */
         add(line, arena_printf(arena, "%.*s/%.*s", STR_FMT(named.namespace), STR_FMT(named.name)));
 }
 
@@ -160,7 +160,7 @@ static void add_nodes(Line *line) {
             add(line, table_node(table, row)->name);
 }
 
-/* A pod of a file is given as a file. */
+/* Offers pods of an API server only: with --cluster FILE, the pod is a file as well. */
 static void add_pods(Line *line) {
     const char *path = "/api/v1/pods?limit=" PAGE_NAMES;
     Str namespace = str_take(line->typed, str_find(line->typed, '/'));
@@ -173,7 +173,7 @@ static void add_pods(Line *line) {
         add_from_server(line, path);
 }
 
-/* As much of @about as fits, up to the end of a word or a sentence. */
+/* Cuts @about at its first ';', or after a word, so that it fits. */
 static Str shorten(Str about) {
     size_t semicolon = str_find(about, ';');
 
@@ -198,7 +198,7 @@ static void offer(Line *line, Str word, Str about) {
     buf_append_char(&line->out, '\n');
 }
 
-/* "text|json": each of them. */
+/* Offers each of "text|json". */
 static void offer_choices(Line *line, const char *choices) {
     Str rest = str_from_c(choices), word;
 
@@ -206,7 +206,7 @@ static void offer_choices(Line *line, const char *choices) {
         offer(line, word, STR_NULL);
 }
 
-/* The process ends before there are candidates. */
+/* Ends the process without candidates. */
 static void give_up(void) {
     static const char end[] = ":4\n";
 
@@ -214,7 +214,7 @@ static void give_up(void) {
     _exit(EXIT_FINE);
 }
 
-/* A server or a file did not answer in time. */
+/* Handles SIGALRM: a server or a file did not answer in time. */
 static void take_alarm(int signal) {
     give_up();
 }
@@ -226,8 +226,8 @@ static void offer_checks(Line *line) {
         offer(line, str_from_c(checks[i].code), str_from_c(checks[i].title));
 }
 
-/* Names that are found in the cluster. For these the time is limited; all else
- * is in the program, and is offered on a busy machine, too. */
+/* Offers names from files or the API server. Only these have a time limit: all other candidates are
+ * part of the program, and are offered on a busy machine, too. */
 static void offer_names(Line *line, OptionCompletion complete) {
     const struct itimerval limit = {
         .it_value = {COMPLETE_MSEC / 1000, COMPLETE_MSEC % 1000 * 1000}};
@@ -371,7 +371,7 @@ int complete(int n_words, char *words[]) {
     line.arena = terminal_arena("the candidates", ARENA_BUDGET);
     complete_line(&line);
     buf_append(&line.out, line.wants_files ? STR(":0\n") : STR(":4\n"));
-    (void)signal(SIGALRM, SIG_IGN); /* the reply is whole: a second end would spoil it */
+    (void)signal(SIGALRM, SIG_IGN); /* the reply is complete: no second ":4" after it */
     (void)terminal_print(stdout, buf_str(&line.out));
     buf_done(&line.out);
     arena_free(line.arena);
@@ -380,8 +380,8 @@ int complete(int n_words, char *words[]) {
 
 /* --- the scripts, which need not be made again when berth is replaced ------------------------- */
 
-/* readline breaks words at = : and @ too, and replaces only what is behind the last of them; so
- * the line is split there, and the part that stays is cut off. */
+/* readline breaks words at = : and @ too, and replaces only the text after the last of them; so the
+ * script splits the line there, and cuts off the part before. */
 static const char bash_script[] =
 #include "commands/berth.bash.inc"
     ;

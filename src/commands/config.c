@@ -34,10 +34,10 @@ typedef struct ConfigSettings {
     ConfigFormat format;
     ServerSource source; /* a running berth; without a server: none */
     PolicyPaths policies;
-    bool is_admission;                 /* print admission policies instead, */
-    bool is_kyverno;                   /* of Kyverno, */
-    AdmissionFormat admission_version; /* else of this version; */
-    const char *node_overlay;          /* or NodeOverlays for this NodePool */
+    bool is_admission;                 /* print admission policies instead */
+    bool is_kyverno;                   /* those of Kyverno */
+    AdmissionFormat admission_version; /* without --kyverno */
+    const char *node_overlay;          /* print NodeOverlays for this NodePool instead */
     bool may_bind;
     ManagedResource managed[WIRING_RESOURCES_MAX];
     size_t n_managed;
@@ -54,7 +54,7 @@ typedef struct ConfigSettings {
     int64_t percentage; /* -1: not given */
 
     const char *scheduler_name;
-    bool has_leader_election;    /* by default that of the default scheduler, not of another */
+    bool has_leader_election;    /* --leader-elect; the default scheduler has it anyway */
     bool has_no_leader_election; /* --no-leader-elect */
     const char *lease_namespace, *lease_name;
     const char *kubeconfig;
@@ -186,7 +186,7 @@ static const char *check_url(const ConfigSettings *settings) {
     return origin_parse(str_from_c(settings->url), &origin) ? check_tls(settings, &origin) : NULL;
 }
 
-/* A Policy holds extenders only. */
+/* Rejects options that the format has no place for: a Policy holds extenders only. */
 static const char *check_format(const ConfigSettings *settings) {
     Str map = str_from_c(settings->policy_map), namespace;
 
@@ -207,7 +207,7 @@ static const char *check_format(const ConfigSettings *settings) {
     return NULL;
 }
 
-/* A name that is the value of a label and a part of an object's name. */
+/* The name becomes the value of a label, and a part of an object's name. */
 static const char *check_opt_in(const char *scheduler_name) {
     Str name = str_from_c(scheduler_name);
 
@@ -268,7 +268,7 @@ static const char *config_settings_check(void *context, const Arguments *argumen
 #define NOTES_MAX ((size_t)64 * 1024)
 #define DEADLINE_MAX_SEC 3600.0
 
-/* Warns about policies, of files or of a running berth, whose counts are exact only with --bind. */
+/* Warns about policies of @program, or else of @berth, whose counts are exact only with --bind. */
 static void recommend_bind(const Program *program, const BerthFact *berth) {
     _cleanup_(buf_done) Buf names = BUF_INIT(NOTES_MAX);
     size_t n;
@@ -363,8 +363,8 @@ static Str read_ca(const ConfigSettings *settings, Arena *arena) {
     return arena_copy(arena, buf_str(&text));
 }
 
-/* Resources of --managed-resource, or those of the running berth: then the options can only add
- * ":ignored" to them. */
+/* Sets the resources of --managed-resource, or with --server those of the running berth: then the
+ * options can only add ":ignored" to them. */
 static void set_managed(
     const ConfigSettings *settings, const BerthFact *berth, Arena *arena, ExtenderEntry *entry) {
     size_t n = settings->source.access.server ? berth->n_managed : settings->n_managed;
@@ -515,7 +515,7 @@ static void make_config(const ConfigSettings *settings, Arena *arena) {
     terminal_output(buf_str(&out));
 }
 
-/* --- what is published besides -------------------------------------------------------------- */
+/* --- objects for published filters ----------------------------------------------------------- */
 
 static void write_policy(const Policy *policy, AdmissionFormat format, Buf *out) {
     for (AdmissionKind kind = 0; kind < _ADMISSION_KINDS; kind++) {
@@ -531,8 +531,8 @@ static void write_policy(const Policy *policy, AdmissionFormat format, Buf *out)
     }
 }
 
-/* For all policies of @program that publish something, and for namespaces that opt in to
- * @scheduler. Either may be missing. */
+/* Writes admission policies for all policies of @program (or NULL) that publish something, and for
+ * namespaces that opt in to @scheduler (or empty). */
 static void write_admission(
     const Program *program, Str scheduler, AdmissionFormat format, Buf *out) {
     for (size_t i = 0; program && i < program->n_policies; i++)
@@ -545,7 +545,7 @@ static void write_admission(
             "label` to one that reads only the node");
 }
 
-/* NodeOverlays for nodes of Karpenter's NodePool @pool, for all policies that publish slots. */
+/* Writes a NodeOverlay of Karpenter's NodePool @pool for each policy that publishes slots. */
 static void write_node_overlays(const Program *program, const char *pool, Buf *out) {
     assert(program);
     for (size_t i = 0; i < program->n_policies; i++) {

@@ -31,7 +31,7 @@ bool counting_rules_print(
     return n_printed > 0;
 }
 
-/* "FILE:LINE:COLUMN: " of the first that is @exactness. */
+/* Prints "FILE:LINE:COLUMN: " of the first filter whose counts are @exactness; there is one. */
 static void print_place(const Policy *policy, BindWiring bind, Exactness exactness, Buf *out) {
     const Filter *filter = policy->filters;
 

@@ -10,14 +10,14 @@
 #include "policy/program.h"
 #include "json/write.h"
 
-/* A policy of a program, or one that a running berth reported; the other one is NULL. */
+/* A policy of a program, or one that a running berth reported; the other pointer is NULL. */
 typedef struct CountingPolicy {
     const Policy *policy;
     const PolicyFact *fact;
 } CountingPolicy;
 
-/* Prints @before and the filters that are @exactness: "policy/rule, policy/rule". Prints nothing
- * and returns false if there are none. */
+/* Prints @before, and the filters whose counts are @exactness: "policy/rule, policy/rule". Prints
+ * nothing and returns false if there are none. */
 bool counting_rules_print(
     CountingPolicy policy, BindWiring bind, Exactness exactness, const char *before, Buf *out);
 
@@ -26,6 +26,6 @@ bool counting_rules_print(
 void counting_rules_print_all(
     const Program *program, const BerthFact *berth, BindWiring bind, Buf *out);
 
-/* Members of an object: exact (true, false; null: it depends on the wiring) and text. Not for
+/* Writes the members exact (true, false; null: it depends on the wiring) and text. Not for
  * EXACT_NOTHING. */
 void counting_rules_write(Exactness exactness, JsonWriter *writer);

@@ -14,7 +14,7 @@
 #define PODS_PLAIN 60u
 #define PODS_MAX 1000000000
 
-/* About four pods a second can be read. */
+/* A user can follow about four pods a second. */
 #define PACE_LIVE_MSEC 250u
 #define PACE_MAX_MSEC 60000
 

@@ -17,7 +17,7 @@
 #include "json/write.h"
 
 #define TEXT_MAX ((size_t)64 * 1024 * 1024)
-#define MISTAKES EXIT_USAGE /* of a policy: EXIT_FAILED means that there are differences */
+#define MISTAKES EXIT_USAGE /* invalid policies: EXIT_FAILED means that there are differences */
 
 typedef struct Settings {
     RecordedSource source;
@@ -26,7 +26,7 @@ typedef struct Settings {
     OutputForm form;
 } Settings;
 
-/* The policies of the files, and the difference. */
+/* The policies of the files, and their differences from those in force. */
 typedef struct Compared {
     const PolicySource *sources;
     size_t n_sources;

@@ -27,7 +27,7 @@ typedef struct EvalRecord {
     bool no_check, no_macros, check_only;
     CelEnv *env; /* the parent's names and the record's */
     VEC(EvalBinding) bindings;
-    CelValue *values; /* of these, by slot; CEL_ABSENT: it has none */
+    CelValue *values; /* of the bindings, by slot; CEL_ABSENT: none */
 } EvalRecord;
 
 #define EVAL_RECORD_ERROR_MAX 256u
@@ -48,7 +48,7 @@ static void decode_param(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_RANGE, "fewer parameters");
 }
 
-/* As the tables of the libraries write it. */
+/* Prints the signature in the syntax of the tables of the libraries. */
 static void print_signature(const OverloadText *overload, Buf *out) {
     if (overload->is_receiver && overload->n > 0)
         buf_printf(out, "%.*s.", STR_FMT(overload->params[0]));
@@ -121,7 +121,7 @@ static void decode_bindings(JsonReader *reader, Arena *arena, void *target) {
     }
 }
 
-/* A variable without a declaration may have any type. */
+/* Declares variables without a declaration as dyn, and sets the values of all. */
 static int bind_values(EvalRecord *record, Arena *arena) {
     for (size_t i = 0; i < record->bindings.n; i++) {
         Str name = record->bindings.items[i].name;
@@ -140,8 +140,8 @@ static int bind_values(EvalRecord *record, Arena *arena) {
     return record->values ? 0 : -ENOMEM;
 }
 
-/* Reads one line. Everything is in @arena or in @line. False, and a sentence in @error
- * (EVAL_RECORD_ERROR_MAX), when it is not such a record; the id is set if it could be read. */
+/* Reads one line. @ret points into @arena and @line. Returns false, with a sentence in @error
+ * (EVAL_RECORD_ERROR_MAX), if it is no such record; the id is set if it could be read. */
 static bool eval_record_decode(
     Str line, const CelEnv *parent, Arena *arena, EvalRecord *ret, char *error) {
     static const JsonField fields[] = {
@@ -209,7 +209,7 @@ static int answer_record(
     return 0;
 }
 
-/* Answers with an error, and with nothing that was answered before. */
+/* Replaces the answer by an error. */
 static void answer_error(Str id, const char *text, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
 
@@ -217,7 +217,7 @@ static void answer_error(Str id, const char *text, Buf *out) {
     json_write(&writer, "{id: %.*s, error: %s}", STR_FMT(id), text);
 }
 
-/* Prints one line for one; true unless it was no record. */
+/* Answers one line with one line. Returns false if it is no record. */
 static bool eval_line(
     const EvalContext *context, const Buf *line, size_t number, Arena *arena, Buf *out) {
     JsonWriter writer = JSON_WRITER(out);
@@ -242,8 +242,8 @@ static bool eval_line(
     return is_record;
 }
 
-/* A line over the buffer's limit is read as far as the line goes and dropped: then the buffer has
- * failed. Returns false if there is no more. */
+/* Reads to the end of the line. If it exceeds the buffer's limit, the buffer has failed. Returns
+ * false if there is no more. */
 static bool read_line(FILE *in, Buf *line) {
     int c;
 
@@ -253,7 +253,7 @@ static bool read_line(FILE *in, Buf *line) {
     return c != EOF || line->len > 0;
 }
 
-/* The number of lines that were no records, or a negative error. */
+/* Returns the number of lines that are no records, or a negative error. */
 static int eval_lines(FILE *in, const EvalContext *context, Arena *arena) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES), out = BUF_INIT(EVAL_TEXT_MAX);
     int n_bad = 0;

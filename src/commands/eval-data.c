@@ -69,7 +69,7 @@ static void load_node(const EvalData *data, EvalContext *context, EvalValues *va
         STR_FMT(list_nodes(data, context->arena)));
 }
 
-/* The one pod of a file, or the first of its one workload. */
+/* The pod of a file that has exactly one pod or pod template. */
 static Pod load_pod_file(const char *path, Arena *arena) {
     char error[OBJECTS_ERROR_MAX];
     WorkloadList list;

@@ -21,12 +21,12 @@
 typedef struct EvalContext {
     Arena *arena;         /* the language's tables, and the data of a single evaluation */
     Arena *made;          /* memory of an evaluation */
-    const Schema *schema; /* the names of policies; NULL: not known (--batch) */
+    const Schema *schema; /* pod, node and so on; NULL: plain CEL (--batch) */
     CelEnv *env;
     Zones *zones;
 } EvalContext;
 
-/* In the order of their slots. */
+/* Values of variables, by slot. */
 typedef VEC(CelValue) EvalValues;
 
 /* EvalData: the objects that expressions of policies are about. */
@@ -34,7 +34,7 @@ typedef struct EvalData {
     ClusterSource cluster; /* may name none */
     const char *pod;       /* a file, or NAMESPACE/NAME; NULL: none */
     const char *node;      /* of the cluster; NULL: none */
-    int64_t now_nsec;      /* 0: the clock's */
+    int64_t now_nsec;      /* 0: now */
     Snapshot *snapshot;    /* loaded */
 } EvalData;
 
@@ -46,11 +46,11 @@ const char *eval_data_check(const EvalData *data);
 void eval_data_load(EvalData *data, EvalContext *context, EvalValues *values);
 
 /* Reports each of pod, node and cluster that @source reads and that is not given, with the option
- * that gives it. Expressions with errors are left to others. 0 or -ENOMEM. */
+ * that gives it. Ignores expressions with errors. 0 or -ENOMEM. */
 int eval_data_report(const EvalData *data, const EvalContext *context, Str file, Str source,
     const CelOptions *options, DiagList *diags);
 
-/* Room for the value of slot @slot. */
+/* The place of the value of @slot, until the next call. */
 CelValue *eval_slot(EvalContext *context, EvalValues *values, uint32_t slot);
 
 /* A run with the default limits. */
@@ -64,16 +64,15 @@ int eval_batch(const char *path, const EvalContext *context);
  * EvalValue: a value as the conformance vectors spell it.
  *
  *     {"type": "int", "value": "42"}    {"type": "bytes", "base64": "/w=="}
- *     {"type": "map", "value": [[{"type": "string", "value": "a"}, {"type": "bool", "value":
- * true}]]}
+ *     {"type": "map", "value": [[{"type": "string", "value": "a"}, {"type": "null"}]]}
  *
  * Typed: ints, uints and doubles are strings (no reader loses 2^63-1, NaN or -0.0), bytes
- * base64, maps arrays of pairs, times seconds and nanoseconds. Kinds the vectors have no
- * spelling for: optionals as {"type": "optional", "value": …} (no value: none), the others as
- * {"type": "opaque", "name": "net.IP", "value": TEXT}; these are only written.
+ * base64, maps arrays of pairs, times seconds and nanoseconds. Kinds that the vectors lack are only
+ * written: optionals as {"type": "optional", "value": …} (no value: none), the others as
+ * {"type": "opaque", "name": "net.IP", "value": TEXT}.
  */
 
-/* An error is the reader's. Strings may be slices of its input. */
+/* Reads one value. Errors are set in @reader. Strings may point into its input. */
 CelValue eval_value_decode(JsonReader *reader, Arena *arena);
 
 void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer);

@@ -20,7 +20,7 @@
 typedef struct Typed {
     Str type, text, base64, seconds;
     int64_t nanos;
-    CelValue parts; /* "value" when it was a bool, or an array: as a list or a map */
+    CelValue parts; /* "value", if it is a bool, a list or a map */
 } Typed;
 
 static CelValue decode_items(JsonReader *reader, Arena *arena) {
@@ -88,7 +88,7 @@ static const char *const types[CEL_N_KINDS] = {
     [CEL_OPTIONAL] = "optional", /* only written */
 };
 
-/* CEL_N_KINDS: there is none of this name. */
+/* Returns CEL_N_KINDS for an unknown name. */
 static CelKind kind_of(Str name) {
     CelKind kind = 0;
 
@@ -104,7 +104,7 @@ static CelValue want(
     return value;
 }
 
-/* A type by the name that type() prints. */
+/* The type that type() prints as @name. */
 static CelValue type_of(JsonReader *reader, Str name) {
     for (int kind = CEL_NULL; kind < CEL_N_KINDS; kind++) {
         const CelType *type = cel_type_of((CelValue){.kind = (uint8_t)kind});
@@ -174,7 +174,7 @@ static CelValue value_of(JsonReader *reader, const Typed *typed, Arena *arena) {
 }
 
 /* "type" comes first in the vectors; a map whose "value" came before it would be read as a list of
- * lists and rejected. Recursion no deeper than the reader's limit. */
+ * lists and rejected. The reader limits the recursion. */
 CelValue eval_value_decode(JsonReader *reader, Arena *arena) {
     static const JsonField fields[] = {
         JSON_MEMBER("type", TEXT, Typed, type),
@@ -227,8 +227,8 @@ static void write_map(const CelMap *map, CelRun *run, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-/* Recursion no deeper than values are: CEL_VALUE_DEPTH_MAX. Parts can be shared, so that a small
- * value is a huge text: the buffer's ceiling ends it. */
+/* CEL_VALUE_DEPTH_MAX limits the recursion. Parts can be shared, so that a small value is a huge
+ * text: the buffer's ceiling ends it. */
 void eval_value_write(CelValue v, CelRun *run, JsonWriter *writer) {
     _cleanup_(buf_done) Buf text = BUF_INIT(2 * VALUE_BYTES_MAX);
 

@@ -43,7 +43,7 @@ static bool is_name(Str name) {
     return !is_start;
 }
 
-/* The data is bounded by its text already. CEL_ERROR: it is no JSON. */
+/* Sets no fuel limit: the size of the text bounds the work. Returns CEL_ERROR if it is not JSON. */
 static CelValue decode(EvalContext *context, Str json) {
     CelRun run = CEL_RUN(context->arena);
 
@@ -51,8 +51,7 @@ static CelValue decode(EvalContext *context, Str json) {
     return cel_json_decode(&run, json, /* name= */ "");
 }
 
-/* These declare variables of type dyn and add their values: of "NAME=JSON"; of each key of an
- * object in a JSON or YAML file, "-" is standard input. */
+/* Declares the variable of "NAME=JSON" with type dyn. */
 static void eval_bind_option(EvalContext *context, const char *option, EvalValues *values) {
     Str text = str_from_c(option), name;
     CelValue v;
@@ -73,7 +72,7 @@ static void eval_bind_option(EvalContext *context, const char *option, EvalValue
     bind(context, values, name, v);
 }
 
-/* YAML becomes JSON first: one reader knows data. The tree is freed before values are made. */
+/* Converts YAML to JSON: one reader suffices. The tree is freed before values are made. */
 static void data_as_json(const char *path, Str text, Buf *json) {
     _cleanup_(arena_freep) Arena *arena = terminal_arena("the data", EVAL_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -89,6 +88,7 @@ static void data_as_json(const char *path, Str text, Buf *json) {
     yaml_to_json(stream.documents[0], json);
 }
 
+/* Declares a variable of type dyn for each key of the object in a file; "-" is standard input. */
 static void eval_bind_file(EvalContext *context, const char *path, EvalValues *values) {
     _cleanup_(buf_done) Buf file = BUF_INIT(EVAL_TEXT_MAX), json = BUF_INIT(EVAL_TEXT_MAX);
     CelValue data;
@@ -136,7 +136,7 @@ CelRun eval_context_run(const EvalContext *context) {
     return run;
 }
 
-/* An error of the run, shown like one of the check. */
+/* Prints an error of the run like one of the check. */
 static void print_error(Str file, Str source, const CelError *error, Arena *arena) {
     _cleanup_(buf_done) Buf out = BUF_INIT(EVAL_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -275,7 +275,7 @@ static const Option options[] = {
 };
 /* clang-format on */
 
-/* "string.(int) -> string" and "charAt": "string.charAt(int) -> string". */
+/* Prints "string.(int) -> string" of "charAt" as "string.charAt(int) -> string". */
 static void print_overload(const CelOverloadSpec *spec, Buf *out) {
     const char *arguments = strstr(spec->signature, ".(");
     const char *rest = arguments ? arguments + 1 : spec->signature;

@@ -24,8 +24,8 @@ typedef struct ExplainPrinter {
     const Explanation *explanation;
     const Pod *pod;
     int64_t now_nsec;
-    int64_t weight;  /* kube-scheduler's for this extender */
-    BindWiring bind; /* of the berth that decided; not known without one */
+    int64_t weight;  /* the extender's weight in kube-scheduler */
+    BindWiring bind; /* of the berth that decided; else BIND_UNKNOWN */
     bool all;        /* every node, not only examples */
     bool colour;
     Paint paint;
@@ -33,59 +33,58 @@ typedef struct ExplainPrinter {
     Buf *out;
 } ExplainPrinter;
 
-/* "  requests cpu 2, memory 1Gi"; the lines about policies. */
-void explain_print_asks(ExplainPrinter *printer);
+/* Prints "  requests cpu 2, memory 1Gi"; prints the lines about policies. */
+void explain_print_requests(ExplainPrinter *printer);
 void explain_print_policies(ExplainPrinter *printer);
 
-/* Nodes: the best of those that pass, and the others by the rules they fail; how many there are of
- * both, before that. */
+/* Prints the best of the nodes that pass, and the others by the rules they fail; prints how many
+ * there are of both. */
 void explain_print_nodes(ExplainPrinter *printer);
 void explain_print_summary(ExplainPrinter *printer);
 
-/* Everything about one node. */
+/* Prints everything about one node. */
 void explain_print_one(ExplainPrinter *printer, const NodeExplanation *node);
 
 /* How @filter failed on @node; NULL: it did not. */
 const FailedRule *explain_failed_rule(const NodeExplanation *node, const Filter *filter);
 
-/* "allow" or "reject": what counted where a filter failed. */
+/* "allow" or "reject": how a node counted for which the filter had an error. */
 Str explain_fallback(const RuleErrors *errors);
 
 /* The node of this name; NULL: none. */
 const NodeExplanation *explain_print_find(const ExplainPrinter *printer, Str name);
 
-/* All of it; docs/policy.md has the schema. @only: this node alone; NULL: all. */
+/* Writes the whole explanation; docs/policy.md has the schema. @only: this node; NULL: all. */
 void explain_print_json(ExplainPrinter *printer, const NodeExplanation *only, JsonWriter *writer);
 
-/* "node.free.cpu = 500m, pod.requests.cpu = 2" */
+/* Prints "node.free.cpu = 500m, pod.requests.cpu = 2". */
 void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n);
 
-/* Why, in a few words: the rule's message, or the values that led to it. */
+/* Prints the reason in a few words: the rule's message, or the values that led to it. */
 void explain_print_why(
     ExplainPrinter *printer, const FailedRule *failed, const FailureDetails *details);
 
-/* A line "needs 500m more cpu free on the node"; nothing when it is not known. */
+/* Prints a line "needs 500m more cpu free on the node"; nothing if it is not known. */
 void explain_print_needs(
     ExplainPrinter *printer, const FailureDetails *details, const char *indent);
 
-/* The details of a failure, in the scratch arena, which is emptied first. */
+/* The details of a failure, in the scratch arena (reset first): valid until the next call. */
 const FailureDetails *explain_print_details(
     ExplainPrinter *printer, const NodeExplanation *node, const FailedRule *failed);
 
-/* One line about the share of berth's scores in kube-scheduler's total. */
+/* Prints one line about the share of berth's scores in kube-scheduler's total. */
 void explain_print_share(ExplainPrinter *printer);
 
 #define EXPLAIN_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define EXPLAIN_TEXT_MAX ((size_t)512 * 1024 * 1024)
 
-/* Prints a row for each pod template of a file: the user names one that is explained in full. */
+/* Prints a row per pod template of a file, of which the user can choose one for the full text. */
 void explain_workloads(
     const View *view, const WorkloadList *list, int64_t now_nsec, OutputForm form);
 
 /*
- * BundleCase: a decision of the past in full, of a file (bundle/bundle.h). The newest filter about
- * the pod is made again on the cluster as it was then, with the policies of the bundle or with
- * others.
+ * BundleCase: a past decision of a bundle (bundle/bundle.h), replayed in full: the newest filter
+ * about the pod, on the cluster as it was then, with the policies of the bundle or with others.
  */
 
 typedef struct BundleCase {
@@ -95,10 +94,11 @@ typedef struct BundleCase {
     Explanation explanation;
 } BundleCase;
 
-void bundle_case_done(BundleCase *found); /* takes a zeroed one */
+void bundle_case_done(BundleCase *found); /* may be zeroed */
 
-/* Makes @decision, which is of found->bundle, again with @program; about @nodes only, or NULL: all
- * of the cluster (replay/replayed-decision.h). 0, or an error of replayed_decision_explain(). */
+/* Replays @decision of found->bundle with @program, for @nodes, or for all nodes if NULL
+ * (replay/replayed-decision.h). @found points into @arena. 0, or an error of
+ * replayed_decision_explain(). */
 int bundle_case_explain(BundleCase *found, const RecordedDecision *decision, Program *program,
     const Str *nodes, size_t n_nodes, const Zones *zones, Arena *arena) MUST_CHECK;
 
@@ -114,24 +114,24 @@ typedef struct ExplainLastOptions {
     const char *node; /* only this one; NULL: all */
     bool all;         /* every node, not only the best */
     OutputForm form;
-    int64_t weight; /* kube-scheduler's for this extender */
+    int64_t weight; /* the extender's weight in kube-scheduler */
 } ExplainLastOptions;
 
-/* Asks and prints. If that fails, the process ends. */
+/* Queries the replicas and prints. If that fails, the process ends. */
 void explain_last(ExplainLastOptions *options);
 
-/* Asks @replicas, and appends the explanation to @out. False, with the reason in @error
- * (BERTH_CLIENT_ERROR_MAX). @has_colour: of the table. */
+/* Queries @replicas, and appends the explanation to @out. On failure returns false, with the reason
+ * in @error (BERTH_CLIENT_ERROR_MAX). @has_colour is for the table. */
 bool explain_last_write(const ExplainLastOptions *options, const Replicas *replicas,
     bool has_colour, Buf *out, char *error) MUST_CHECK;
 
 /*
- * ApiDecision: a decision as /api/v1/decisions shows it, read back.
+ * ApiDecision: a decision of /api/v1/decisions, read back.
  *
- * docs/api.md has the fields. Those that are not known here are skipped.
+ * docs/api.md has the fields. Unknown ones are skipped.
  */
 
-/* A rule that spoke, and against how many nodes. */
+/* A rule, and the number of nodes with each result. */
 typedef struct ApiRule {
     Str policy, name, reason;
     bool is_unresolvable;
@@ -158,24 +158,24 @@ typedef VEC(ApiNode) ApiNodes;
 /* One decision; id 0: none. */
 typedef struct ApiDecision {
     int64_t id;
-    size_t replica; /* that made it: a place in Replicas */
+    size_t replica; /* the index in Replicas of the one that made it */
     Str time, error, target, policy_digest, uid;
     Str nominated; /* the only candidate, because of status.nominatedNodeName; empty: not so */
     int64_t generation;
     double duration; /* seconds; below 0: not known */
     int64_t known, asked, passed, unknown, narrowed, late, unjudged;
-    bool is_exempt;  /* no policy was for the pod */
+    bool is_exempt;  /* no policy applies to the pod */
     Str main_reason; /* why no node passed, with counts; empty: not known, or one did */
     bool has_nodes;
     ApiRule *rules;
     size_t n_rules;
     ApiNodes nodes;
     Str raw;      /* its first page, as JSON; empty: not read */
-    int64_t next; /* where the next page of nodes begins; 0: nowhere */
+    int64_t next; /* the start of the next page of nodes; 0: none */
 } ApiDecision;
 
-/* The next value of @reader; @target: ApiDecision. Called again for the next page of the same
- * decision, it adds its nodes to those that are there. Errors are the reader's. */
+/* Reads the next value into @target, an ApiDecision. Called again for the next page of the same
+ * decision, it adds the nodes of that page. Errors are set in the reader. */
 JsonRead api_decision_decode;
 
 /* A page of /api/v1/decisions: its last decision, and the pod's nomination. */
@@ -184,10 +184,10 @@ typedef struct ApiPage {
     ApiNomination nomination;
 } ApiPage;
 
-/* The whole of @reader. */
+/* Reads the whole document. Errors are set in the reader. */
 void api_page_decode(JsonReader *reader, Arena *arena, ApiPage *page);
 
-/* When it was made, in nanoseconds since 1970; 0: none. */
+/* When the decision was made, in nanoseconds since 1970; 0: not known. */
 int64_t api_decision_time(const ApiDecision *decision);
 
 /*
@@ -203,9 +203,9 @@ typedef struct PodDecisions {
     ApiDecision filter;                    /* id 0: there is only a nomination */
     ApiNomination nomination;              /* the newest */
     ApiDecision prioritize, preempt, bind; /* what followed it; id 0: nothing did */
-    BundleCase found;        /* the filter, replayed here from its inputs; no view: not so, ... */
-    ExplainPrinter *printer; /* ... and then NULL, ... */
-    char obstacle[BERTH_CLIENT_ERROR_MAX]; /* ... for this reason; empty: no reason is known */
+    BundleCase found;                      /* the filter, replayed here; no view: it was not */
+    ExplainPrinter *printer;               /* of the replay; NULL: there is none */
+    char obstacle[BERTH_CLIENT_ERROR_MAX]; /* why there is no replay; empty: not known */
     char error[BERTH_CLIENT_ERROR_MAX];
     Arena *arena;
 } PodDecisions;

@@ -7,7 +7,7 @@
 
 #define VALUE_MAX 4096u /* bytes of a value that is printed as CEL */
 
-/* Plain values as JSON has them; others as CEL writes them. */
+/* Writes simple values as JSON, others as CEL text. */
 static void write_value(JsonWriter *writer, const char *key, CelValue value) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)2 * VALUE_MAX);
 

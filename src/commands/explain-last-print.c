@@ -17,8 +17,8 @@ static void print_rule(Buf *out, const ApiRule *rule) {
         buf_append(out, STR(" (preemption cannot help)"));
 }
 
-/* berth's nomination, unless it was for an earlier pod of that name; or that of another component.
- */
+/* Prints berth's nomination, unless it was for an earlier pod of that name; else that of another
+ * component. */
 static void print_nomination(const PodDecisions *decisions, Buf *out) {
     const ApiNomination *nomination = &decisions->nomination;
     const ApiDecision *filter = &decisions->filter;
@@ -47,7 +47,7 @@ static void print_head(const PodDecisions *decisions, Buf *out) {
     if (!str_is_empty(filter->uid))
         visible_print(out, "  uid {}", filter->uid);
     if (decisions->printer)
-        explain_print_asks(decisions->printer);
+        explain_print_requests(decisions->printer);
     print_nomination(decisions, out);
     if (filter->id == 0) {
         buf_append(out, STR("\nfilter    none: kube-scheduler has not sent this pod to berth\n"));
@@ -87,7 +87,7 @@ static void print_rules(const ApiDecision *filter, bool observed, Buf *out) {
     }
 }
 
-/* A rule that could not be evaluated on some nodes. */
+/* Prints a rule that could not be evaluated on @n nodes. */
 static void print_failure(const ApiRule *rule, int64_t n, const char *how, Buf *out) {
     if (n == 0)
         return;
@@ -102,7 +102,7 @@ static const char *not_evaluated_text(const ApiDecision *filter) {
                  "others only if it is rejected";
 }
 
-/* Rules are printed by the replay, with values, if there is one. */
+/* Leaves the rules to the replay, which has values, if there is one. */
 static void print_counts(const PodDecisions *decisions, Buf *out) {
     const ApiDecision *filter = &decisions->filter;
 
@@ -133,7 +133,7 @@ static void print_counts(const PodDecisions *decisions, Buf *out) {
     }
 }
 
-/* Passed before narrowed before the others; by score, then in their order. */
+/* Nodes that passed come first, then narrowed ones, then others; by score, rank and position. */
 static int class_of(const ApiNode *node) {
     return str_is(node->outcome, "passed") ? 0 : str_is(node->outcome, "narrowed") ? 1 : 2;
 }
@@ -164,7 +164,7 @@ static const ApiNode **sorted_nodes(const PodDecisions *decisions) {
 
 static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *out) {
     if (str_is(node->outcome, "rejected")) {
-        if (str_is_empty(node->rule.name)) /* too many spoke for each to be remembered */
+        if (str_is_empty(node->rule.name)) /* too many rules rejected nodes to keep each */
             buf_append(out, STR("one of many rules"));
         else
             print_rule(out, &node->rule);
@@ -304,7 +304,7 @@ static void print_node_in_full(
     explain_print_one(decisions->printer, node);
 }
 
-/* --node: why it, or why not. */
+/* --node without a replay: its result, and why. */
 static void print_node(const PodDecisions *decisions, Buf *out) {
     const ApiNode *node = decisions->filter.nodes.n > 0 ? &decisions->filter.nodes.items[0] : NULL;
 

@@ -67,7 +67,7 @@ static bool check_reader(PodDecisions *lookup, size_t replica, JsonReader *reade
     return false;
 }
 
-/* The newest in @path, of one replica. */
+/* Fetches the newest decision of @path from one replica; notes a newer nomination. */
 static bool find_in_replica(PodDecisions *lookup, size_t replica, Str path, ApiDecision *ret) {
     ApiPage page = {.decision.replica = replica};
     Str text = STR_NULL;
@@ -78,20 +78,20 @@ static bool find_in_replica(PodDecisions *lookup, size_t replica, Str path, ApiD
     json_reader_init(&reader, text);
     api_page_decode(&reader, lookup->arena, &page);
     *ret = page.decision;
-    /* of several replicas' nominations the newest: times compare as texts */
+    /* times compare as texts */
     if (str_cmp(page.nomination.time, lookup->nomination.time) > 0)
         lookup->nomination = page.nomination;
     return check_reader(lookup, replica, &reader);
 }
 
-/* Whether @decision was made before @other; of one replica the ids tell. */
+/* Whether @decision was made before @other; in one replica the ids are in order. */
 static bool is_before(const ApiDecision *decision, const ApiDecision *other) {
     return decision->replica == other->replica
                ? decision->id < other->id
                : api_decision_time(decision) < api_decision_time(other);
 }
 
-/* Reports a replica that does not answer, and continues with the others. */
+/* Warns about a replica that does not answer. Returns false if no replica does. */
 static bool note_silence(PodDecisions *lookup, size_t replica) {
     size_t n_silent = 0;
 
@@ -104,7 +104,7 @@ static bool note_silence(PodDecisions *lookup, size_t replica) {
     return true;
 }
 
-/* The newest of @verb about the pod, of all replicas. */
+/* Finds the newest decision of @verb about the pod, in all replicas. */
 static bool find_newest(
     PodDecisions *lookup, const char *filter, Str value, const char *verb, ApiDecision *ret) {
     Str path = arena_printf(lookup->arena, "/api/v1/decisions?%s=%.*s&verb=%s&limit=1", filter,
@@ -124,7 +124,7 @@ static bool find_newest(
     return true;
 }
 
-/* The one that came after the filter, if there is one. */
+/* Finds the newest decision of @verb after the filter; id 0: there is none. */
 static bool find_following(PodDecisions *lookup, const char *verb, ApiDecision *ret) {
     Str pod = str_from_c(lookup->options->pod), uid = lookup->filter.uid;
     bool is_fine = str_is_empty(uid) ? find_newest(lookup, "pod", pod, verb, ret)
@@ -135,7 +135,7 @@ static bool find_following(PodDecisions *lookup, const char *verb, ApiDecision *
     return is_fine;
 }
 
-/* The results of all nodes, or of --node. */
+/* Fetches the results of all nodes, or of --node. */
 static bool fetch_nodes(PodDecisions *lookup, ApiDecision *decision) {
     const char *node = lookup->options->node;
     Str filter = STR_NULL;
@@ -165,7 +165,7 @@ static bool fetch_nodes(PodDecisions *lookup, ApiDecision *decision) {
     return true;
 }
 
-/* The nodes of the filter get the scores that prioritize gave them. */
+/* Copies the scores of prioritize to the nodes of the filter. */
 static void take_scores(PodDecisions *lookup) {
     const ApiDecision *prioritize = &lookup->prioritize;
     Map scored = MAP_INIT_IN(lookup->arena);
@@ -185,7 +185,7 @@ static void take_scores(PodDecisions *lookup) {
     }
 }
 
-static bool miss(PodDecisions *lookup) {
+static bool fail_not_found(PodDecisions *lookup) {
     const Replicas *replicas = lookup->replicas;
     size_t n = replicas->n;
     char how[64] = "";
@@ -204,7 +204,7 @@ static bool fetch_all(PodDecisions *lookup) {
     if (!find_newest(lookup, "pod", str_from_c(lookup->options->pod), "filter", &lookup->filter))
         return false;
     if (lookup->filter.id == 0)
-        return !str_is_empty(lookup->nomination.raw) || miss(lookup);
+        return !str_is_empty(lookup->nomination.raw) || fail_not_found(lookup);
     if (!find_following(lookup, "prioritize", &lookup->prioritize) ||
         !find_following(lookup, "preempt", &lookup->preempt) ||
         !find_following(lookup, "bind", &lookup->bind) || !fetch_nodes(lookup, &lookup->filter) ||
@@ -214,7 +214,7 @@ static bool fetch_all(PodDecisions *lookup) {
     return true;
 }
 
-/* --- for programs ---------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 static void write_decision(const PodDecisions *decisions, JsonWriter *writer, const char *key,
     const ApiDecision *decision) {
@@ -274,16 +274,16 @@ static void print_json(const PodDecisions *decisions, Buf *out) {
     json_write(&writer, "}\n");
 }
 
-/* --- in full ------------------------------------------------------------------------------ */
+/* --- the replay --------------------------------------------------------------------------- */
 
-/* These return NULL when they have found an obstacle. */
+/* These return NULL, with the reason in lookup->obstacle, if the filter cannot be replayed. */
 
 static void *refuse(PodDecisions *lookup, const char *why) {
     (void)snprintf(lookup->obstacle, sizeof(lookup->obstacle), "%s", why);
     return NULL;
 }
 
-/* The inputs of the filter decision (/api/v1/bundle?id=N). */
+/* Fetches the inputs of the filter decision (/api/v1/bundle?id=N). */
 static const RecordedDecision *fetch_bundle(PodDecisions *lookup) {
     const ApiDecision *filter = &lookup->filter;
     BerthAccess access = lookup->replicas->items[filter->replica];
@@ -296,7 +296,7 @@ static const RecordedDecision *fetch_bundle(PodDecisions *lookup) {
     access.timeout_sec = FETCH_TIMEOUT_SEC;
     if (!berth_client_request(&access, path, STR_NULL, lookup->arena, &reply, lookup->obstacle))
         return NULL;
-    if (reply.status == 400) /* of one that is older */
+    if (reply.status == 400) /* an older berth does not know id=N */
         return refuse(lookup, "that berth is too old to return a single decision: update it");
     if (reply.status != 200) {
         berth_client_explain(&access, &reply, lookup->arena, lookup->obstacle);
@@ -310,7 +310,7 @@ static const RecordedDecision *fetch_bundle(PodDecisions *lookup) {
     return obstacle ? refuse(lookup, obstacle) : &recording->decisions[0];
 }
 
-/* The policies of that time: other policies need another option. */
+/* Compiles the policies of the bundle, and checks that they made the decision. */
 static Program *compile(PodDecisions *lookup, const RecordedDecision *decision) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const Bundle *bundle = &lookup->found.bundle;
@@ -325,7 +325,7 @@ static Program *compile(PodDecisions *lookup, const RecordedDecision *decision) 
     return TAKE_PTR(program);
 }
 
-/* The known candidates, in an order that gives the same ranks; and @also. */
+/* The candidates that berth knew, in an order that gives the same ranks; and @also, or NULL. */
 static const Str *list_nodes(const Recording *recording, const RecordedDecision *decision,
     const char *also, Arena *arena, size_t *ret_n) {
     const RecordedNode **order = recorded_order(decision, arena);
@@ -346,8 +346,8 @@ static const Str *list_nodes(const Recording *recording, const RecordedDecision 
     return names;
 }
 
-/* The filter once more, with everything that led to it; if it was answered, and is still kept. */
-static void look_back(PodDecisions *lookup, const Zones *zones) {
+/* Replays the filter, unless it failed. lookup->found gets the result, or ->obstacle the reason. */
+static void replay_filter(PodDecisions *lookup, const Zones *zones) {
     _cleanup_(program_unrefp) Program *program = NULL;
     const RecordedDecision *decision;
     const Str *nodes;
@@ -422,7 +422,7 @@ bool explain_last_write(const ExplainLastOptions *options, const Replicas *repli
         (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", lookup.error);
         return false;
     }
-    look_back(&lookup, zones);
+    replay_filter(&lookup, zones);
     print(&lookup, has_colour, scratch, out);
     if (buf_error(out))
         (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "out of memory for the reply");

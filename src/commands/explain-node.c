@@ -28,7 +28,7 @@ static void print_outcome(ExplainPrinter *printer, const NodeExplanation *node) 
     buf_append_char(printer->out, '\n');
 }
 
-/* The tree of an expression, moved to the right. */
+/* Prints the tree of an expression, indented. */
 static void print_tree(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
     _cleanup_(buf_done) Buf tree = BUF_INIT((size_t)1024 * 1024);
@@ -85,7 +85,7 @@ static void print_rules(ExplainPrinter *printer, const NodeExplanation *node, bo
     }
 }
 
-/* One sentence for all filters with the same exactness. */
+/* Prints one sentence for all filters with the same exactness. */
 static void print_exactness(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
 
@@ -102,7 +102,7 @@ static void print_exactness(ExplainPrinter *printer) {
     }
 }
 
-/* The better one to compare with; NULL: it is the best. */
+/* The best node, to compare with; NULL: that is @node. */
 static const NodeExplanation *best_beside(
     const ExplainPrinter *printer, const NodeExplanation *node) {
     const NodeExplanation *best = printer->explanation->ranking[0];
@@ -143,7 +143,7 @@ static void print_part(
     buf_append_char(printer->out, '\n');
 }
 
-/* The inputs of a built-in rule; its expression is not for users. */
+/* Prints the inputs of a built-in rule, whose expression users did not write. */
 static void print_read(
     ExplainPrinter *printer, const NodeExplanation *node, const Expression *expression) {
     CelLeaf values[PROBE_VALUES_MAX];

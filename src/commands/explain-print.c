@@ -71,7 +71,7 @@ void explain_print_share(ExplainPrinter *printer) {
     buf_printf(printer->out, "%s\n", printer->paint.off);
 }
 
-void explain_print_asks(ExplainPrinter *printer) {
+void explain_print_requests(ExplainPrinter *printer) {
     const Pod *pod = printer->pod;
 
     for (size_t i = 0; i < pod->requests.n; i++) {

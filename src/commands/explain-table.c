@@ -27,7 +27,7 @@ static bool is_ambiguous(const Explanation *explanation, size_t score) {
     return false;
 }
 
-/* "pack ×3"; how many columns that takes. */
+/* Prints "pack ×3". Returns its width in columns. */
 static size_t print_part_name(ExplainPrinter *printer, size_t score, Buf *out) {
     const Score *rule = printer->explanation->scores[score];
     size_t begin = out->len;
@@ -61,18 +61,18 @@ static void print_ranking_head(ExplainPrinter *printer, size_t width) {
     buf_append_char(printer->out, '\n');
 }
 
-/* onError or onMissing counts for it. */
+/* Whether onError or onMissing gave the value. */
 static bool has_failed(const ScorePart *part) {
     return part->is_error || part->is_missing;
 }
 
 static void print_ranked(ExplainPrinter *printer, const NodeExplanation *node, size_t width) {
-    bool is_offered = node->outcome == NODE_PASSED;
+    bool is_returned = node->outcome == NODE_PASSED;
 
-    buf_printf(printer->out, "%s%4u%s  ", is_offered ? printer->paint.good : printer->paint.dim,
+    buf_printf(printer->out, "%s%4u%s  ", is_returned ? printer->paint.good : printer->paint.dim,
         node->rank, printer->paint.off);
     visible_append_padded(printer->out, node->node, width);
-    if (is_offered)
+    if (is_returned)
         buf_printf(printer->out, "  %4u  %5.1f", node->wire_score, node->score);
     else
         buf_printf(printer->out, "     -  %5.1f", node->score);
@@ -80,7 +80,7 @@ static void print_ranked(ExplainPrinter *printer, const NodeExplanation *node, s
         buf_printf(printer->out, "%s%*.1f%s", i == 0 ? "     " : "  ",
             (int)part_width(printer, i) - (has_failed(&node->parts[i]) ? 1 : 0),
             node->parts[i].value, has_failed(&node->parts[i]) ? "!" : "");
-    if (!is_offered)
+    if (!is_returned)
         buf_printf(printer->out, "  %snot returned%s", printer->paint.dim, printer->paint.off);
     buf_append_char(printer->out, '\n');
 }
@@ -210,7 +210,7 @@ static void print_members(ExplainPrinter *printer, const Group *group) {
     }
 }
 
-/* The groups of one policy: those with a node closest to eligible, or the others. */
+/* Prints the groups of one policy: those with a node closest to eligible, or the others. */
 static void print_groups_of(
     ExplainPrinter *printer, const Policy *policy, bool is_closest, const char **title) {
     for (size_t i = 0; i < policy->n_filters; i++) {
@@ -248,7 +248,7 @@ static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors)
     buf_printf(printer->out, "  %s%.*s/%.*s%s on %s node%s", printer->paint.bad,
         STR_FMT(policy->name), STR_FMT(name), printer->paint.off, GROUPED(errors->n),
         PLURAL(errors->n));
-    /* "(onMissing: allow)": what counts where it failed. */
+    /* how those nodes counted */
     buf_printf(printer->out, " (%s: ", errors->is_missing ? "onMissing" : "onError");
     if (errors->score)
         buf_printf(printer->out, "%g)",
@@ -259,7 +259,7 @@ static void print_rule_errors(ExplainPrinter *printer, const RuleErrors *errors)
         printer->out, errors->n > 1 ? ": e.g. {}: {}\n" : ": {}: {}\n", errors->node, errors->text);
 }
 
-/* Those caused by a missing metric, or the others. */
+/* Prints the errors that a missing metric caused, or the others. */
 static void print_errors(ExplainPrinter *printer, bool is_missing, const char *title) {
     bool is_first = true;
 

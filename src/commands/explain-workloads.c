@@ -15,16 +15,16 @@ typedef struct WorkloadReport {
     const View *view;
     const WorkloadList *list;
     int64_t now_nsec;
-    Arena *scratch; /* of one explanation */
+    Arena *scratch; /* for one explanation */
     Paint paint;
     Buf *out;
 } WorkloadReport;
 
-/* Nodes whose verdict is one filter. */
+/* A filter, and the nodes that it rejects. */
 typedef struct Rejected {
     const Filter *filter;
     size_t n;         /* nodes */
-    size_t n_closest; /* of those, the ones that are as close to eligible as any */
+    size_t n_closest; /* of those, the ones closest to eligible */
 } Rejected;
 
 typedef VEC(Rejected) Rejections;
@@ -39,7 +39,8 @@ static int compare_rejected(const void *a, const void *b) {
     return x->filter->number < y->filter->number ? -1 : 1;
 }
 
-/* Sorted: rejections of the nodes closest to eligible come first, whose rule is the main reason. */
+/* Sorted: filters that reject nodes closest to eligible come first. The first is the main
+ * reason. */
 static Rejections find_rejections(const Explanation *explanation, Arena *arena) {
     Rejections found = {0};
 

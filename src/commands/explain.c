@@ -30,9 +30,9 @@ typedef struct Settings {
     const char *file; /* pods and workloads */
     const char *name; /* NAMESPACE/NAME of a live cluster; with a file, one of its objects */
     PolicyPaths policies;
-    int64_t now_nsec;        /* of expressions; 0: the clock's */
-    ExplainLastOptions last; /* how it is shown; with a pod: none of the sources above */
-    const char *bundle;      /* a file: none of them either */
+    int64_t now_nsec;        /* when it is evaluated; 0: now */
+    ExplainLastOptions last; /* how to print; with a pod, the sources above are not used */
+    const char *bundle;      /* a file; the sources above are not used */
 } Settings;
 
 static View *load_view(
@@ -87,7 +87,7 @@ static void print(
         buf_append_char(&out, '\n');
     } else {
         visible_print(&out, "pod       {}/{}", pod->namespace, pod->name);
-        explain_print_asks(&printer);
+        explain_print_requests(&printer);
         buf_append_char(&out, '\n');
         explain_print_policies(&printer);
         buf_append_char(&out, '\n');
@@ -111,7 +111,7 @@ static void explain_pod(
     print(settings, &explanation, pod, now_nsec);
 }
 
-/* The only pod or template of the file, or the one that was named, is explained in full. */
+/* Explains the named pod or template of the file, or the only one; else prints a row for each. */
 static void explain_file(
     const Settings *settings, const View *view, int64_t now_nsec, Arena *arena) {
     char error[OBJECTS_ERROR_MAX + WORKLOAD_NAME_ERROR_MAX];
@@ -179,7 +179,7 @@ static const RecordedDecision *choose_decision(
         STR_FMT(str_take(newest->pod_name, 64)));
 }
 
-/* The cluster, the pod and the time are those of the recorded decision, the policies are unless
+/* Takes the cluster, pod and time of the recorded decision, and the policies of the bundle unless
  * others were given. */
 static void explain_of_bundle(const Settings *settings, const Zones *zones, Arena *arena) {
     _cleanup_(bundle_case_done) BundleCase found = {0};
@@ -252,7 +252,7 @@ static const char *check_last(Settings *settings) {
     return server_source_check(&settings->last.source);
 }
 
-/* A pod by its name, and nothing that the running berth would not know better. */
+/* Whether a pod is named, and no other input that the running berth has anyway. */
 static bool is_for_running_berth(const Settings *settings) {
     const MetricsSource *metrics = &settings->metrics;
 

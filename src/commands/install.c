@@ -31,9 +31,9 @@ typedef struct InstallSettings {
 
 /* --- facts about the cluster ----------------------------------------------------------------- */
 
-/* Read with GET requests only. Facts that it may not read are noted as unknown. */
+/* Read with GET requests only. Facts that we may not read are unknown. */
 typedef struct InstallFacts {
-    bool was_read; /* no: nothing below is known */
+    bool was_read; /* false: nothing below is known */
     Str server, origin;
     InstallationFacts found; /* the version, and berth's pods */
 
@@ -142,7 +142,7 @@ static Str program_words(
     return arena_copy(arena, buf_str(&words));
 }
 
-/* The name of a file in quotes of YAML. */
+/* @name as a quoted YAML string. */
 static Str quoted_name(Str name, Arena *arena) {
     _cleanup_(buf_done) Buf quoted = BUF_INIT(WORDS_MAX);
 
@@ -150,13 +150,13 @@ static Str quoted_name(Str name, Arena *arena) {
     return arena_copy(arena, buf_str(&quoted));
 }
 
-/* helm's policies.a\.yaml=a.yaml as a word. */
+/* helm's policies.a\.yaml=a.yaml, quoted for a shell. */
 static Str helm_value(Str file, Str name, Arena *arena) {
     _cleanup_(buf_done) Buf value = BUF_INIT(WORDS_MAX);
 
     buf_append(&value, STR("policies."));
     for (size_t i = 0; i < name.len; i++) {
-        if (strchr(".,={}[]\\", name.ptr[i])) /* helm takes a dot for a step down */
+        if (strchr(".,={}[]\\", name.ptr[i])) /* helm separates keys by dots */
             buf_append_char(&value, '\\');
         buf_append_char(&value, name.ptr[i]);
     }
@@ -183,8 +183,8 @@ static Str find_value(const Plan *plan, Str name) {
     return STR_NULL;
 }
 
-/* @line with its values. Names of nodes and the like come from outside: control characters are
- * escaped. */
+/* Writes @line with its %{values}. Names of nodes and the like are untrusted: control characters
+ * are escaped. */
 static void put_line(const Plan *plan, Str line, Str node, Buf *out) {
     for (size_t i = 0; i < line.len; i++) {
         Str rest = str_skip(line, i);
@@ -202,12 +202,12 @@ static void put_line(const Plan *plan, Str line, Str node, Buf *out) {
     buf_append_char(out, '\n');
 }
 
-/* One line of a file that printf writes: an indented here-document would not end. */
+/* Writes a line of a file as an argument of printf: an indented here-document would not end. */
 static void put_argument(const Plan *plan, Str line) {
     _cleanup_(buf_done) Buf text = BUF_INIT(WORDS_MAX), word = BUF_INIT(WORDS_MAX);
 
     put_line(plan, line, STR_NULL, &text);
-    shell_word(&word, str_take(buf_str(&text), text.len - 1)); /* without its end */
+    shell_word(&word, str_take(buf_str(&text), text.len - 1)); /* without the newline */
     buf_printf(plan->out, "       %.*s \\\n", STR_FMT(buf_str(&word)));
 }
 
@@ -296,7 +296,7 @@ static void set_values(const InstallSettings *settings, const InstallFacts *fact
     memcpy(ret, values, sizeof(values));
 }
 
-/* @notes are lines about facts that could not be found out. */
+/* @notes: lines about facts that could not be read. */
 static void print_plan(
     const InstallSettings *settings, const InstallFacts *facts, Str notes, Arena *arena, Buf *out) {
     const InstallationFacts *found = &facts->found;

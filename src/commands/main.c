@@ -88,7 +88,7 @@ static int unknown_command(const char *word) {
     return EXIT_USAGE;
 }
 
-/* `help COMMAND`; without a command, of all. */
+/* `help COMMAND`; without a command it lists all. */
 static int help(int argc, char *argv[]) {
     char option[] = "--help", *words[] = {option};
     const Command *command;

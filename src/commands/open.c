@@ -27,13 +27,13 @@ typedef struct Settings {
 
 /*
  * PageProxy: berth's pages on a loopback port of this machine, for a browser. Every request is
- * passed on to one berth through an API server (cli/replicas.h).
+ * forwarded to one berth through an API server (cli/replicas.h).
  *
- * Only a browser that was given the URL may use it: its key becomes a cookie. Requests for other
- * names than localhost, from other sites' pages, and for paths that could lead out of the berth
+ * Only a browser that was given the URL may use it: the key in it becomes a cookie. Requests for
+ * other names than localhost, from other sites' pages, and for paths that could lead out of berth
  * are refused.
  *
- * Requests arrive on the server's workers, and are passed on by the thread that calls
+ * Requests arrive on the server's workers, and are forwarded by the thread that calls
  * page_proxy_step().
  */
 
@@ -43,29 +43,29 @@ typedef struct Settings {
 #define STEP_MSEC 250
 #define REPLY_SEC 130 /* a bundle may take long */
 #define BODY_MAX ((size_t)4 * 1024 * 1024)
-#define PASSED_MAX (BODY_MAX + (size_t)1024 * 1024) /* of one request, without its answer */
+#define RELAY_MAX (BODY_MAX + (size_t)1024 * 1024) /* one request, without the answer */
 #define COOKIE "berth-open"
 #define EVENTS STR("/api/v1/events")
 
 typedef struct PageProxy PageProxy;
 
-/* A request on its way: in the list of the proxy from the server's worker until it is answered. */
-typedef struct Passed {
+/* A forwarded request: in the list of the proxy from the server's worker until it is answered. */
+typedef struct Relay {
     PageProxy *proxy;
-    struct Passed *next;
-    Arena *arena;              /* of all of it */
+    struct Relay *next;
+    Arena *arena;              /* of the whole request */
     const char *method, *path; /* with the query */
     const char *content_type;  /* of the body; NULL: none */
     Str body;
     bool accepts_html;
-    HttpPending *pending; /* or ... */
-    HttpStream *stream;   /* ... an event stream */
-    Call *call;           /* NULL: not yet, or over */
+    HttpPending *pending; /* NULL for an event stream */
+    HttpStream *stream;   /* NULL for other requests */
+    Call *call;           /* NULL: not sent yet, or done */
 
     unsigned status; /* of the answer */
     Buf answer;
     Str type, location; /* empty: none */
-} Passed;
+} Relay;
 
 struct PageProxy {
     const BerthAccess *access;
@@ -73,35 +73,35 @@ struct PageProxy {
     char key[DIGEST_TEXT_MAX];
     char cookie[DIGEST_TEXT_MAX + 128]; /* the header that sets it */
     pthread_mutex_t lock;               /* guards the next two */
-    Passed *first;
+    Relay *first;
     size_t n;
 };
 
-/* --- requests on their way -------------------------------------------------------------------- */
+/* --- forwarded requests ----------------------------------------------------------------------- */
 
-static void passed_free(Passed *passed) {
-    PageProxy *proxy = passed->proxy;
+static void relay_free(Relay *relay) {
+    PageProxy *proxy = relay->proxy;
 
     (void)pthread_mutex_lock(&proxy->lock);
-    for (Passed **at = &proxy->first; *at; at = &(*at)->next)
-        if (*at == passed) {
-            *at = passed->next;
+    for (Relay **at = &proxy->first; *at; at = &(*at)->next)
+        if (*at == relay) {
+            *at = relay->next;
             proxy->n--;
             break;
         }
     (void)pthread_mutex_unlock(&proxy->lock);
-    buf_done(&passed->answer);
-    (void)arena_free(passed->arena);
+    buf_done(&relay->answer);
+    (void)arena_free(relay->arena);
 }
 
 /* A copy of @request; NULL when out of memory. */
-static Passed *passed_new(PageProxy *proxy, const HttpRequest *request) {
-    Arena *arena = arena_new(PASSED_MAX);
-    Passed *passed = arena ? ARENA_NEW(arena, Passed) : NULL;
+static Relay *relay_new(PageProxy *proxy, const HttpRequest *request) {
+    Arena *arena = arena_new(RELAY_MAX);
+    Relay *relay = arena ? ARENA_NEW(arena, Relay) : NULL;
     const char *mark = str_is_empty(request->query) ? "" : "?";
 
-    if (passed)
-        *passed = (Passed){
+    if (relay)
+        *relay = (Relay){
             .proxy = proxy,
             .arena = arena,
             .method = arena_copy(arena, request->method).ptr,
@@ -114,15 +114,15 @@ static Passed *passed_new(PageProxy *proxy, const HttpRequest *request) {
             .accepts_html = request->accepts_html,
             .answer = BUF_INIT(BERTH_CLIENT_REPLY_MAX),
         };
-    if (passed && !arena_has_failed(arena))
-        return passed;
+    if (relay && !arena_has_failed(arena))
+        return relay;
     (void)arena_free(arena);
     return NULL;
 }
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* @text: in @arena, or static. */
+/* Sets the body to @text, which is in @arena or static. */
 static void set_body(HttpReply *reply, Arena *arena, unsigned status, Str text) {
     Str *slice = ARENA_NEW(arena, Str);
 
@@ -135,7 +135,7 @@ static void set_body(HttpReply *reply, Arena *arena, unsigned status, Str text) 
     reply->n_slices = text.ptr ? 1 : 0;
 }
 
-/* The API server puts its own path in front of every link of a page. */
+/* Removes the path that the API server puts in front of every link of a page. */
 static Str without_prefix(Str text, Str prefix, Arena *arena) {
     char *out = ARENA_RAW(arena, char, text.len + 1);
     size_t n = 0, i = 0;
@@ -151,22 +151,22 @@ static Str without_prefix(Str text, Str prefix, Arena *arena) {
     return str_of(out, n);
 }
 
-/* The headers of the dashboard, which the client does not hand on, and a redirect. */
-static void add_headers(const Passed *passed, Arena *arena, HttpReply *reply) {
+/* Adds the headers of the dashboard, which the client drops, and the location of a redirect. */
+static void add_headers(const Relay *relay, Arena *arena, HttpReply *reply) {
     size_t n_dashboard;
     const HttpHeader *dashboard = dashboard_headers(&n_dashboard);
     HttpHeader *headers = ARENA_ARRAY(arena, HttpHeader, n_dashboard + 2);
-    Str prefix = str_from_c(passed->proxy->access->proxy.path);
+    Str prefix = str_from_c(relay->proxy->access->proxy.path);
     size_t n = 0;
 
     if (!headers)
         return;
     for (; n < n_dashboard; n++)
         headers[n] = dashboard[n];
-    if (str_has_prefix(passed->location, prefix))
+    if (str_has_prefix(relay->location, prefix))
         headers[n++] =
-            (HttpHeader){"Location", arena_copy(arena, str_skip(passed->location, prefix.len)).ptr};
-    if (str_is(passed->type, "application/gzip"))
+            (HttpHeader){"Location", arena_copy(arena, str_skip(relay->location, prefix.len)).ptr};
+    if (str_is(relay->type, "application/gzip"))
         headers[n++] =
             (HttpHeader){"Content-Disposition", "attachment; filename=berth-bundle.tar.gz"};
     reply->headers = headers;
@@ -174,107 +174,107 @@ static void add_headers(const Passed *passed, Arena *arena, HttpReply *reply) {
 }
 
 static void fill(void *context, const HttpRequest *request, HttpReply *reply) {
-    const Passed *passed = context;
-    Str prefix = str_from_c(passed->proxy->access->proxy.path), answer = buf_str(&passed->answer);
-    bool is_text = str_has_prefix(passed->type, STR("text/"));
+    const Relay *relay = context;
+    Str prefix = str_from_c(relay->proxy->access->proxy.path), answer = buf_str(&relay->answer);
+    bool is_text = str_has_prefix(relay->type, STR("text/"));
 
-    set_body(reply, request->arena, passed->status,
-        str_is(passed->type, "text/html") ? without_prefix(answer, prefix, request->arena)
-                                          : arena_copy(request->arena, answer));
+    set_body(reply, request->arena, relay->status,
+        str_is(relay->type, "text/html") ? without_prefix(answer, prefix, request->arena)
+                                         : arena_copy(request->arena, answer));
     reply->content_type = arena_printf(
-        request->arena, "%.*s%s", STR_FMT(passed->type), is_text ? "; charset=utf-8" : "")
+        request->arena, "%.*s%s", STR_FMT(relay->type), is_text ? "; charset=utf-8" : "")
                               .ptr;
-    add_headers(passed, request->arena, reply);
+    add_headers(relay, request->arena, reply);
 }
 
 /* --- the API server --------------------------------------------------------------------------- */
 
 static void take_head(void *context, const CallHead *head) {
-    Passed *passed = context;
+    Relay *relay = context;
 
-    passed->status = head->status;
-    passed->type = arena_copy(passed->arena, head->content_type);
-    passed->location = arena_copy(passed->arena, head->location);
+    relay->status = head->status;
+    relay->type = arena_copy(relay->arena, head->content_type);
+    relay->location = arena_copy(relay->arena, head->location);
 }
 
 static bool take_data(void *context, Str bytes) {
-    Passed *passed = context;
+    Relay *relay = context;
 
-    if (passed->stream)
-        return passed->status == 200 && stream_send(passed->stream, bytes);
-    buf_append(&passed->answer, bytes);
-    return !buf_error(&passed->answer);
+    if (relay->stream)
+        return relay->status == 200 && stream_send(relay->stream, bytes);
+    buf_append(&relay->answer, bytes);
+    return !buf_error(&relay->answer);
 }
 
-static void answer(Passed *passed) {
-    if (passed->stream)
-        (void)stream_close(passed->stream);
+static void answer(Relay *relay) {
+    if (relay->stream)
+        (void)stream_close(relay->stream);
     else
-        (void)server_answer(passed->pending, fill, passed);
-    passed_free(passed);
+        (void)server_answer(relay->pending, fill, relay);
+    relay_free(relay);
 }
 
 static void take_end(void *context, const CallResult *result) {
-    Passed *passed = context;
+    Relay *relay = context;
 
     if (result->outcome != CALL_DONE) {
-        passed->status = 502;
-        passed->type = STR("text/plain");
-        buf_reset(&passed->answer);
-        buf_append(&passed->answer, str_from_c(result->error));
-        buf_append_char(&passed->answer, '\n');
+        relay->status = 502;
+        relay->type = STR("text/plain");
+        buf_reset(&relay->answer);
+        buf_append(&relay->answer, str_from_c(result->error));
+        buf_append_char(&relay->answer, '\n');
     }
-    answer(passed);
+    answer(relay);
 }
 
-static void pass_on(Passed *passed) {
-    const BerthProxy *proxy = &passed->proxy->access->proxy;
+static void forward(Relay *relay) {
+    const BerthProxy *proxy = &relay->proxy->access->proxy;
     const Header headers[] = {
         {STR(BERTH_CLIENT_TOKEN_HEADER), str_from_c(proxy->token)},
-        {STR("Accept"), passed->accepts_html ? STR("text/html") : STR("*/*")},
+        {STR("Accept"), relay->accepts_html ? STR("text/html") : STR("*/*")},
     };
     const CallOptions options = {
-        .method = passed->method,
-        .path = passed->path,
-        .content_type = passed->content_type,
-        .body = passed->body,
+        .method = relay->method,
+        .path = relay->path,
+        .content_type = relay->content_type,
+        .body = relay->body,
         .first_byte_sec = REPLY_SEC,
-        .total_sec = passed->stream ? 0 : REPLY_SEC,
+        .total_sec = relay->stream ? 0 : REPLY_SEC,
         .headers = headers,
         .n_headers = ELEMENTS_OF(headers),
     };
     const CallHandler handler = {
-        .context = passed, .head = take_head, .data = take_data, .done = take_end};
+        .context = relay, .head = take_head, .data = take_data, .done = take_end};
 
-    passed->call = client_call(proxy->client, &options, &handler);
-    if (passed->call)
+    relay->call = client_call(proxy->client, &options, &handler);
+    if (relay->call)
         return;
-    passed->status = 500;
-    answer(passed);
+    relay->status = 500;
+    answer(relay);
 }
 
-/* The next that is not on its way yet. */
-static Passed *next_new(PageProxy *proxy) {
-    Passed *passed;
+/* The next request that was not sent yet; NULL: none. */
+static Relay *next_new(PageProxy *proxy) {
+    Relay *relay;
 
     (void)pthread_mutex_lock(&proxy->lock);
-    for (passed = proxy->first; passed && passed->call;)
-        passed = passed->next;
+    for (relay = proxy->first; relay && relay->call;)
+        relay = relay->next;
     (void)pthread_mutex_unlock(&proxy->lock);
-    return passed;
+    return relay;
 }
 
-/* Passes requests on, for about a quarter of a second. 0, or a negative errno. */
+/* Forwards requests for about a quarter of a second. 0, or a negative errno. */
 static int page_proxy_step(PageProxy *proxy) {
-    Passed *passed;
+    Relay *relay;
 
     server_tick(proxy->server, clock_monotonic_nsec());
-    while ((passed = next_new(proxy)))
-        pass_on(passed);
+    while ((relay = next_new(proxy)))
+        forward(relay);
     return client_wait(proxy->access->proxy.client, STEP_MSEC);
 }
 
-/* --- who may ---------------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 static bool is_key(const PageProxy *proxy, Str text) {
     size_t len = sizeof(proxy->key) - 1;
@@ -294,7 +294,7 @@ static bool has_cookie(const PageProxy *proxy, Str cookies) {
     return false;
 }
 
-/* No part of it leads up, also not escaped: nothing but berth is reached behind the prefix. */
+/* Whether no part of the path leads up, escaped or not: then it stays below berth's prefix. */
 static bool is_path_safe(Str path) {
     Str part;
 
@@ -307,8 +307,8 @@ static bool is_path_safe(Str path) {
     return true;
 }
 
-/* The URL that was printed: the key becomes a cookie, and leaves the address bar. */
-static bool greet(const PageProxy *proxy, const HttpRequest *request, HttpReply *reply) {
+/* Answers the URL that was printed: the key becomes a cookie, and leaves the address bar. */
+static bool exchange_key(const PageProxy *proxy, const HttpRequest *request, HttpReply *reply) {
     HttpHeader *headers = ARENA_ARRAY(request->arena, HttpHeader, 2);
 
     if (!headers || !str_has_prefix(request->query, STR("key=")) ||
@@ -342,42 +342,42 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return false;
 }
 
-static void refuse_busy(const HttpRequest *request, HttpReply *reply, Passed *passed) {
+static void refuse_busy(const HttpRequest *request, HttpReply *reply, Relay *relay) {
     set_body(reply, request->arena, 503, STR("berth open: too many requests at once\n"));
-    if (passed)
-        passed_free(passed);
+    if (relay)
+        relay_free(relay);
 }
 
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     PageProxy *proxy = context;
-    Passed *passed;
+    Relay *relay;
     bool is_full;
 
-    if (greet(proxy, request, reply))
+    if (exchange_key(proxy, request, reply))
         return;
     if (!has_cookie(proxy, request->cookie)) {
         set_body(reply, request->arena, 403, STR("berth open: the key is another one now\n"));
         return;
     }
-    passed = passed_new(proxy, request);
+    relay = relay_new(proxy, request);
     (void)pthread_mutex_lock(&proxy->lock);
     is_full = proxy->n >= PAGE_PROXY_REQUESTS_MAX;
     (void)pthread_mutex_unlock(&proxy->lock);
-    if (!passed || is_full) {
-        refuse_busy(request, reply, passed);
+    if (!relay || is_full) {
+        refuse_busy(request, reply, relay);
         return;
     }
     if (str_eq(request->path, EVENTS))
-        passed->stream = server_stream(request, 0);
+        relay->stream = server_stream(request, 0);
     else
-        passed->pending = server_defer(request, 0);
-    if (!passed->stream && !passed->pending) {
-        refuse_busy(request, reply, passed);
+        relay->pending = server_defer(request, 0);
+    if (!relay->stream && !relay->pending) {
+        refuse_busy(request, reply, relay);
         return;
     }
     (void)pthread_mutex_lock(&proxy->lock);
-    passed->next = proxy->first;
-    proxy->first = passed;
+    relay->next = proxy->first;
+    proxy->first = relay;
     proxy->n++;
     (void)pthread_mutex_unlock(&proxy->lock);
     client_wake(proxy->access->proxy.client);
@@ -389,7 +389,7 @@ static void stop(int number) {
     is_over = 1;
 }
 
-/* When it decided last, in nanoseconds since 1970; 0: never, or it does not reply. */
+/* The time of its last decision, in nanoseconds since 1970; 0: none, or no reply. */
 static int64_t last_decision(const BerthAccess *access, Arena *arena) {
     char error[BERTH_CLIENT_ERROR_MAX];
     ApiPage page = {0};

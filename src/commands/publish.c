@@ -87,7 +87,7 @@ static void show(const PublishedList *list) {
     terminal_output(buf_str(&out));
 }
 
-/* False, after a message: it is still there. */
+/* Returns false after a warning, if it is still there. */
 static bool remove_one(Client *client, const PublishChange *removal) {
     _cleanup_(arena_freep) Arena *arena = terminal_arena("the request", BUDGET);
     _cleanup_(buf_done) Buf path = BUF_INIT(WRITE_MAX), body = BUF_INIT(WRITE_MAX);

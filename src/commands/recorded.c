@@ -20,7 +20,7 @@ void recorded_done(Recorded *recorded) {
         bundle_done(&recorded->bundles[i]);
 }
 
-/* A replica that has none to give is reported; if none has one, the first. */
+/* Warns about replicas that gave none. If none gave one, the command fails with the first error. */
 static void fetch_bundles(RecordedSource *source, Arena *arena, Recorded *ret) {
     _cleanup_(replicas_done) Replicas replicas = {0};
     const BundleRequest request = {.last = source->last};
@@ -64,7 +64,7 @@ Digest recorded_policy_digest(const Bundle *bundle) {
     return digest;
 }
 
-/* Replicas that read their policies at different times, or from different files. */
+/* Replicas may read their policies at different times, or from different files. */
 static void warn_about_policies(const Recorded *recorded) {
     for (size_t i = 1; i < recorded->n; i++)
         if (!digest_equal(recorded_policy_digest(&recorded->bundles[i]),

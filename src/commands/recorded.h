@@ -16,7 +16,7 @@
 #define RECORDED_BUDGET ((size_t)2 * 1024 * 1024 * 1024)
 #define RECORDED_MEMORY_FOR "the recorded decisions"
 
-/* Where they come from, as options of a command. */
+/* The source of the decisions, as options of a command. */
 typedef struct RecordedSource {
     ServerSource server;
     const char *bundles[REPLICAS_MAX]; /* files; none: from running berths */
@@ -39,7 +39,7 @@ typedef struct RecordedSource {
 /* The error of options that do not go together; NULL: none. */
 const char *recorded_check(const RecordedSource *source);
 
-/* The settings are those of the first bundle, the recording is of all. */
+/* Policies and exemptions are those of the first bundle, the recording is of all. */
 typedef struct Recorded {
     Bundle bundles[REPLICAS_MAX];
     size_t n;
@@ -50,7 +50,8 @@ void recorded_done(Recorded *recorded);
 
 /* If these fail, the process ends (cli/terminal.h). Strings are in @arena. */
 
-/* Warns if replicas have different policies: those of the first count as in force. */
+/* Fills in @ret, which must be zeroed. Warns if replicas have different policies: those of the
+ * first count as in force. */
 void recorded_load(RecordedSource *source, Arena *arena, Recorded *ret);
 
 void recorded_replay(const Recorded *recorded, Program *program, Arena *arena, WhatIfReport *ret);
@@ -58,14 +59,14 @@ void recorded_replay(const Recorded *recorded, Program *program, Arena *arena, W
 /* The digest of the policies in force. */
 Digest recorded_policy_digest(const Bundle *bundle);
 
-/* WhatIfPrinter: what decisions would have been, for users. */
+/* WhatIfPrinter: prints the result of a replay for users. */
 typedef struct WhatIfPrinter {
     const WhatIfReport *report;
     const Recorded *recorded;
-    const Program *program; /* of the new decisions */
-    Str with;               /* which policies: "policy.yaml" */
-    bool is_check;          /* the policies as they were: all should be equal */
-    int64_t weight;         /* kube-scheduler's for this extender */
+    const Program *program; /* of the replay */
+    Str with;               /* a text for these policies: "policy.yaml" */
+    bool is_check;          /* the policies are unchanged: all should be equal */
+    int64_t weight;         /* the extender's weight in kube-scheduler */
     bool all;               /* every case, not only the first */
     Paint paint;
     Buf *out;

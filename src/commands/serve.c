@@ -26,7 +26,7 @@
 #define SERVE_HOSTS_MAX 16u
 #define OWN_NAMESPACE_MAX 64u /* a DNS label and a NUL */
 
-/* The daemon borrows from it. */
+/* Lives as long as the daemon, which points into it. */
 typedef struct ServeSettings {
     DaemonOptions daemon;
     PolicyPaths policies;
@@ -46,7 +46,7 @@ typedef struct ServeSettings {
     LogFormat log_format;
 } ServeSettings;
 
-/* kube-scheduler gives an extender 5 s by default. */
+/* kube-scheduler waits 5 s for an extender by default. */
 #define DEADLINE_MIN_NSEC NSEC_PER_MSEC
 #define DEADLINE_MAX_NSEC (60 * NSEC_PER_SEC)
 
@@ -419,7 +419,7 @@ static const char *serve_settings_check(void *context, const Arguments *argument
     return wrong ? wrong : check_serving(settings);
 }
 
-/* After that: makes the daemon's options ready for use. */
+/* Completes the daemon's options after the check. */
 static void serve_settings_finish(ServeSettings *settings) {
     DaemonOptions *daemon = &settings->daemon;
 
@@ -458,7 +458,7 @@ static void add(FileList *list, const char *path, bool is_written) {
             .path = arena_copy(list->arena, str_from_c(path)).ptr, .is_written = is_written};
 }
 
-/* All options that take files, so that a new one is never forgotten here. */
+/* Adds the files of all options, so that a new option is never forgotten here. */
 static void add_options(FileList *list, const ServeSettings *settings) {
     for (const Option *option = serve_options; option->name; option++) {
         const char *const *items = (const char *const *)((const char *)settings + option->offset);
@@ -509,8 +509,8 @@ static int add_access(FileList *list, const LiveOptions *live, char *error) {
 }
 
 /* Allows the files that options name, and those that the kubeconfig and the sources name; forks the
- * process that runs a credential plugin; enters. A kubeconfig or sources that cannot be read are
- * left to daemon_new() to report. 0, or a negative errno with a message in @error. */
+ * process that runs a credential plugin; enters the sandbox. A kubeconfig or sources that cannot be
+ * read are left to daemon_new() to report. 0, or a negative errno with a message in @error. */
 static int enter_sandbox(ServeSettings *settings, Arena *arena, char *error) {
     const DaemonOptions *daemon = &settings->daemon;
     FileList list = {.arena = arena};
@@ -531,7 +531,7 @@ static int enter_sandbox(ServeSettings *settings, Arena *arena, char *error) {
     return 0;
 }
 
-/* Which parts are active; a warning if the kernel lacks some. */
+/* Logs which parts are active, and warns if the kernel lacks some. */
 static void log_sandbox(const Sandbox *sandbox) {
     static const char incomplete[] = "parts of the sandbox are not active";
 
@@ -554,7 +554,7 @@ static int run(void *context, const Arguments *arguments) {
     daemon_block_signals();
     settings->sandbox = SANDBOX_OFF;
     settings->daemon.sandbox = &settings->sandbox;
-    /* before the sandbox: it allows only folders that are there */
+    /* before the sandbox, which allows only folders that exist */
     r = settings->daemon.state_dir ? journal_make_folder(settings->daemon.state_dir) : 0;
     if (r < 0)
         (void)snprintf(error, sizeof(error), "cannot create the folder of --state-dir, %s: %s",

@@ -97,7 +97,7 @@ static void write_pods(
     json_write_end_array(writer);
 }
 
-static void write_contender(const SimulateReport *report, JsonWriter *writer, size_t number) {
+static void write_run(const SimulateReport *report, JsonWriter *writer, size_t number) {
     const PolicyRun *run = &report->runs[number];
     const SimulationResult *result = run->result;
 
@@ -149,6 +149,6 @@ void simulate_json(const SimulateReport *report, Buf *out) {
     write_scenario(report, &writer);
     json_write(&writer, "}, policies: [");
     for (size_t i = 0; i < report->n; i++)
-        write_contender(report, &writer, i);
+        write_run(report, &writer, i);
     json_write(&writer, "]}\n");
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/* SimulateReport: what `berth simulate` has found out, and the ways to show it. */
+/* SimulateReport: the results of `berth simulate`, and the functions that print them. */
 
 #include "cli/terminal.h"
 #include "model/resources.h"
@@ -20,21 +20,21 @@ typedef struct SimulateSettings {
     OutputForm form;
     int64_t weight, percentage, seed;
     bool nominates;
-    int64_t now_nsec; /* 0: the clock's */
-    double until;     /* below 0: to its end */
+    int64_t now_nsec; /* 0: now */
+    double until;     /* seconds; below 0: when all is done */
 } SimulateSettings;
 
 typedef struct PolicyRun {
     Str name;                 /* "none": no policy */
-    size_t n_unfed;           /* metrics that it reads and that nothing was measured for */
-    SimulationResult *result; /* NULL: it did not come to that */
+    size_t n_unfed;           /* metrics that it reads and that have no values */
+    SimulationResult *result; /* NULL: not run */
 } PolicyRun;
 
 typedef struct SimulateReport {
     const SimulateSettings *settings;
     SimulationInput *input;
     PolicyRun runs[SIMULATE_RUNS_MAX];
-    size_t n; /* those that have an outcome */
+    size_t n; /* runs that have a result */
     Resources shapes[SIMULATION_SHAPES_MAX];
     size_t n_shapes;
     Arena *scratch;
@@ -49,5 +49,5 @@ static inline Str node_of_row(const SimulationInput *input, uint32_t row) {
     return row == NO_ROW ? STR("-") : input->table->names->names[row];
 }
 
-/* A size of pods: "cpu=2,memory=8Gi". */
+/* Prints "cpu=2,memory=8Gi". */
 void shape_print(const Resources *shape, Buf *out);

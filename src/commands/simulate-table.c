@@ -54,7 +54,7 @@ static const SimulationResult *simulation_result_of(const Table *table, size_t i
     return table->report->runs[i].result;
 }
 
-/* A line of counts: the member of each outcome at @offset, a size_t. */
+/* Adds a line of counts: the size_t at @offset of each result. */
 static void add_counts(Table *table, unsigned indent, const char *label, size_t offset) {
     Line *line = add_line(table, indent, str_from_c(label));
 
@@ -65,7 +65,8 @@ static void add_counts(Table *table, unsigned indent, const char *label, size_t 
         set_count(table, line, i, count);
     }
 }
-/* A line of numbers: the member of each outcome at @offset, a double, times @factor. */
+
+/* Adds a line of numbers: the double at @offset of each result, times @factor. */
 static void add_numbers(Table *table, unsigned indent, const char *label, size_t offset,
     double factor, int decimals, const char *unit) {
     Line *line = add_line(table, indent, str_from_c(label));
@@ -80,7 +81,7 @@ static void add_numbers(Table *table, unsigned indent, const char *label, size_t
 
 #define AT(member) offsetof(SimulationResult, member)
 
-/* The pods that are pending under any policy, by reason. */
+/* Adds the reasons for which pods are pending under any policy. */
 static void add_reasons(Table *table) {
     size_t from = table->lines.n;
 
@@ -118,7 +119,7 @@ static void add_nodes(Table *table) {
     add_counts(table, 0, "nodes emptied", AT(n_emptied));
 }
 
-/* Nodes that an autoscaler added, and their price. */
+/* Adds the nodes that an autoscaler added, and their price. */
 static void add_scaling(Table *table) {
     const SimulationInput *input = table->report->input;
     bool has_cost = input->autoscale_pool.price > 0;
@@ -139,7 +140,7 @@ static void add_scaling(Table *table) {
     add_counts(table, 0, "pods pending for which no node is added", AT(n_not_scaled));
 }
 
-/* @offset: of the figures in an outcome. */
+/* @offset: of the BalanceFigures in a result. */
 static void add_balance(Table *table, const char *label, size_t offset) {
     Line *line;
 

@@ -98,7 +98,7 @@ typedef struct Simulation {
     SimulateReport report; /* as far as it is known */
     Zones *zones;
     int64_t now_nsec;
-    char running[RUN_TEXT_MAX]; /* for the progress */
+    char running[RUN_TEXT_MAX]; /* text of the progress */
 } Simulation;
 
 static volatile sig_atomic_t is_interrupted;
@@ -111,11 +111,11 @@ static bool is_over(void) {
     return is_interrupted != 0;
 }
 
-/* Shapes: sizes of pods, of which it is counted how many more would fit. */
+/* Shapes: sizes of pods. The report counts how many more pods of each would fit. */
 
 #define WANTED "--shape takes amounts like cpu=2,memory=8Gi"
 
-/* "cpu=2,memory=8Gi", in @arena. NULL when it is a shape; else the error. */
+/* Parses "cpu=2,memory=8Gi" into @arena. Returns NULL, or the error. */
 static const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
     Str rest = str_from_c(text), part;
 
@@ -135,7 +135,7 @@ static const char *shape_parse(const char *text, Arena *arena, Resources *ret) {
     return ret->n > 0 ? NULL : WANTED;
 }
 
-/* The request that this fraction of all pods does not exceed. */
+/* The requests that this fraction of all pods does not exceed. */
 static Resources find_quantile(const SimulationInput *input, double quantile, Arena *arena) {
     static const Str names[] = {STR("cpu"), STR("memory")};
     Resources shape = {.items = ARENA_ARRAY(arena, Resource, ELEMENTS_OF(names))};

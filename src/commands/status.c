@@ -19,7 +19,7 @@ typedef struct Settings {
     bool json;
 } Settings;
 
-/* What the replicas report. */
+/* The replies of the replicas. */
 typedef struct Status {
     Replicas replicas;
     BerthFact facts[REPLICAS_MAX]; /* one for each */
@@ -103,7 +103,7 @@ static void print_note(Buf *out, const char *name, const char *what, Str text) {
         visible_print(out, "{}: {}{}\n", str_from_c(name), str_from_c(what), text);
 }
 
-/* The checks that failed, which begin with [-]. */
+/* Prints the checks that failed, which begin with [-]. */
 static void print_readiness(Buf *out, const char *name, Str readiness) {
     Str line;
 

@@ -49,7 +49,7 @@ static void run_file(SuiteReport *report, const char *path, SuiteResult *ret) {
     ret->is_unreadable = terminal_check(r, path, report->arena) == SUITE_E_UNREADABLE;
 }
 
-/* Accepts what berth answers, and runs the file again. */
+/* Replaces expected values that do not hold by berth's answers, and runs the file again. */
 static void update_file(SuiteReport *report, const char *path, SuiteResult *result) {
     _cleanup_(buf_done) Buf text = BUF_INIT(YAML_SOURCE_MAX);
     size_t n = 0;
@@ -70,7 +70,7 @@ static void update_file(SuiteReport *report, const char *path, SuiteResult *resu
 /* --- for users ------------------------------------------------------------------------------ */
 
 typedef struct Totals {
-    size_t n_cases, n_failed, n_errors; /* errors: files */
+    size_t n_cases, n_failed, n_errors; /* n_errors counts files */
 } Totals;
 
 static Totals totals_of(const SuiteReport *report) {
@@ -135,7 +135,7 @@ static void print_gaps(SuiteReport *report) {
     }
 }
 
-/* A line for each case, the expectations that failed, and a summary. Errors are in it, too. */
+/* Prints a line for each case, the expectations that failed, errors of files, and a summary. */
 static void print_table(SuiteReport *report) {
     Totals totals = totals_of(report);
 
@@ -159,7 +159,7 @@ static void end_line(Html *html) {
     buf_append_char(html->out, '\n');
 }
 
-/* An element of a testcase: a failure, or an error. Lines stay lines. */
+/* Writes a failure or an error of a testcase. Lines stay lines. */
 static void write_problem(Html *html, const char *kind, size_t n, const char *what, Str text) {
     char message[64];
     Str line;
@@ -204,7 +204,7 @@ static void write_suite(Html *html, const SuiteResult *result) {
     end_line(html);
 }
 
-/* JUnit's XML: a testsuite for each file, an error for one with mistakes. */
+/* Prints JUnit's XML: a testsuite for each file, an error for one with mistakes. */
 static void print_junit(SuiteReport *report) {
     Totals totals = totals_of(report);
     Html html = HTML(report->out);

@@ -24,8 +24,8 @@ static void type(TopScreen *screen, char key) {
     }
 }
 
-/* Goes to the next of the decisions that are shown, or the one before; to the newest if none of
- * them is selected. Returns false if none is shown. */
+/* Selects the next of the shown decisions, or the one before; the newest if none of them is
+ * selected. Returns false if none is shown. */
 static bool select_decision(TopScreen *screen, const TopState *state, bool is_down, bool is_up) {
     const TopDecision *shown[TOP_DECISIONS_MAX], *decision;
     size_t n = 0, at = SIZE_MAX;

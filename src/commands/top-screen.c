@@ -9,13 +9,13 @@
 #include "base/visible.h"
 #include "cli/terminal.h"
 
-#define WRAPPED_MIN 16u /* columns: less is not worth a line */
+#define WRAPPED_MIN 16u /* columns; a narrower text is not indented */
 #define RULES_SHOWN_MAX 6u
 #define LINE_MAX_BYTES ((size_t)64 * 1024)
-#define NARROW 100u          /* below that many columns, counts share one */
+#define NARROW 100u          /* with fewer columns, both counts share one */
 #define OUTCOME_LINES_MAX 3u /* of one decision */
 
-/* The screen while it is drawn: of its lines there is a number, each is cut or wrapped. */
+/* The screen while it is drawn. Its lines are counted; each is cut or wrapped to the width. */
 typedef struct Canvas {
     const TopScreen *screen;
     Paint paint;
@@ -27,7 +27,7 @@ static size_t lines_left(const Canvas *canvas) {
     return canvas->screen->height - canvas->n_lines;
 }
 
-/* One line of @text, cut to the width, in @colour. */
+/* Draws one line of @text, cut to the width, in @colour. */
 static void draw_line(Canvas *canvas, const char *colour, Str text) {
     if (lines_left(canvas) == 0)
         return;
@@ -60,7 +60,7 @@ static bool cut_line(Str *text, size_t width, Str *ret_line) {
     return true;
 }
 
-/* As many lines as @text needs; all but the first begin with @indent spaces. */
+/* Draws as many lines as @text needs; all but the first begin with @indent spaces. */
 static void draw_wrapped(Canvas *canvas, const char *colour, Str text, size_t indent) {
     size_t width = canvas->screen->width;
     Str line;
@@ -135,7 +135,7 @@ static void draw_health(Canvas *canvas, const TopState *state) {
         buf_str(&line), 2);
 }
 
-/* Each of them on the line, if it still fits, else on a new one. */
+/* Draws each figure on the current line if it fits, else on a new one. */
 static void draw_figures(Canvas *canvas, const TopState *state) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LINE_MAX_BYTES);
     char all[512];
@@ -192,8 +192,8 @@ bool top_screen_shows(const TopScreen *screen, const TopDecision *decision) {
            strcasestr(decision->reason, screen->filter);
 }
 
-/* Columns: the time, a mark, the pod, how many nodes passed, the outcome. The last one gets most of
- * what is left, since it answers the question. */
+/* Columns: the time, a mark, the pod, how many nodes passed, the outcome. The outcome gets most of
+ * the width: it is what users look for. */
 typedef struct Columns {
     size_t pod, counts, outcome;
 } Columns;
@@ -208,7 +208,7 @@ static Columns columns_of(const TopScreen *screen) {
     return columns;
 }
 
-/* Where it went, or what spoke against it. */
+/* Prints the node of the pod, or why it has none. */
 static void print_outcome(Buf *line, const TopScreen *screen, const TopDecision *decision) {
     if (strcmp(decision->verb, "filter") != 0)
         buf_printf(line, "%s ", decision->verb);
@@ -231,7 +231,7 @@ static void print_counts(Buf *line, const TopScreen *screen, const TopDecision *
     buf_printf(line, "%11s", both);
 }
 
-/* Its lines; without a canvas they are only counted. */
+/* Draws a decision and returns its number of lines; only counts them if @canvas is NULL. */
 static size_t draw_decision(Canvas *canvas, const TopScreen *screen, const TopDecision *decision) {
     Columns columns = columns_of(screen);
     bool is_selected = screen->selected == decision->id && !screen->is_once;
@@ -268,7 +268,7 @@ static size_t draw_decision(Canvas *canvas, const TopScreen *screen, const TopDe
     return n;
 }
 
-/* How many shown decisions to leave out, so that the selected one has room. */
+/* How many decisions to leave out at the top, so that the selected one fits. */
 static size_t count_skipped(const Canvas *canvas, const TopState *state) {
     const TopScreen *screen = canvas->screen;
     size_t room = lines_left(canvas) > 1 ? lines_left(canvas) - 1 : 0, used = 0, skipped = 0;
@@ -285,7 +285,7 @@ static size_t count_skipped(const Canvas *canvas, const TopState *state) {
         if (decision->id == screen->selected)
             return skipped;
     }
-    return 0; /* it is not there any more */
+    return 0; /* the selected decision is no longer kept */
 }
 
 static void draw_decisions(Canvas *canvas, const TopState *state) {

@@ -36,7 +36,7 @@ typedef struct TopDecision {
 typedef struct TopCounter {
     int64_t last;
     int64_t before[TOP_RATE_UPDATES];
-    size_t n_before; /* since it was first seen; those kept are the last */
+    size_t n_before; /* values so far; the last TOP_RATE_UPDATES are kept */
 } TopCounter;
 
 typedef struct TopRule {
@@ -49,29 +49,29 @@ typedef struct TopState {
     char time[32];
     char health[16];
     char summary[TOP_TEXT_MAX];
-    double error_rate, p99_sec; /* p99: NaN: not known */
+    double error_rate, p99_sec; /* NaN: not known */
     int64_t n_nodes, n_pending;
     TopCounter filters, rejected;
     TopRule rules[TOP_RULES_MAX]; /* those that reject most, first */
     size_t n_rules;
     TopDecision decisions[TOP_DECISIONS_MAX];
-    int64_t newest_id;  /* that was taken: an update may tell of some again */
-    size_t n_decisions; /* ever; the newest is at (n - 1) % TOP_DECISIONS_MAX */
+    int64_t newest_id;  /* newest that was taken: updates repeat some */
+    size_t n_decisions; /* so far; the newest is at (n - 1) % TOP_DECISIONS_MAX */
 } TopState;
 
 static inline bool top_state_is_healthy(const TopState *state) {
     return strcmp(state->health, "healthy") == 0;
 }
 
-/* Applies one update, the JSON of an event. @scratch is reset. False: invalid, and nothing has
- * changed. */
+/* Applies one update, the JSON of an event. @scratch is reset. Returns false if it is invalid; then
+ * @state is unchanged. */
 bool top_state_take(TopState *state, Str json, Arena *scratch);
 
-/* The states of replicas as one: counters are added, decisions are by time, health is that of the
- * worst. With one replica, the same. @ret is another one. */
+/* Merges the states of @n replicas: counters are added, decisions are sorted by time, health is the
+ * worst. @ret must not be one of @parts. */
 void top_state_merge(const TopState *const *parts, size_t n, TopState *ret);
 
-/* How much a second, over the last updates; -1: not known yet. */
+/* The growth per second over the last updates; -1: not known yet. */
 double top_counter_rate(const TopCounter *counter);
 
 /* The decision @back places before the newest; NULL: none. */
@@ -82,29 +82,29 @@ const TopDecision *top_state_decision(const TopState *state, size_t back);
 #define TOP_FILTER_MAX 64u
 
 typedef struct TopScreen {
-    size_t width, height; /* columns and lines there are */
+    size_t width, height; /* in columns and lines */
     bool has_colour, has_symbols;
     const char *server;
-    const char *problem; /* why nothing new comes; NULL: it does */
+    const char *problem; /* why there are no updates; NULL: there are */
     bool is_paused;
     bool only_rejected;          /* decisions that left no node */
     bool is_typing;              /* the filter is being typed */
     bool is_once;                /* one screen, then exit: no keys, no empty lines */
-    char filter[TOP_FILTER_MAX]; /* decisions whose pod, node or reason has it; empty: all */
+    char filter[TOP_FILTER_MAX]; /* text in the pod, node or reason; empty: show all */
     int64_t selected;            /* the id of a decision; 0: none */
-    bool wants_explanation;      /* Enter was typed: of the selected one */
+    bool wants_explanation;      /* Enter was typed: explain the selected decision */
     Str text;                    /* an explanation, shown in place of the lists; NULL: none */
     char text_title[TOP_TEXT_MAX];
     size_t text_offset; /* lines scrolled past */
 } TopScreen;
 
-/* At most screen->height lines of at most screen->width columns, with "\n" between them. */
+/* Draws at most screen->height lines of at most screen->width columns, with "\n" between them. */
 void top_screen_draw(const TopScreen *screen, const TopState *state, Buf *out);
 
-/* Whether the filter and "only those without a node" let it be shown. */
+/* Whether the filter and only_rejected let @decision be shown. */
 bool top_screen_shows(const TopScreen *screen, const TopDecision *decision);
 
-/* Keys as they are typed. True: it is time to go. */
+/* Handles a key that was typed. Returns true to quit. */
 bool top_screen_key(TopScreen *screen, const TopState *state, char key);
 
 #define KEYBOARD_INTERRUPT 3 /* Ctrl-C */

@@ -39,7 +39,7 @@ const TopDecision *top_state_decision(const TopState *state, size_t back) {
     return &state->decisions[(n - 1 - back) % TOP_DECISIONS_MAX];
 }
 
-/* A copy that is cut, but not inside a character. */
+/* Copies @text, cut to @size bytes, but not inside a character. */
 static void copy(char *to, size_t size, Str text) {
     Str shown = utf8_take(text, size - 1);
 
@@ -48,7 +48,7 @@ static void copy(char *to, size_t size, Str text) {
     to[shown.len] = '\0';
 }
 
-/* "2026-01-02T03:04:05.678Z" to "03:04:05". */
+/* Copies "03:04:05" from "2026-01-02T03:04:05.678Z". */
 static void copy_time(char *to, size_t size, Str text) {
     size_t t = str_find(text, 'T');
 
@@ -107,7 +107,7 @@ static TopDecision *find_filter(TopState *state, const TopDecision *decision) {
     return NULL;
 }
 
-/* Adds the newest decision; one that follows the filter of its pod becomes a part of that. */
+/* Adds a decision; one that follows a filter of its pod is merged into that. */
 static void top_state_add(TopState *state, const TopDecision *decision) {
     TopDecision *filter = NULL;
 
@@ -119,7 +119,7 @@ static void top_state_add(TopState *state, const TopDecision *decision) {
         copy(filter->node, sizeof(filter->node), str_from_c(decision->node));
 }
 
-/* The rule @name, which is added, with no rejections, if it is not there; NULL: too many. */
+/* The rule @name, added without rejections if it is new; NULL: too many. */
 static TopRule *top_state_rule(TopState *state, const char *name) {
     TopRule *rule;
 
@@ -151,7 +151,7 @@ static void top_state_sort_rules(TopState *state) {
 
 /* The fields of an update. */
 typedef struct Update {
-    TopState next; /* with those that are taken as they are */
+    TopState next; /* the state after it */
     Str time, health, summary;
     int64_t newest_id, n_filters, n_rejected;
     TopDecision *decisions; /* the newest first */
@@ -193,7 +193,7 @@ static void apply_update(Update *update) {
     if (update->newest_id < state->newest_id) /* ids start again with a new process */
         state->newest_id = 0;
     for (size_t i = update->n_decisions; i-- > 0;) {
-        if (update->decisions[i].id <= state->newest_id) /* an update may tell of some again */
+        if (update->decisions[i].id <= state->newest_id) /* updates repeat some */
             continue;
         state->newest_id = update->decisions[i].id;
         top_state_add(state, &update->decisions[i]);
@@ -236,8 +236,8 @@ static int64_t sample(const TopCounter *counter, size_t back) {
     return counter->before[(counter->n_before - 1 - back) % TOP_RATE_UPDATES];
 }
 
-/* Updates of all replicas come once a second: the newest of each belong together, and so on back,
- * as far as both have some. */
+/* All replicas send updates once a second: the newest samples belong together, and so on, as far
+ * back as both have some. */
 static void add_counter(TopCounter *to, const TopCounter *from) {
     TopCounter sum = {.last = to->last + from->last};
     size_t n = n_samples(to) < n_samples(from) ? n_samples(to) : n_samples(from);
@@ -255,7 +255,7 @@ static size_t n_decisions(const TopState *state) {
     return state->n_decisions < TOP_DECISIONS_MAX ? state->n_decisions : TOP_DECISIONS_MAX;
 }
 
-/* Always the oldest that is left. */
+/* Merges the decisions by time. */
 static void add_decisions(const TopState *const *parts, size_t n, TopState *ret) {
     size_t taken[TOP_REPLICAS_MAX] = {0};
 

@@ -33,12 +33,12 @@
 _Static_assert(TOP_REPLICAS_MAX >= REPLICAS_MAX, "top_state_merge() takes all replicas");
 
 /*
- * The keyboard, while the command has the terminal to itself: keys come one by one, without echo,
- * and the screen is another one than the person's own, which comes back at the end. SIGINT,
- * SIGTERM, SIGHUP and SIGWINCH interrupt a wait for it.
+ * The keyboard, while the command controls the terminal: keys arrive one by one, without echo, on
+ * the alternate screen; the user's screen comes back at the end. SIGINT, SIGTERM, SIGHUP and
+ * SIGWINCH interrupt a wait for a key.
  */
 
-#define ENTER "\033[?1049h\033[?25l" /* the other screen, no cursor */
+#define ENTER "\033[?1049h\033[?25l" /* the alternate screen, no cursor */
 #define LEAVE "\033[?25h\033[?1049l"
 
 static struct termios usual;
@@ -49,7 +49,7 @@ static void note_stop(int signal) {
 }
 
 static void note_size(int signal) {
-    (void)signal; /* it is enough to be woken */
+    (void)signal; /* interrupting the wait is enough */
 }
 
 static void on_signal(int signal, void (*handler)(int)) {
@@ -58,17 +58,17 @@ static void on_signal(int signal, void (*handler)(int)) {
     (void)sigaction(signal, &action, NULL);
 }
 
-static void say(const char *text) {
+static void send_text(const char *text) {
     (void)!write(STDOUT_FILENO, text, strlen(text));
 }
 
 static void keyboard_close(void) {
-    say(LEAVE);
+    send_text(LEAVE);
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &usual);
 }
 
-/* Takes over the terminal; false: standard input or output is not one. Standard input can be read
- * when a key was typed. */
+/* Takes over the terminal. Returns false if standard input or output is not one. Standard input
+ * becomes readable when a key is typed. */
 static bool keyboard_open(void) {
     struct termios raw;
 
@@ -84,19 +84,19 @@ static bool keyboard_open(void) {
     on_signal(SIGTERM, note_stop);
     on_signal(SIGHUP, note_stop);
     on_signal(SIGWINCH, note_size);
-    say(ENTER);
+    send_text(ENTER);
     (void)at_quick_exit(keyboard_close);
     return true;
 }
 
-/* The next byte; 0: none waits. */
+/* The next byte; 0: none is there. */
 static char read_byte(void) {
     char byte = 0;
 
     return read(STDIN_FILENO, &byte, 1) == 1 ? byte : 0;
 }
 
-/* The rest of "\033[A", which terminals send at once; other sequences are skipped. */
+/* Reads the rest of "\033[A", which terminals send at once; skips other sequences and returns 0. */
 static char read_sequence(void) {
     char byte;
 
@@ -117,8 +117,8 @@ static char read_sequence(void) {
     return 0;
 }
 
-/* The next key that was typed; 0: none waits. After SIGINT, SIGTERM or SIGHUP it is
- * KEYBOARD_INTERRUPT, and stays so. */
+/* The next key that was typed; 0: none is there. After SIGINT, SIGTERM or SIGHUP it is always
+ * KEYBOARD_INTERRUPT. */
 static char keyboard_read(void) {
     char key, next;
 
@@ -139,7 +139,7 @@ typedef struct TopReplica {
     BerthStream *stream;
     TopState state;
     int64_t again_at_nsec;                /* not connected: when to try again */
-    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not */
+    char problem[BERTH_CLIENT_ERROR_MAX]; /* why it is not connected; empty: it is */
     size_t n_updates;
 } TopReplica;
 
@@ -149,8 +149,8 @@ struct Top {
     TopScreen screen;
     Replicas replicas;
     TopReplica *items; /* one for each */
-    TopState *state;   /* of all */
-    Arena *scratch;    /* one update */
+    TopState *state;   /* all replicas merged */
+    Arena *scratch;    /* for one update */
     bool is_stale;     /* the screen needs a redraw */
     Buf explanation;
 };
@@ -178,8 +178,8 @@ static void connect_again(Top *top, int64_t now) {
     }
 }
 
-/* Waits for an update, or for a key on @fd (-1: none). All streams of a cluster are on one client:
- * a wait for one moves the others, too. */
+/* Waits for an update, or for a key on @fd (-1: none). All streams of a cluster share one client: a
+ * wait for one also advances the others. */
 static void step(Top *top, int fd) {
     int timeout_msec = STEP_MSEC;
 
@@ -251,8 +251,8 @@ static void show_text(Top *top, const char *title, Str text) {
     top->is_stale = true;
 }
 
-/* What `berth explain --last` prints about the selected pod. It may take a moment: the screen
- * reports that. Returns false if the terminal is gone. */
+/* Shows the output of `berth explain --last` for the selected pod. It may take a moment: the screen
+ * says so. Returns false if the terminal is gone. */
 static bool explain_selected(Top *top) {
     const TopDecision *decision = top_state_decision(top->state, 0);
     ExplainLastOptions options = {.weight = 1};

@@ -27,7 +27,7 @@ static void padded(WhatIfPrinter *printer, Str text, size_t width) {
     visible_append_padded(printer->out, visible_take(text, width), width);
 }
 
-/* The oldest and the newest that are in the report. */
+/* Prints the times of the oldest and newest decision in the report. */
 static void print_span(WhatIfPrinter *printer) {
     const Recording *recording = &printer->recorded->recording;
     size_t left = printer->report->n;
@@ -48,7 +48,7 @@ static void print_span(WhatIfPrinter *printer) {
     time_print(to / NSEC_PER_SEC, printer->out);
 }
 
-/* How many were made by other policies than those that are in the bundle. */
+/* Counts decisions that other policies made than those in the bundle. */
 static size_t count_others(const WhatIfPrinter *printer) {
     const Recording *recording = &printer->recorded->recording;
     Digest policy = recorded_policy_digest(&printer->recorded->bundles[0]);
@@ -193,7 +193,7 @@ static void print_case(WhatIfPrinter *printer, const WhatIfCase *one) {
     buf_append_char(printer->out, '\n');
 }
 
-/* The most important kind first. */
+/* Prints the most important kind first. */
 static void print_cases(WhatIfPrinter *printer) {
     size_t max = shown(printer, printer->report->n_cases), n = 0;
 

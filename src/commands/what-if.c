@@ -1,7 +1,7 @@
 /*
  * berth what-if: replays past decisions with other policies.
  *
- * They come from a running berth or from a bundle, and are replayed in this process.
+ * The decisions come from a running berth or from a bundle, and are replayed in this process.
  */
 
 #include <stdio.h>
