@@ -3,7 +3,7 @@
 #include "checkup/verdict.h"
 
 void judge_berths_answer(const CheckSubject *at, Verdict *verdict) {
-    /* From outside a cluster berth is often unreachable: no failure. */
+    /* From outside a cluster berth is often unreachable: naming none is no failure. */
     if (at->facts->n_berths == 0)
         verdict_skip(verdict, "none was named: berth check --live --server URL ...");
     for (size_t i = 0; i < at->facts->n_berths; i++) {
@@ -106,7 +106,7 @@ void judge_lease_given(const CheckSubject *at, Verdict *verdict) {
                 "%.*s binds, and has no lease", STR_FMT(berth->url));
 }
 
-#define LEASE_WANTED_SEC 10.0 /* a replica with a request this recent wants it */
+#define LEASE_WANTED_SEC 10.0 /* a replica that got a request this recently wants it */
 #define LEASE_TAKEN_SEC 3.0   /* and acquires it in this time */
 
 void judge_lease_works(const CheckSubject *at, Verdict *verdict) {

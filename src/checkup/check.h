@@ -6,7 +6,7 @@
  *     berth
  *     -----
  *     ✓ every berth answers                                           B201
- *     ‼ berth's certificate is valid for 30 days                            B206
+ *     ‼ berth's certificate is valid for 30 days                      B206
  *         https://10.0.0.7:8443: it expires in 12 days
  *         fix: berth certs --renew DIR   # or renew it where it was issued
  *
@@ -27,8 +27,8 @@ typedef enum CheckGroup {
     CHECK_SCHEDULER,    /* B1xx: kube-scheduler's configuration */
     CHECK_BERTH,        /* B2xx: the berths that run */
     CHECK_RIGHTS,       /* B3xx: RBAC */
-    CHECK_CLUSTER,      /* B4xx: what berth knows of the cluster, clocks */
-    CHECK_POLICIES,     /* B5xx: policies and what they measure */
+    CHECK_CLUSTER,      /* B4xx: the cluster as berth sees it, clocks */
+    CHECK_POLICIES,     /* B5xx: policies and their metrics */
     CHECK_INSTALLATION, /* B6xx: pods, replicas, bypass */
     _CHECK_GROUPS,
 } CheckGroup;
@@ -42,17 +42,17 @@ typedef struct Finding {
     Str fix;   /* a command or a line of configuration; empty when passed */
 } Finding;
 
-/* What a check is about: it is judged once for all facts, or for each of these. */
+/* The subjects of a check: all facts at once, or each of these. */
 typedef enum CheckScope {
     SCOPE_ALL,
-    SCOPE_ENTRIES,        /* in configurations of kube-scheduler, that list berth */
+    SCOPE_ENTRIES,        /* entries for berth in configurations of kube-scheduler */
     SCOPE_HTTPS,          /* of these, those with HTTPS */
     SCOPE_CLIENTS,        /* the same, if a berth requires client certificates */
     SCOPE_BERTHS,         /* that could be reached */
     SCOPE_OUTSIDE,        /* of these, those that are not on loopback */
     SCOPE_WATCHERS,       /* of these, those that know the cluster */
     SCOPE_OTHERS,         /* all but the first berth, to be compared with it */
-    SCOPE_OTHER_WATCHERS, /* the same of those that know the cluster */
+    SCOPE_OTHER_WATCHERS, /* the same, of berths that know the cluster */
     SCOPE_PODS,           /* of berth */
 } CheckScope;
 
@@ -68,7 +68,7 @@ typedef struct Check {
     void (*judge)(const CheckSubject *at, Verdict *verdict);
 } Check;
 
-/* All of them, in the order in which they are shown. */
+/* All checks, in the order in which they are shown. */
 extern const Check checks[];
 extern const size_t n_checks;
 
@@ -86,21 +86,21 @@ typedef struct Checkup {
 int checkup_run(const InstallationFacts *facts, const Str *only, size_t n_only, Arena *arena,
     Checkup *ret, Str *ret_unknown);
 
-/* The worst of all but skipped ones; CHECK_SKIPPED when there are no others: nothing is known. */
+/* The worst state, skipped checks aside; CHECK_SKIPPED if all were skipped: nothing is known. */
 CheckState checkup_state(const Checkup *checkup);
 
 const char *check_state_name(CheckState state); /* "passed", "warned", "failed", "skipped" */
 
-/* How many came out so. */
+/* The number of checks with this result. */
 size_t checkup_count(const Checkup *checkup, CheckState state);
 
-/* As above, and a line that counts. @is_ascii: for terminals that have no other letters: "ok", "!",
- * "x". */
+/* Prints the findings as above, and a line of counts. @is_ascii: for terminals without other
+ * characters: "ok", "!", "x". */
 void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *out);
 
 /* {"state", "counts": {"passed", "warned", "failed", "skipped"}, "checks": [{"code", "group",
  * "title", "state", "cause", "fix", "hint"}]}, and a newline; hint: where it is explained. */
 void checkup_print_json(const Checkup *checkup, Buf *out);
 
-/* All there are, as rows of a Markdown table: code, group, title, meaning. */
+/* Prints all checks as rows of a Markdown table: code, group, title, meaning. */
 void checkup_print_codes(Buf *out);

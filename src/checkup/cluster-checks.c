@@ -4,8 +4,8 @@
 
 #include "checkup/verdict.h"
 
-/* On a quiet cluster the API server lets berth hear of itself every minute, at first after two:
- * less than that means nothing. */
+/* A quiet API server sends something every minute, at first after two: a shorter silence means
+ * nothing. */
 #define STALE_WARN_SEC 180.0
 #define STALE_FAIL_SEC 300.0
 
@@ -54,7 +54,7 @@ void judge_cluster_has_nodes(const CheckSubject *at, Verdict *verdict) {
             "%s knows none", at->where);
 }
 
-/* Both were compared with this machine's clock, which may be the one that is wrong. */
+/* Both skews are relative to this machine's clock, which may be wrong; their difference is not. */
 void judge_berth_clock(const CheckSubject *at, Verdict *verdict) {
     bool is_known = at->facts->is_skew_known;
     double skew = at->berth->clock_skew_sec - (is_known ? at->facts->cluster_skew_sec : 0);

@@ -39,7 +39,7 @@ void judge_config_valid(const CheckSubject *at, Verdict *verdict) {
         verdict_skip(verdict, "no configuration could be read (B101)");
 }
 
-/* The next configuration that could be read after @fact (NULL: of all); NULL: no more. */
+/* The readable configuration after @fact, or the first if it is NULL; NULL: no more. */
 static const SchedulerConfigFact *readable_next(
     const InstallationFacts *facts, const SchedulerConfigFact *fact) {
     for (size_t i = fact ? (size_t)(fact - facts->configs) + 1 : 0; i < facts->n_configs; i++)
@@ -53,7 +53,7 @@ static bool readable_expect(const InstallationFacts *facts, Verdict *verdict) {
         verdict, readable_next(facts, NULL), "no configuration could be read (B101, B102)");
 }
 
-/* A v1alpha1 file without its Policy: the extenders are in the Policy. */
+/* Skips, and returns true, for a v1alpha1 file without its Policy, which has the extenders. */
 static bool skip_without_policy(const SchedulerConfigFact *fact, Verdict *verdict) {
     const SchedulerConfig *config = &fact->config;
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * InstallationFacts: everything that `berth check --live` and `--offline` found out, before it is
- * judged. src/collect fills it in; the checks only read it.
+ * InstallationFacts: all that `berth check --live` and `--offline` have read, before it is judged.
+ * src/collect fills it in; the checks only read it.
  *
  * Unknown is not wrong: checks of an unknown fact are skipped, with the reason, never passed.
  *
@@ -14,11 +14,9 @@
 #define FACTS_BERTHS_MAX 16u
 #define FACTS_CONFIGS_MAX 16u
 #define FACTS_RIGHTS_MAX 128u
-#define FACTS_POLICIES_MAX                                                                         \
-    1024u                       /* of one berth; further ones are not read, as the check reports   \
-                                 */
-#define FACTS_COUNTING_MAX 256u /* filters of one policy */
-#define FACTS_PODS_MAX 64u      /* berth's own, and kube-scheduler's */
+#define FACTS_POLICIES_MAX 1024u /* of one berth; the check reports if there are more */
+#define FACTS_COUNTING_MAX 256u  /* filters of one policy */
+#define FACTS_PODS_MAX 64u       /* berth's own, and kube-scheduler's */
 
 /* --- a running berth, by its /api/v1/status and /api/v1/sources ------------------------ */
 
@@ -30,15 +28,15 @@ typedef struct CountingFact { /* a filter that counts pods */
 typedef struct PolicyFact {
     Str name;
     bool is_observing;
-    uint64_t n_matched;      /* filters it applied to, since the start */
-    uint64_t n_rejected_all; /* of these: it let no node pass */
+    uint64_t n_matched;      /* filter requests it applied to, since the start */
+    uint64_t n_rejected_all; /* of these, those where it let no node pass */
     CountingFact *counting;
     size_t n_counting;
 } PolicyFact;
 
 typedef struct SourceFact {
     Str metric, source;
-    Str state; /* "ok", …, as /api/v1/sources has it */
+    Str state; /* "ok", …, as in /api/v1/sources */
     Str error; /* empty: none */
     bool is_of_pods;
     size_t n_nodes, n_covered;
@@ -57,12 +55,12 @@ typedef struct AdmissionFact {
     Str digest; /* of its effect; empty: it has none */
 } AdmissionFact;
 
-typedef struct SlotFact { /* pods on a node, as an extended resource */
+typedef struct SlotFact { /* slots of a node: an extended resource */
     Str resource;
     int64_t limit;
 } SlotFact;
 
-/* Jobs that one of several berths does: the holder of the Lease. */
+/* Tasks that one of several berths does: the holder of the task's Lease. */
 typedef enum LeaseUse {
     LEASE_OF_BINDS,
     LEASE_OF_PUBLISHING,
@@ -80,8 +78,8 @@ typedef struct BerthFact {
     Str error;         /* not empty: it did not answer, and the rest is not known */
     bool is_forbidden; /* it answered 403: we are not on its list of client names */
     bool is_ready;
-    Str readiness; /* the output of /readyz?verbose, when it is not */
-    Str status;    /* /api/v1/status as it came */
+    Str readiness; /* the output of /readyz?verbose, if not ready */
+    Str status;    /* the text of /api/v1/status */
     Str version;
     double uptime_sec;
     double clock_skew_sec; /* its clock less ours */
@@ -90,18 +88,18 @@ typedef struct BerthFact {
     bool has_publish, is_publish_writer;
     bool has_nominator;
     bool has_cluster_policies; /* --policies-from-cluster */
-    Str definition;            /* digest of the CustomResourceDefinition that it would write */
+    Str definition;            /* digest of the CustomResourceDefinition of its version */
     bool answers_reviews;      /* --admission-listen */
-    size_t n_published, n_published_labels; /* filters of its policies; of these as labels */
-    AdmissionFact *admission;               /* that its policies need */
+    size_t n_published, n_published_labels; /* published filters, and those as labels */
+    AdmissionFact *admission;               /* objects that its policies need */
     size_t n_admission;
     SlotFact *slots; /* that its policies publish */
     size_t n_slots;
-    bool knows_cluster; /* it may be sent names */
+    bool knows_cluster; /* kube-scheduler may send it names of nodes */
     double deadline_sec;
     int max_score; /* of its policies: 10 unless they request more */
     bool has_filters, has_scores;
-    Str policy_digest, policy_rejected; /* the latter: why the newest was rejected; empty: not */
+    Str policy_digest, policy_rejected; /* why the newest was rejected; empty: it was not */
     Str policy_waiting;                 /* why policies are not in force yet; empty: all are */
     bool is_synced, is_connected;
     double staleness_sec;
@@ -112,12 +110,12 @@ typedef struct BerthFact {
     Str *managed;
     size_t n_managed;
     bool has_tls;
-    double certificate_sec; /* until it ends */
+    double certificate_sec; /* until it expires */
     Str *client_names;      /* clients that may send requests; none: no certificate is required */
     size_t n_client_names;
     LeaseFact leases[_LEASE_USES];
-    bool watches_namespaces;       /* a policy reads them, */
-    bool watches_claims;           /* or claims, and so volumes */
+    bool watches_namespaces;       /* a policy reads namespaces */
+    bool watches_claims;           /* a policy reads claims, and so volumes */
     Str lease_holder, lease_error; /* of the bind lease; empty: none */
     bool has_lease, holds_lease;
     Str sandbox_active, sandbox_missing; /* both empty: it did not report them */
@@ -140,14 +138,13 @@ typedef struct SchedulerConfigFact {
     Str origin;      /* "ConfigMap berth-system/berth-scheduler", a file's name */
     Str error;       /* not empty: it could not be read (and why) */
     bool is_invalid; /* kube-scheduler would refuse it: error has the diagnostics */
-    bool is_joined;  /* a Policy that a v1alpha1 among the facts names: it is with that one */
+    bool is_joined;  /* a Policy that a v1alpha1 file among these names: merged into that */
     SchedulerConfig config;
-    size_t berth_index; /* which entry is ours; SIZE_MAX: none */
-    /* By what berth knows the holder of the client certificate in it: CN, DNS names, URIs, mail
-     * addresses. */
+    size_t berth_index; /* the entry for berth; SIZE_MAX: none */
+    /* Names in the client certificate that berth compares: CN, DNS names, URIs, mail addresses. */
     Str *client_names;
     size_t n_client_names;
-    double client_certificate_sec; /* until that ends; 0: it could not be read */
+    double client_certificate_sec; /* until it expires; 0: it could not be read */
 } SchedulerConfigFact;
 
 /* --- the API server ----------------------------------------------------------------------- */
@@ -178,8 +175,8 @@ typedef struct PodFact {
 
 /* Objects that let new pods use what policies publish. */
 typedef enum AdmissionSource {
-    ADMISSION_POLICIES, /* MutatingAdmissionPolicies; they need */
-    ADMISSION_BINDINGS,
+    ADMISSION_POLICIES,   /* MutatingAdmissionPolicies */
+    ADMISSION_BINDINGS,   /* their MutatingAdmissionPolicyBindings */
     ADMISSION_BY_KYVERNO, /* MutatingPolicies of Kyverno */
     _ADMISSION_SOURCES,
 } AdmissionSource;
@@ -187,7 +184,7 @@ typedef enum AdmissionSource {
 typedef struct ObjectsFact {
     bool is_known; /* they were listed, or the cluster does not have the kind */
     bool has_kind;
-    Str error; /* why not */
+    Str error; /* why they are not known */
     AdmissionFact *items;
     size_t n;
 } ObjectsFact;
@@ -198,7 +195,7 @@ typedef struct OverlaysFact { /* Karpenter's NodeOverlays */
     size_t n_slots;
 } OverlaysFact;
 
-/* What the API server did with a policy that has a mistake, in a dry run. */
+/* The API server's answer to a policy with a mistake, in a dry run. */
 typedef enum TrialResult {
     TRIAL_UNKNOWN, /* it did not get as far as a webhook */
     TRIAL_DENIED,  /* by berth */
@@ -232,7 +229,7 @@ typedef struct InstallationFacts {
     bool are_pods_known;
     ObjectsFact admission[_ADMISSION_SOURCES];
     OverlaysFact overlays;
-    /* With a berth that has_cluster_policies: the CustomResourceDefinition of PlacementPolicies. */
+    /* If a berth has_cluster_policies: the CustomResourceDefinition of PlacementPolicies. */
     ObjectsFact definition;
-    TrialFact trial; /* the same */
+    TrialFact trial; /* if a berth has_cluster_policies */
 } InstallationFacts;

@@ -52,7 +52,7 @@ void judge_pods_ready(const CheckSubject *at, Verdict *verdict) {
         STR_FMT(at->pod->name));
 }
 
-/* One static pod is enough where there is one kube-scheduler on the same machine. */
+/* A static pod serves the kube-scheduler on its machine: one for each is enough. */
 void judge_pods_two(const CheckSubject *at, Verdict *verdict) {
     if (at->facts->n_pods > 1)
         return;
@@ -81,7 +81,7 @@ void judge_pods_apart(const CheckSubject *at, Verdict *verdict) {
     }
 }
 
-/* "NAMESPACE", or "NAMESPACE/KEY=VALUE", of which only berth's own label can be compared. */
+/* Entries are "NAMESPACE", or "NAMESPACE/KEY=VALUE", where only berth's own label is known. */
 static bool is_exempt(const BerthFact *berth, Str namespace) {
     for (size_t i = 0; i < berth->n_exempt; i++) {
         Str rest = berth->exempt[i], name = STR_NULL;
@@ -111,7 +111,7 @@ void judge_pods_exempt(const CheckSubject *at, Verdict *verdict) {
 #define ASKED_LATELY_SEC DURATION_DAY_SEC
 #define ASKED_UPTIME_SEC 600.0
 
-/* Each of several berths counts pods that another one decided as bypassed. */
+/* Each berth counts pods as bypassed that another one has decided about. */
 void judge_no_bypass(const CheckSubject *at, Verdict *verdict) {
     bool is_only = berth_count(at->facts) == 1;
 

@@ -25,7 +25,7 @@ CHECK(B104, SCHEDULER, ALL, config_version,
     "its apiVersion is one of the cluster's release",
     "kube-scheduler of this release cannot read the file.")
 
-/* --- how it gets to berth */
+/* --- how kube-scheduler reaches berth */
 CHECK(B105, SCHEDULER, HTTPS, server_verified,
     "kube-scheduler verifies berth's certificate",
     "Without a CA verification is off, silently: any server at that address decides where pods go.")

@@ -5,8 +5,8 @@
 
 #include "checkup/verdict.h"
 
-#define MATCH_UPTIME_SEC 3600.0 /* before that, having matched nothing means nothing */
-#define REJECTS_MIN 5u          /* pods that found no node because of it, and no others */
+#define MATCH_UPTIME_SEC 3600.0 /* before that, a policy without pods means nothing */
+#define REJECTS_MIN 5u          /* fewer pods than this mean nothing */
 #define METRIC_UPTIME_SEC 120.0 /* by then every source has been queried */
 
 void judge_policy_exists(const CheckSubject *at, Verdict *verdict) {
@@ -20,7 +20,7 @@ void judge_policy_exists(const CheckSubject *at, Verdict *verdict) {
             "%s has none: every node passes", at->where);
 }
 
-/* The first policy of this name, and in @ret the same with the counts of all berths. */
+/* The first policy of this name; @ret gets a copy of it with the counts of all berths. */
 static const PolicyFact *sum_policy(const InstallationFacts *facts, Str name, PolicyFact *ret) {
     const PolicyFact *first = NULL;
 
@@ -40,7 +40,7 @@ static const PolicyFact *sum_policy(const InstallationFacts *facts, Str name, Po
     return first;
 }
 
-/* Each policy is reported once. */
+/* Judges each policy once, with the counts of all berths. */
 static void each_policy(const InstallationFacts *facts,
     void (*judge)(const PolicyFact *policy, Verdict *verdict), Verdict *verdict) {
     PolicyFact sum;

@@ -24,7 +24,7 @@ void checkup_print_json(const Checkup *checkup, Buf *out) {
         int len = snprintf(hint, sizeof(hint), "docs/troubleshooting.md#%s", check->code);
 
         for (int k = 0; k < len && k < HINT_MAX; k++)
-            hint[k] = ascii_lower(hint[k]); /* as the anchor of a heading is */
+            hint[k] = ascii_lower(hint[k]); /* anchors of headings are lower case */
         json_write(&writer,
             "{code: %s, group: %s, title: %s, state: %s, cause: %.*s, fix: %.*s, hint: %s}",
             check->code, check_group_name(check->group), check->title,
@@ -58,7 +58,7 @@ static void paint(const Printer *printer, const char *colour) {
         buf_append(printer->out, str_from_c(colour));
 }
 
-/* The lines of @text, indented: the first after @head, the others below it. */
+/* Prints the lines of @text, indented: the first after @head, the others below it. */
 static void print_lines(const Printer *printer, const char *head, Str text) {
     size_t width = visible_width(str_from_c(head));
     Str line;
@@ -73,7 +73,7 @@ static void print_lines(const Printer *printer, const char *head, Str text) {
     }
 }
 
-/* Notes are dimmed. */
+/* Prints the cause, dimmed if it is only a note. */
 static void print_cause(const Printer *printer, const Finding *finding) {
     bool is_dim = finding->state == CHECK_PASSED || finding->state == CHECK_SKIPPED;
 
@@ -86,7 +86,7 @@ static void print_cause(const Printer *printer, const Finding *finding) {
         paint(printer, plain);
 }
 
-/* A line; of a skipped check all of it is dimmed. */
+/* Prints the line of a check; all of it is dimmed if the check was skipped. */
 static void print_head(const Printer *printer, CheckState state, const char *title, size_t width,
     const char *first, const char *last) {
     Buf *out = printer->out;
@@ -103,7 +103,7 @@ static void print_head(const Printer *printer, CheckState state, const char *tit
     buf_append_char(out, '\n');
 }
 
-/* If everything is unknown, the same reason would be printed below every check. */
+/* From this many checks on that were skipped for one reason, the reason is printed once. */
 #define RUN_MIN 3u
 
 /* How many checks from @i on were skipped for one reason, in one group. */

@@ -70,7 +70,7 @@ static void judge_object(
             "%.*s is missing: pods must do by themselves what it does", STR_FMT(name));
 }
 
-/* Whether an earlier berth needs it, too: it is reported once. */
+/* Whether an earlier berth needs it, too: then it has been reported. */
 static bool was_reported(const InstallationFacts *facts, const BerthFact *until, Str name) {
     for (const BerthFact *berth = NULL; (berth = berth_next(facts, berth)) && berth != until;)
         for (size_t i = 0; i < berth->n_admission; i++)
@@ -96,7 +96,7 @@ void judge_admission_matches(const CheckSubject *at, Verdict *verdict) {
 
 #define DEFINITION_FIX "berth check --crd | kubectl apply --server-side -f -"
 
-/* A berth with policies of the cluster, if objects of the cluster could be read; else NULL. */
+/* A berth with --policies-from-cluster; NULL, after a skip: none, or the cluster is unknown. */
 static const BerthFact *expect_policies(const InstallationFacts *facts, Verdict *verdict) {
     const BerthFact *berth = BERTH_WITH(facts, has_cluster_policies);
 

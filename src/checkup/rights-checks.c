@@ -1,4 +1,4 @@
-/* RBAC as the API server's access reviews have it: nothing missing, nothing extra. */
+/* Checks of RBAC by access reviews: no permission is missing, none is unneeded. */
 
 #include <stdio.h>
 
@@ -97,7 +97,7 @@ static RightText subject_option(Str subject) {
     return ret;
 }
 
-/* A role of one namespace or of all, and its binding. */
+/* Adds the commands for a role, of one namespace or of all, and its binding. */
 static void fix_missing(const InstallationFacts *facts, const RightFact *right, Verdict *verdict) {
     const RoleText *role = role_of(right);
     bool is_local = !str_is_empty(right->namespace);

@@ -37,7 +37,7 @@ void judge_managed_resources(const CheckSubject *at, Verdict *verdict) {
 
 #define SAMPLE_FLOOR 100u /* fewer nodes are always all evaluated */
 
-/* How many of @n nodes kube-scheduler looks for (1.16 to 1.38). */
+/* The number of eligible nodes, of @n, at which kube-scheduler stops looking (1.16 to 1.38). */
 static size_t sample_size(size_t n, int percentage) {
     size_t share = percentage > 0 ? (size_t)percentage : n / 125 < 45 ? 50 - n / 125 : 5, size;
 
@@ -117,7 +117,7 @@ void judge_self_deadlock(const CheckSubject *at, Verdict *verdict) {
             judge_pod(&each, verdict);
 }
 
-/* Beside a berth on loopback there is one kube-scheduler in each of berth's pods. */
+/* If kube-scheduler calls berth on loopback, each of berth's pods has one beside it. */
 void judge_leader_election(const CheckSubject *at, Verdict *verdict) {
     if (at->config->config.has_leader_election)
         return;

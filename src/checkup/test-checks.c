@@ -47,7 +47,7 @@ static void run(const InstallationFacts *facts, const char *only, Arena *arena, 
 
 /* --- each check ------------------------------------------------------------------------------- */
 
-static void test_healthy(void **state) {
+static void test_every_check_passes_without_faults(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Checkup checkup;
     Scene scene;
@@ -87,7 +87,7 @@ static void check_case(const Case *c, Arena *arena) {
     assert_case(c->name, finding->state == CHECK_PASSED || !str_is_empty(finding->cause));
 }
 
-static void test_cases(void **state) {
+static void test_each_fault_is_found(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
 
     (void)state;
@@ -98,7 +98,7 @@ static void test_cases(void **state) {
 }
 
 /* A check without facts never passes, and states only that they are missing. */
-static void test_nothing_known(void **state) {
+static void test_unknown_facts_never_pass(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     const InstallationFacts nothing = {.is_offline = false};
     Checkup checkup;
@@ -130,7 +130,7 @@ static void test_every_check_can_fail(void **state) {
     }
 }
 
-static void test_table(void **state) {
+static void test_codes_and_titles_are_well_formed(void **state) {
     (void)state;
     for (size_t i = 0; i < n_checks; i++) {
         const Check *check = &checks[i];
@@ -146,7 +146,7 @@ static void test_table(void **state) {
 
 /* --- selection -------------------------------------------------------------------------------- */
 
-static void test_only(void **state) {
+static void test_runs_only_the_named_checks(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Str only[] = {STR("rights"), STR("b201")}, unknown = STR_NULL;
     Checkup checkup;
@@ -163,7 +163,7 @@ static void test_only(void **state) {
     assert_text("unknown", unknown, "B999");
 }
 
-static void test_offline(void **state) {
+static void test_offline_judges_configurations_only(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Checkup checkup;
     Scene scene;
@@ -184,7 +184,7 @@ static void test_offline(void **state) {
     assert_int_equal(checkup_state(&checkup), CHECK_SKIPPED);
 }
 
-static void test_state(void **state) {
+static void test_state_is_the_worst(void **state) {
     Finding findings[] = {
         {.state = CHECK_SKIPPED}, {.state = CHECK_FAILED}, {.state = CHECK_WARNED}};
     Checkup checkup = {.findings = findings, .n = 3};
@@ -201,7 +201,7 @@ static void test_state(void **state) {
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-static void test_many_lines(void **state) {
+static void test_counts_lines_beyond_the_limit(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     RightFact rights[FACTS_RIGHTS_MAX];
     Checkup checkup;
@@ -220,7 +220,7 @@ static void test_many_lines(void **state) {
     assert_null(memchr(checkup.findings[0].fix.ptr, '\n', checkup.findings[0].fix.len));
 }
 
-static void test_no_memory(void **state) {
+static void test_reports_out_of_memory(void **state) {
     Str unknown = STR_NULL;
     Checkup checkup;
     Scene scene;
@@ -241,16 +241,16 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_healthy),
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_nothing_known),
+        cmocka_unit_test(test_every_check_passes_without_faults),
+        cmocka_unit_test(test_each_fault_is_found),
+        cmocka_unit_test(test_unknown_facts_never_pass),
         cmocka_unit_test(test_every_check_can_fail),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_only),
-        cmocka_unit_test(test_offline),
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_many_lines),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_codes_and_titles_are_well_formed),
+        cmocka_unit_test(test_runs_only_the_named_checks),
+        cmocka_unit_test(test_offline_judges_configurations_only),
+        cmocka_unit_test(test_state_is_the_worst),
+        cmocka_unit_test(test_counts_lines_beyond_the_limit),
+        cmocka_unit_test(test_reports_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

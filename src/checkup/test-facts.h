@@ -22,7 +22,7 @@ typedef struct Scene {
     SourceFact sources[2][1];
     SchedulerFact schedulers[2][1];
     AdmissionFact wanted[1],
-        objects[_ADMISSION_SOURCES][1]; /* of the first berth; in the cluster */
+        objects[_ADMISSION_SOURCES][1]; /* what the first berth needs; what the cluster has */
     SlotFact slots[1], overlay[1];
     AdmissionFact definition[1];
     RightFact rights[6];

@@ -7,7 +7,7 @@
 
 /* clang-format off */
 
-/* A second configuration is out of the way where only one is meant. */
+/* For cases about one configuration only. */
 #define ONE_CONFIG s->facts.n_configs = 1
 #define ONE_BERTH s->facts.n_berths = 1
 #define OWN s->extenders[0][0]
@@ -69,16 +69,16 @@ CASE(B105, insecure_without_https, FAILED, "insecure: true without a CA: nothing
 CASE(B107, https_over_http, FAILED, "enableHTTPS with http://berth:8443: plain HTTP", "urlPrefix: https://berth:8443",
     OWN.url_prefix = STR("http://berth:8443"))
 CASE(B107, no_scheme, FAILED, "neither http:// nor https://", "urlPrefix: https://berth:8443", OWN.url_prefix = STR("berth:8443"))
-CASE(B108, plain_abroad, FAILED, "plain HTTP to http://10.0.0.1:8080", "urlPrefix: https://10.0.0.1:8080",
+CASE(B108, plain_over_network, FAILED, "plain HTTP to http://10.0.0.1:8080", "urlPrefix: https://10.0.0.1:8080",
     OWN.url_prefix = STR("http://10.0.0.1:8080"))
-CASE(B108, plain_at_home, PASSED, "", "", ON_LOOPBACK)
-CASE(B108, plain_at_home_v6, PASSED, "", "", ON_LOOPBACK; OWN.url_prefix = STR("http://[::1]:8080"))
+CASE(B108, plain_on_loopback, PASSED, "", "", ON_LOOPBACK)
+CASE(B108, plain_on_loopback_v6, PASSED, "", "", ON_LOOPBACK; OWN.url_prefix = STR("http://[::1]:8080"))
 CASE(B108, like_loopback, FAILED, "127.0.0.1.example", "https://", ON_LOOPBACK; OWN.url_prefix = STR("http://127.0.0.1.example:80"))
 
 CASE(B108, capitals, PASSED, "", "", OWN.url_prefix = STR("HTTP://127.0.0.1:8080"))
 CASE(B109, no_client_certificate, FAILED, "berth.yaml:12: no certFile or certData, and https://10.0.0.1:8443 requires", "certFile",
     OWN.tls.cert_file = STR(""))
-CASE(B109, nobody_asks, SKIPPED, "no berth requires", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
+CASE(B109, certificate_not_required, SKIPPED, "no berth requires", "", s->berths[0].n_client_names = s->berths[1].n_client_names = 0)
 CASE(B110, wrong_name, FAILED, "the certificate is kubelet's; https://10.0.0.1:8443 accepts system:kube-scheduler", "--client-name kubelet ...",
     static Str own[] = {STR("kubelet")}; s->configs[0].client_names = own; s->configs[0].n_client_names = 1)
 CASE(B110, wrong_names, FAILED, "the certificate is O'Neill's (and 1 more name)", "--client-name 'O'\\''Neill' ...",
@@ -110,13 +110,13 @@ CASE(B114, no_prioritize_verb, FAILED, "no prioritizeVerb, and there are scores"
 CASE(B114, nothing_to_score, WARNED, "no policy scores", "leave prioritizeVerb out",
     s->berths[0].has_scores = s->berths[1].has_scores = false)
 CASE(B115, no_preempt_verb, WARNED, "filterVerb without preemptVerb", "preemptVerb: preempt", OWN.preempt_verb = STR(""))
-CASE(B116, nobody_binds, FAILED, "bindVerb is set, and https://10.0.0.2:8443 does not bind", "berth serve --bind", s->berths[1].answers_bind = false)
+CASE(B116, berth_does_not_bind, FAILED, "bindVerb is set, and https://10.0.0.2:8443 does not bind", "berth serve --bind", s->berths[1].answers_bind = false)
 CASE(B116, no_bind_verb, WARNED, "would bind, and bindVerb is not set", "bindVerb: bind", OWN.bind_verb = STR(""))
 CASE(B117, two_binders, FAILED, "so does extender 2, http://127.0.0.1:9999", "leave bindVerb out", s->extenders[0][1].bind_verb = STR("bind"))
 CASE(B117, another_binder, PASSED, "", "", ONE_CONFIG; OWN.bind_verb = STR(""); s->extenders[0][1].bind_verb = STR("bind");
     s->berths[0].answers_bind = s->berths[1].answers_bind = false)
 
-CASE(B118, weight_told, PASSED, "berth.yaml:12: weight 5 is at most 29 % of a node's total", "", ONE_CONFIG)
+CASE(B118, weight_reported, PASSED, "berth.yaml:12: weight 5 is at most 29 % of a node's total", "", ONE_CONFIG)
 CASE(B118, no_weight, FAILED, "weight 0 with prioritizeVerb", "weight: 5", OWN.weight = 0)
 CASE(B118, small_weight, WARNED, "weight 1 is at most 8 % of a node's total\na hint at best", "weight: 5   # at most 29 %", OWN.weight = 1)
 CASE(B118, most_weight, PASSED, "weight 12 is at most 50 %", "", s->extenders[1][0].weight = OWN.weight = 12)
@@ -144,7 +144,7 @@ CASE(B121, whole_nodes_since, FAILED, "v1.33.0 takes", "nodeCacheCapable: true",
     s->facts.cluster_version = STR("v1.33.0"))
 CASE(B121, no_cluster, FAILED, "https://10.0.0.2:8443 knows no cluster", "--in-cluster", s->berths[1].knows_cluster = false)
 CASE(B122, ignorable_binder, FAILED, "ignorable with bindVerb", "ignorable: false", OWN.is_ignorable = true)
-CASE(B122, ignorable_told, PASSED, "pods are placed without its policies", "", OWN.is_ignorable = true; OWN.bind_verb = STR(""))
+CASE(B122, ignorable_reported, PASSED, "pods are placed without its policies", "", OWN.is_ignorable = true; OWN.bind_verb = STR(""))
 CASE(B123, unmanaged_in_config, FAILED, "runs with example.com/slot; managedResources at berth.yaml:12 do not have it", "managedResources: [{name: example.com/slot}]",
     OWN.n_managed = 0)
 CASE(B123, unmanaged_in_berth, FAILED, "berth.yaml:12: example.com/slot is managed; https://10.0.0.1:8443 runs without it", "--managed-resource example.com/slot",
@@ -350,9 +350,9 @@ CASE(B601, policies_differ, FAILED, "https://10.0.0.1:8443 has p1, https://10.0.
 CASE(B601, policies_alone, SKIPPED, "one berth", "", ONE_BERTH)
 CASE(B602, clusters_differ, WARNED, "differ (5000 and 5000 nodes, 150000 and 149999 pods)", "--only B602", s->berths[1].cluster_digest = STR("c2");
     s->berths[1].n_pods = 149999)
-CASE(B602, clusters_half_told, SKIPPED, "https://10.0.0.1:8443 does not report", "", s->berths[0].cluster_digest = STR(""))
+CASE(B602, cluster_of_one_unreported, SKIPPED, "https://10.0.0.1:8443 does not report", "", s->berths[0].cluster_digest = STR(""))
 CASE(B602, clusters_one, SKIPPED, "only one of the berths has a cluster", "", s->berths[1].knows_cluster = false)
-CASE(B602, clusters_untold, SKIPPED, "does not report", "", s->berths[0].cluster_digest = s->berths[1].cluster_digest = STR(""))
+CASE(B602, clusters_unreported, SKIPPED, "does not report", "", s->berths[0].cluster_digest = s->berths[1].cluster_digest = STR(""))
 CASE(B603, no_pods, WARNED, "app.kubernetes.io/name=berth", "berth install plan", s->facts.n_pods = 0)
 CASE(B603, pods_unknown, SKIPPED, "does not show them", "", s->facts.are_pods_known = false)
 CASE(B604, pod_unready, FAILED, "berth-system/berth-1 is not, and has no node", "kubectl -n berth-system describe pod berth-1",

@@ -22,7 +22,7 @@ static Finding findings[] = {
 static const Check *list[] = {&some[0], &some[1], &some[2], &some[3]};
 static const Checkup checkup = {.checks = list, .findings = findings, .n = ELEMENTS_OF(some)};
 
-static void test_text(void **state) {
+static void test_prints_findings_as_text(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
 
     (void)state;
@@ -49,7 +49,7 @@ static void test_text(void **state) {
         "1 passed, 1 warning, 1 failed, 1 skipped\n");
 }
 
-static void test_ascii(void **state) {
+static void test_prints_ascii_signs(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Checkup two = {.checks = list + 2, .findings = findings + 2, .n = 2};
 
@@ -67,7 +67,7 @@ static void test_ascii(void **state) {
         "0 passed, 0 warnings, 1 failed, 1 skipped\n");
 }
 
-static void test_colour(void **state) {
+static void test_colours_signs_and_dims_notes(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Checkup first = {.checks = list, .findings = findings, .n = 1};
     const Checkup last = {.checks = list + 3, .findings = findings + 3, .n = 1};
@@ -91,7 +91,7 @@ static void test_colour(void **state) {
 }
 
 /* Checks skipped for one reason share a line; two reasons give two lines. */
-static void test_runs(void **state) {
+static void test_joins_checks_skipped_for_one_reason(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Check *all[] = {&some[0], &some[0], &some[1], &some[2], &some[3]};
     Finding nobody = {CHECK_SKIPPED, STR("nobody knows"), STR("")};
@@ -125,7 +125,7 @@ static void test_prints_totals_without_checks(void **state) {
     assert_text("text", buf_str(&out), "0 passed, 0 warnings, 0 failed, 0 skipped\n");
 }
 
-static void test_json(void **state) {
+static void test_prints_json(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const Checkup two = {.checks = list + 1, .findings = findings + 1, .n = 2};
 
@@ -163,7 +163,7 @@ static void test_json(void **state) {
         "}\n");
 }
 
-static void test_codes(void **state) {
+static void test_prints_a_row_per_code(void **state) {
     static const char first[] = "| B101 | scheduler | kube-scheduler's configuration was found | ";
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     Str text, line;
@@ -178,7 +178,7 @@ static void test_codes(void **state) {
     assert_int_equal(n, n_checks);
 }
 
-static void test_span(void **state) {
+static void test_durations_are_short_texts(void **state) {
     static const struct {
         double sec;
         const char *text;
@@ -205,14 +205,14 @@ static void test_span(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_ascii),
-        cmocka_unit_test(test_colour),
-        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_prints_findings_as_text),
+        cmocka_unit_test(test_prints_ascii_signs),
+        cmocka_unit_test(test_colours_signs_and_dims_notes),
+        cmocka_unit_test(test_joins_checks_skipped_for_one_reason),
         cmocka_unit_test(test_prints_totals_without_checks),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_codes),
-        cmocka_unit_test(test_span),
+        cmocka_unit_test(test_prints_json),
+        cmocka_unit_test(test_prints_a_row_per_code),
+        cmocka_unit_test(test_durations_are_short_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /*
  * The way from kube-scheduler to berth: scheme, certificates, names, time.
  *
- * How kube-scheduler makes its connection of the entry (1.16 to 1.38): the URL's scheme alone
- * decides between HTTP and HTTPS; with enableHTTPS and no CA the server's certificate is not
- * verified, whatever else is given; without enableHTTPS and CA the system's roots count.
+ * How kube-scheduler connects by the entry (1.16 to 1.38): the URL's scheme alone decides between
+ * HTTP and HTTPS; with enableHTTPS and no CA the server's certificate is not verified, whatever
+ * else is given; without enableHTTPS and CA the system's roots count.
  */
 
 #include <stdio.h>
@@ -70,7 +70,7 @@ void judge_client_certificate(const CheckSubject *at, Verdict *verdict) {
             STR_FMT(berth_with_client_ca(at->facts)->url));
 }
 
-/* One of its names is enough. */
+/* Whether @berth accepts one of the names in the client certificate. */
 static bool accepts(const BerthFact *berth, const SchedulerConfigFact *fact) {
     for (size_t i = 0; i < fact->n_client_names; i++)
         if (str_is_one_of(fact->client_names[i], berth->client_names, berth->n_client_names))
@@ -139,7 +139,7 @@ void judge_host_resolves(const CheckSubject *at, Verdict *verdict) {
 #define TIMEOUT_LONG_SEC 2.0     /* kube-scheduler is blocked while it waits */
 #define TIMEOUT_BIND_SEC 12.0    /* berth gives the API server 10 s for a bind */
 
-/* Below 0: for ever. */
+/* Below 0: no timeout. */
 static double timeout_sec(const ExtenderEntry *entry) {
     int64_t nsec = entry->timeout_nsec == 0 ? WIRING_TIMEOUT_DEFAULT : entry->timeout_nsec;
 

@@ -8,9 +8,9 @@
 #define PATH_MAX_LEN 1024u /* of URL and verb; only the end of a longer URL is compared */
 
 #define WEIGHT_DOMINATES 13 /* up to 1300 points; the default plugins give up to 1200 */
-#define SHARE_AUDIBLE 0.10
+#define SHARE_NOTICEABLE 0.10
 #define SCORE_USUAL 10         /* the protocol's range of scores: 0 to 10 */
-#define RELEASE_EMPTY_NODES 33 /* since 1.33 plugins see whole nodes in answers as empty */
+#define RELEASE_EMPTY_NODES 33 /* from 1.33 on, nodes of extenders' replies look empty */
 
 void judge_filter_verb(const CheckSubject *at, Verdict *verdict) {
     static const char fix[] = "filterVerb: filter";
@@ -120,7 +120,7 @@ static void judge_weight_of(const CheckSubject *at, Verdict *verdict) {
     int64_t weight = at->entry->weight, range = SCORE_USUAL, effective;
     double share;
 
-    /* Scores over the usual range count as a larger weight would. */
+    /* A larger range of scores counts like a larger weight. */
     FOR_ALL_BERTHS (berth, at->facts)
         range = berth->max_score > range ? berth->max_score : range;
     effective =
@@ -136,7 +136,7 @@ static void judge_weight_of(const CheckSubject *at, Verdict *verdict) {
         (long long)weight, 100 * share, effective > weight ? ", as scores go beyond 10" : "");
     if (effective >= WEIGHT_DOMINATES)
         verdict_warn(verdict, fix, "more than all of kube-scheduler's own scores together");
-    else if (share < SHARE_AUDIBLE)
+    else if (share < SHARE_NOTICEABLE)
         verdict_warn(verdict, fix, "a hint at best");
 }
 

@@ -1,4 +1,4 @@
-/* Verdicts: the worst state counts, the first lines of texts are kept. Subjects of each scope. */
+/* Verdicts keep the worst state and the first lines of each text; subjects of each scope. */
 
 #include "checkup/verdict.h"
 
@@ -10,7 +10,7 @@
 static const struct {
     double from_sec, unit_sec;
     const char *name;
-    bool is_cut; /* to whole ones, not rounded: 6.9 days are not 7 */
+    bool is_cut; /* rounded down: 6.9 days are not 7 */
 } units[] = {
     {2 * DURATION_DAY_SEC, DURATION_DAY_SEC, "days", true},
     {2 * 3600.0, 3600.0, "hours", true},
@@ -52,7 +52,7 @@ bool lifetime_judge(const char *where, double sec, Verdict *verdict) {
     return true;
 }
 
-/* The first lines of a text are kept, the others only counted. */
+/* Keeps the first lines of a text, and only counts the others. */
 static void add_line(Buf *out, Str line, size_t *n) {
     if ((*n)++ >= VERDICT_LINES_MAX)
         return;
@@ -186,14 +186,14 @@ bool pods_expect(const InstallationFacts *facts, Verdict *verdict) {
         verdict, facts->are_pods_known && facts->n_pods > 0, "berth's pods are not known (B603)");
 }
 
-/* Whether @at, an entry, a berth or a pod, is of @scope. Replicas are compared with the first one,
- * which is remembered. */
+/* Whether @at, an entry, a berth or a pod, is in @scope. Replicas are compared with the first one,
+ * which at->first remembers. */
 static bool is_in_scope(CheckSubject *at, CheckScope scope) {
     switch (scope) {
     case SCOPE_HTTPS:
     case SCOPE_CLIENTS:
         return address_is_https(at->entry->url_prefix);
-    case SCOPE_OUTSIDE: /* a berth on loopback is no concern of the network */
+    case SCOPE_OUTSIDE: /* the network does not reach a berth on loopback */
         return !address_is_loopback(at->berth->url);
     case SCOPE_WATCHERS:
         return at->berth->knows_cluster;
@@ -219,7 +219,7 @@ static bool scope_next(CheckSubject *at, CheckScope scope) {
     return false;
 }
 
-/* If kube-scheduler calls berth on loopback, the URL of --server is only that of its pages. */
+/* Whether kube-scheduler calls berth over the network; if not, --server's URL is only for pages. */
 static bool is_called_from_outside(const InstallationFacts *facts) {
     bool is_outside = !entry_next(&(CheckSubject){.facts = facts});
 
@@ -316,7 +316,7 @@ int verdict_of(const Check *check, const InstallationFacts *facts, Arena *arena,
         .cause = arena_copy(arena, buf_str(&verdict.cause)),
         .fix = is_bad ? arena_copy(arena, buf_str(&verdict.fix)) : STR(""),
     };
-    /* A text that reached its limit is shown cut. */
+    /* A text that reached its limit is cut: no error. */
     has_memory = buf_error(&verdict.cause) != -ENOMEM && buf_error(&verdict.fix) != -ENOMEM &&
                  ret->cause.ptr && ret->fix.ptr;
     buf_done(&verdict.cause);

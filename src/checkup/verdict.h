@@ -7,7 +7,7 @@
  *     if (str_is_empty(at->entry->filter_verb))
  *         verdict_fail(verdict, "filterVerb: filter", "%s: filterVerb is not set", at->where);
  *
- * Each call adds a line; over VERDICT_LINES_MAX they are counted only. Running out of memory is
+ * Each call adds a line; lines over VERDICT_LINES_MAX are only counted. Running out of memory is
  * reported at the end.
  */
 
@@ -32,12 +32,12 @@ struct CheckSubject {
 struct Verdict {
     CheckState state;
     Buf cause, fix;
-    size_t n_causes, n_fixes; /* including those over the ceiling */
+    size_t n_causes, n_fixes; /* including those over the limit */
 };
 
-/* A line, and a state that is at least as bad as @state. A note changes nothing: it is worth
- * knowing also when all is well. Skipped: it cannot be found out, or does not apply; no effect once
- * there is something to complain of. @fix: as of verdict_fix(), or NULL. */
+/* Adds a line, and makes the state at least as bad as @state. A note does not change it: it is
+ * worth knowing even if the check passes. Skipped: the check cannot be decided or does not apply;
+ * no effect after a warning or failure. @fix: as for verdict_fix(), or NULL. */
 void verdict_add(Verdict *verdict, CheckState state, const char *fix, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 #define verdict_note(verdict, ...) verdict_add(verdict, CHECK_PASSED, NULL, __VA_ARGS__)
@@ -48,17 +48,16 @@ void verdict_add(Verdict *verdict, CheckState state, const char *fix, const char
 /* Skips with the reason @otherwise unless @is_so; returns @is_so. */
 bool verdict_expect(Verdict *verdict, bool is_so, const char *otherwise);
 
-/* Diagnostics, as they are. Changes nothing either. */
+/* Adds @lines, such as diagnostics, as they are. Does not change the state. */
 void verdict_quote(Verdict *verdict, Str lines);
 
-/* A command or a line of configuration that fixes it; the same line is printed once. */
+/* Adds a command or a line of configuration that fixes it; an equal line is added once. */
 void verdict_fix(Verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Runs @check. 0, with texts in @arena; or -ENOMEM. */
 int verdict_of(const Check *check, const InstallationFacts *facts, Arena *arena, Finding *ret);
 
-/* DurationText: a length of time in the words of a person: "12 days", "3 hours", "40 s", "100 ms".
- */
+/* DurationText: a length of time for users: "12 days", "3 hours", "40 s", "100 ms". */
 
 #define DURATION_DAY_SEC 86400.0
 #define DURATION_TEXT_MAX 32u
@@ -75,7 +74,7 @@ DurationText duration_text(double sec);
 #define LIFETIME_WARN_DAYS 30
 #define LIFETIME_FAIL_DAYS 7
 
-/* Reports on a certificate that expires in @sec seconds. False, without a report: 0, not known. */
+/* Reports on a certificate that expires in @sec seconds. False, without a report, if 0: unknown. */
 bool lifetime_judge(const char *where, double sec, Verdict *verdict);
 
 /*
@@ -86,7 +85,7 @@ bool lifetime_judge(const char *where, double sec, Verdict *verdict);
 
 bool config_is_readable(const SchedulerConfigFact *fact);
 
-/* Go to the next subject of @at, which begins with its facts only; false: no more. */
+/* Advance @at, which starts with only @facts set, to the next subject; false: there is none. */
 bool entry_next(CheckSubject *at);   /* an entry that lists berth */
 bool reached_next(CheckSubject *at); /* a berth that could be reached */
 bool pod_next(CheckSubject *at);     /* a pod of berth */
@@ -94,26 +93,26 @@ bool pod_next(CheckSubject *at);     /* a pod of berth */
 /* For each CheckSubject @at with an entry. */
 #define FOR_EACH_ENTRY(at, facts_) for (CheckSubject at = {.facts = (facts_)}; entry_next(&(at));)
 
-/* Whether there is one. False: @verdict is "skipped", and why; so do those below. */
+/* Whether there is one; if not, skips @verdict with the reason. So do other _expect functions. */
 bool entry_expect(const InstallationFacts *facts, Verdict *verdict);
 
-/* The first berth that could be reached after @berth (NULL: of all); NULL: no more. */
+/* The next reachable berth after @berth, or the first if it is NULL; NULL: no more. */
 const BerthFact *berth_next(const InstallationFacts *facts, const BerthFact *berth);
 size_t berth_count(const InstallationFacts *facts);
 bool berth_expect(const InstallationFacts *facts, Verdict *verdict);
 
-/* For each of them; the second skips the check if there is none. */
+/* For each reachable berth; the second skips the check if there is none. */
 #define FOR_ALL_BERTHS(berth, facts)                                                               \
     for (const BerthFact *berth = NULL; ((berth) = berth_next(facts, berth));)
 #define FOR_EACH_BERTH(berth, facts, verdict)                                                      \
     if (berth_expect(facts, verdict))                                                              \
         FOR_ALL_BERTHS (berth, facts)
 
-/* The first of them with @flag, a bool of BerthFact; NULL: none. */
+/* The first reachable berth with @flag, a bool of BerthFact; NULL: none. */
 #define BERTH_WITH(facts, flag) berth_with((facts), offsetof(BerthFact, flag))
 const BerthFact *berth_with(const InstallationFacts *facts, size_t flag);
 
-/* The first of them that requires client certificates; NULL: none. */
+/* The first reachable berth that requires client certificates; NULL: none. */
 const BerthFact *berth_with_client_ca(const InstallationFacts *facts);
 
 bool pods_expect(const InstallationFacts *facts, Verdict *verdict);
@@ -121,13 +120,13 @@ bool pods_expect(const InstallationFacts *facts, Verdict *verdict);
 /* Whether objects of the cluster could be read. */
 bool cluster_expect(const InstallationFacts *facts, Verdict *verdict);
 
-/* 36 of "v1.36.4"; -1: it is no such version. */
+/* 36 for "v1.36.4"; -1: not a version of Kubernetes. */
 int release_minor(Str version);
 
 /* Seconds since the last request of a scheduler; INFINITY: none. */
 double berth_last_request_sec(const BerthFact *berth);
 
-/* The function of each row of list.h: a subject in, a verdict out. */
+/* Declares judge_NAME() of each row of list.h. */
 #define CHECK(code, group, scope, name, title, meaning)                                            \
     void judge_##name(const CheckSubject *at, Verdict *verdict);
 #include "checkup/list.h"
