@@ -15,9 +15,9 @@
 
 #define MEMORY_FOR "berth's reply"
 #define STREAM_BUDGET ((size_t)1024 * 1024)
-#define REFUSAL_MAX ((size_t)64 * 1024) /* of an answer that is no stream */
+#define REFUSAL_MAX ((size_t)64 * 1024) /* body of an error reply */
 
-/* NULL: the server's name is no URL, or a file of the credentials cannot be used; see @error. */
+/* Returns NULL, with the reason in @error, if the server is no URL or a file is unusable. */
 static Access *open_access(const BerthAccess *access, Arena *arena, char *error) {
     Str server = str_from_c(access->server);
     AccessServer options = {
@@ -40,7 +40,7 @@ static Access *open_access(const BerthAccess *access, Arena *arena, char *error)
     return ret;
 }
 
-/* Messages of the client begin with the server. */
+/* Removes the server's name from the start of @reason: our message names it. */
 static void print_failure(const BerthAccess *access, const char *reason, char *error) {
     char text[BERTH_CLIENT_ERROR_MAX];
     size_t n = strlen(access->server);
@@ -51,7 +51,7 @@ static void print_failure(const BerthAccess *access, const char *reason, char *e
     (void)snprintf(error, BERTH_CLIENT_ERROR_MAX, "%s", text);
 }
 
-/* One header, for a proxy that has a token. */
+/* Adds the header with the proxy's token, if it has one. Returns the number of headers. */
 static size_t proxy_headers(const BerthAccess *access, Header *ret) {
     *ret = (Header){STR(BERTH_CLIENT_TOKEN_HEADER), str_from_c(access->proxy.token)};
     return access->proxy.token ? 1 : 0;
@@ -113,8 +113,8 @@ Str berth_client_grant(
     return arena_copy(arena, buf_str(&out));
 }
 
-/* Only what-if posts, and only berth itself refuses the token of viewers: these need the other
- * Role. */
+/* Suggests the Role for what-if or for viewers. Only what-if needs POST, and only what-if makes
+ * berth itself refuse the token of viewers. */
 static void explain_refusal(const BerthAccess *access, const BlockingReply *reply, bool is_of_berth,
     Str message, Arena *arena, char *error) {
     bool is_what_if = is_of_berth || str_contains_nocase(message, STR("cannot create"));
@@ -182,7 +182,7 @@ struct BerthStream {
     Call *call;     /* NULL: it has ended */
     unsigned status;
     Buf rest;    /* of a line that has not ended */
-    Buf refusal; /* the body where the status is no success */
+    Buf refusal; /* the body of an error reply */
     char *error; /* of the caller */
 };
 

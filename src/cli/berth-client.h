@@ -11,14 +11,14 @@
 
 #define BERTH_CLIENT_TOKEN_HEADER "Berth-Token"
 
-/* A berth behind the pod proxy of an API server, which removes Authorization: the token of its
- * pages is in a header of its own. */
+/* A berth behind the pod proxy of an API server. The proxy removes Authorization, so the token of
+ * berth's pages is in a header of its own. */
 typedef struct BerthProxy {
-    Client *client;        /* of the API server; NULL: not used */
+    Client *client;        /* to the API server; NULL: no proxy */
     const char *namespace; /* of the pod */
     const char *path;      /* "/api/v1/namespaces/NAMESPACE/pods/https:NAME:8444/proxy" */
     const char *token;     /* NULL: none */
-    const char *roles;     /* their names begin with this, and end as below */
+    const char *roles;     /* prefix of the Roles' names; the suffixes are below */
 } BerthProxy;
 
 /* The server and our credentials; NULL: not used. */
@@ -32,14 +32,14 @@ typedef struct BerthAccess {
     unsigned timeout_sec;   /* for the whole answer; 0: BERTH_CLIENT_SEC */
 } BerthAccess;
 
-/* The answer to @path, whatever its status; with a @body (JSON) it is a POST. False when there is
- * no answer, with the reason in @error (BERTH_CLIENT_ERROR_MAX), else empty. Without memory the
- * process ends (cli/terminal.h). */
+/* Sends a GET for @path, or a POST of @body (JSON) unless it is empty. Returns whether there is a
+ * reply, of any status, in @arena; if not, the reason is in @error (BERTH_CLIENT_ERROR_MAX), else
+ * empty. Without memory the process ends (cli/terminal.h). */
 bool berth_client_request(
     const BerthAccess *access, Str path, Str body, Arena *arena, BlockingReply *ret, char *error);
 
-/* Why @reply is no success, for users: berth's message, or that of the API server with the
- * command that grants the right which is missing; else the status. */
+/* Writes to @error why @reply is not a success: berth's message, or that of the API server with the
+ * command that grants the missing permission; else the status. */
 void berth_client_explain(
     const BerthAccess *access, const BlockingReply *reply, Arena *arena, char *error);
 
@@ -48,13 +48,13 @@ void berth_client_explain(
 #define BERTH_CLIENT_VIEWER "-viewer"
 #define BERTH_CLIENT_WHAT_IF "-what-if"
 
-/* "an administrator can give you the Role …", with the command for the user whom @refusal, a
- * message of the API server, names. @roles and @role: the beginning and the end of its name. */
+/* "an administrator can give you the Role …", with the command for the user that @refusal, a
+ * message of the API server, names. @roles and @role: prefix and suffix of its name. */
 Str berth_client_grant(
     Str refusal, const char *namespace, const char *roles, const char *role, Arena *arena);
 
-/* The JSON at @path, query included, in @arena. False when berth refuses (404, 403, …) or there is
- * no answer, with the reason in @error. */
+/* Fetches the JSON at @path (with its query) into @arena. Returns false, with the reason in @error,
+ * if berth refuses (404, 403, …) or there is no reply. */
 bool berth_client_get(const BerthAccess *access, Str path, Arena *arena, Str *ret, char *error);
 
 /* @text escaped for a query. */
@@ -64,8 +64,8 @@ Str berth_client_escape(Str text, Arena *arena);
 typedef struct BerthStream BerthStream;
 
 /* Starts the request for @path. berth_stream_step() calls @line for each whole line, without its
- * end. When the stream ends, the reason is in @error (BERTH_CLIENT_ERROR_MAX). Everything is
- * borrowed. */
+ * end. When the stream ends, the reason is in @error (BERTH_CLIENT_ERROR_MAX). @access, @context
+ * and @error must outlive the stream. */
 BerthStream *berth_stream_new(const BerthAccess *access, const char *path,
     void (*line)(void *context, Str line), void *context, char *error);
 BerthStream *berth_stream_free(BerthStream *stream); /* takes NULL, returns NULL */

@@ -28,6 +28,6 @@ typedef struct BerthPods {
  * in @arena. False when @list is no such list. */
 bool berth_pods_read(Str list, Arena *arena, BerthPods *ret);
 
-/* "https:NAME:8444" in the path of the API server's proxy, with the pod's path before it and
- * "/proxy" behind it. ptr NULL: out of memory. */
+/* The path of the pod in the API server's proxy: "/api/v1/…/pods/https:NAME:8444/proxy". ptr NULL:
+ * out of memory. */
 Str berth_pod_proxy_path(const BerthPod *pod, Arena *arena);

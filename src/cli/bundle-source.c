@@ -6,7 +6,7 @@
 
 #include "cli/terminal.h"
 
-/* To make one of 10,000 decisions takes a berth some seconds. */
+/* A berth takes some seconds for a bundle of 10,000 decisions. */
 #define FETCH_TIMEOUT_SEC 120
 
 bool bundle_source_fetch(

@@ -5,20 +5,20 @@
 #include "bundle/bundle.h"
 #include "cli/berth-client.h"
 
-/* Which decisions, and how. */
+/* The decisions to put into a bundle, and their form. */
 typedef struct BundleRequest {
     int64_t last;
     bool is_anonymous;
     bool only_digest;
 } BundleRequest;
 
-/* The file as a berth sends it, in @arena. False when there is none, with the reason in @error
- * (BERTH_CLIENT_ERROR_MAX). */
+/* Fetches the bundle of a berth, as a file, into @arena. Returns false, with the reason in @error
+ * (BERTH_CLIENT_ERROR_MAX), if there is none. */
 bool bundle_source_fetch(
     const BerthAccess *access, const BundleRequest *request, Arena *arena, Str *ret, char *error);
 
-/* The content of @file; @name is for messages. bundle_done() ends it. */
+/* Reads @file, named @name in messages, or ends the process. The caller calls bundle_done(). */
 void bundle_source_unpack(Str file, const char *name, Bundle *ret);
 
-/* The same of a file by its path. */
+/* The same for the file at @path. */
 void bundle_source_load(const char *path, Bundle *ret);

@@ -12,18 +12,18 @@
 #include "kube/fetch.h"
 
 #define DIAGS_BUDGET ((size_t)16 * 1024 * 1024)
-#define ASK_NSEC (INT64_C(15) * NSEC_PER_SEC) /* longer than any request may take */
+#define QUERY_NSEC (INT64_C(15) * NSEC_PER_SEC) /* longer than any request may take */
 
 const char *metrics_source_check(const MetricsSource *source, const ClusterSource *cluster) {
-    bool is_asking = source->prometheus || source->sources;
+    bool is_queried = source->prometheus || source->sources;
 
-    if (source->file && is_asking)
+    if (source->file && is_queried)
         return "--metrics is instead of --prometheus and --sources";
-    return is_asking ? cluster_source_check(cluster) : NULL;
+    return is_queried ? cluster_source_check(cluster) : NULL;
 }
 
 /* Queries each source once. Failures are in @ret_statuses. */
-static Measurements *ask(const MetricsSource *source, const ClusterSource *cluster,
+static Measurements *query(const MetricsSource *source, const ClusterSource *cluster,
     const Program *program, Snapshot *snapshot, Arena *arena, PollStatus *ret_statuses) {
     _cleanup_(access_freep) Access *access = NULL;
     DiagList diags = DIAG_LIST_IN(arena);
@@ -38,7 +38,7 @@ static Measurements *ask(const MetricsSource *source, const ClusterSource *clust
     if (!cluster->file)
         access = cluster_source_access(cluster);
     progress_begin("fetching metrics");
-    r = poller_once(&sources, access, program->gauges, program->n_gauges, snapshot, ASK_NSEC,
+    r = poller_once(&sources, access, program->gauges, program->n_gauges, snapshot, QUERY_NSEC,
         &measurements, statuses);
     progress_end();
     (void)terminal_check(r, "the metric values", NULL);
@@ -58,7 +58,7 @@ Measurements *metrics_source_load(const MetricsSource *source, const ClusterSour
 
     if (!source->file && (source->prometheus || source->sources || ret_statuses ||
                              (program->n_gauges > 0 && !cluster->file)))
-        return ask(source, cluster, program, snapshot, arena, ret_statuses);
+        return query(source, cluster, program, snapshot, arena, ret_statuses);
     if (!source->file)
         return NULL;
     r = measurements_load(

@@ -13,7 +13,7 @@
 typedef struct ClusterSource {
     const char *file;       /* --cluster */
     const char *kubeconfig; /* --kubeconfig */
-    const char *context;    /* --context, of it or of the one that kubectl would use */
+    const char *context;    /* --context, of this kubeconfig or of kubectl's */
     bool is_in_cluster;     /* --in-cluster */
 } ClusterSource;
 
@@ -33,23 +33,24 @@ typedef struct ClusterSource {
         .help = "nodes and pods, from `kubectl get nodes,pods -A -o json`"},                       \
         CLUSTER_SOURCE_LIVE_OPTIONS(type, member)
 
-/* Whether the user named an API server; or a file. */
+/* Whether the user named an API server; whether an API server or a file. */
 bool cluster_source_is_live(const ClusterSource *source);
 bool cluster_source_is_given(const ClusterSource *source);
 
-/* NULL when it is one cluster; else the error. Without any option it is that of kubectl, or none
+/* NULL if at most one cluster is named; else the error. If none is, it is that of kubectl, or none
  * for commands that do not need one. */
 const char *cluster_source_check(const ClusterSource *source);
 
-/* The next three, and metrics_source_load(), end the process if that fails (cli/terminal.h). */
+/* The next three, and metrics_source_load(), end the process if they fail (cli/terminal.h). The
+ * caller frees or unrefs what they return. */
 
-/* How to reach the API server, which is found as kubectl finds it unless it is named. */
+/* Access to the API server that was named, or else to the one that kubectl would use. */
 Access *cluster_source_access(const ClusterSource *source);
 
-/* The cluster; of an API server with those of @related (RELATED_BIT()s) that may be listed. */
+/* Loads the cluster; from an API server also what may be listed of @related (RELATED_BIT()s). */
 Snapshot *cluster_source_load(const ClusterSource *source, unsigned related);
 
-/* "NAMESPACE/NAME" of it. */
+/* Reads the pod @name, "NAMESPACE/NAME", of the cluster into @ret and @arena. */
 void cluster_source_pod(const ClusterSource *source, const char *name, Arena *arena, Pod *ret);
 
 /*

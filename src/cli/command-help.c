@@ -1,5 +1,5 @@
 /*
- * What a command prints about itself: usage, help, and the same as JSON for the man pages.
+ * Prints the usage and help of a command, and the same as JSON for the man pages.
  *
  *       -o, --output table|json  how to print it                               [table]
  */
@@ -11,7 +11,7 @@
 #define WIDTH 80u
 #define HELP_COLUMN 25u
 
-/* Lines are paragraphs, and are wrapped; those that begin with a blank stay as they are. */
+/* Wraps each line as a paragraph; lines that begin with a blank stay as they are. */
 static void print_paragraphs(const char *text, Buf *out) {
     Str rest = str_from_c(text), line;
 
@@ -24,7 +24,7 @@ static void print_paragraphs(const char *text, Buf *out) {
     }
 }
 
-/* At the right margin, of a line of its own if the text leaves no room. */
+/* Prints the default at the right margin, on a line of its own if the text leaves no room. */
 static void print_default(const char *initial, size_t at, Buf *out) {
     size_t len = str_from_c(initial).len + 2;
 

@@ -11,7 +11,7 @@
 #define NAMES_MAX 96u
 #define WRONG_MAX 4096u
 
-/* Every command has it. */
+/* An option of every command. */
 static const Option help_option = {"help", OPTION_FLAG, 'h', .help = "print this help"};
 
 const Command *command_find(const char *name) {
@@ -34,7 +34,7 @@ const Option *option_find(const Option *options, Str word) {
     return NULL;
 }
 
-/* The option that the user may have meant: one that begins so, or nearly the same one. */
+/* The option that the user may have meant: one that begins with @word, or the most similar one. */
 static Str find_nearest(const Option *options, Str word) {
     Str known[NAMES_MAX] = {STR("help")}, name = str_skip(word, 2);
     size_t n = 1;
@@ -125,7 +125,7 @@ static int take_long(Parser *parser, char *text) {
     return option ? take(parser, option, value) : unknown_option(parser->command, word);
 }
 
-/* "-v", "-ojson", "-vo json". */
+/* Parses "-v", "-ojson", "-vo json". */
 static int take_letters(Parser *parser, const char *text) {
     int r = 0;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Command: everything that is known of one command. Its option table is the only list of options:
+ * Command: the description of one command. Its option table is the only list of options:
  * parsing, --help, completions, man pages and usage errors are made from it.
  */
 
@@ -41,17 +41,17 @@ typedef struct Command {
     const char *memory_for;    /* what needs most of it: "the report" */
     size_t settings_size;
     const void *defaults;         /* of the settings; NULL: zeros */
-    void (*init)(void *settings); /* defaults that are not known before; NULL: none */
+    void (*init)(void *settings); /* sets defaults that are not constant; NULL: none */
     /* NULL when the settings are consistent; else the error. May be NULL. */
     const char *(*check)(void *settings, const Arguments *arguments);
     int (*run)(void *settings, const Arguments *arguments); /* returns the exit code */
 } Command;
 
-/* All of them, in the order of the help. Defined by the program. */
+/* All commands, in the order of the help. Defined by the program. */
 extern const Command *const commands[];
 extern const size_t n_commands;
 
-/* NULL: no such command. */
+/* The command of this name; NULL: none. */
 const Command *command_find(const char *name);
 
 /* Parses the words after the command's name, checks and runs. Returns the exit code. */

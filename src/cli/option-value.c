@@ -33,7 +33,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(char *wanted, const char 
     return false;
 }
 
-/* As wide as the field. */
+/* Stores @value in a field of option->size bytes. */
 static void store_integer(const Option *option, void *settings, int64_t value) {
     char *field = (char *)settings + option->offset;
 
@@ -67,7 +67,7 @@ static bool store_list(const Option *option, void *settings, const char *value, 
     return true;
 }
 
-/* "table|json|placements" as "expected table, json or placements". */
+/* Reports "table|json|placements" as "expected table, json or placements". */
 static bool fail_choice(Str choices, char *wanted) {
     _cleanup_(buf_done) Buf out = BUF_INIT(OPTION_WANTED_MAX);
     Str word;

@@ -61,7 +61,7 @@ typedef struct Option {
 #define OPTION_AT(type, member)                                                                    \
     .offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
 
-/* The same of an array @items with @n elements in use. */
+/* The same for an array @items with @n elements in use. */
 #define OPTION_LIST_AT(type, items, n)                                                             \
     .offset = offsetof(type, items), .count = offsetof(type, n),                                   \
     .max = sizeof(((type *)NULL)->items) / sizeof(((type *)NULL)->items[0])
@@ -77,6 +77,6 @@ const Option *option_find(const Option *options, Str word);
 bool option_store(
     const Option *option, void *settings, const char *value, char wanted[static OPTION_WANTED_MAX]);
 
-/* For Option.check: the name of a namespace; any text but an empty one. */
+/* Functions for Option.check: the name of a namespace; any text but an empty one. */
 const char *value_check_namespace(const char *value);
 const char *value_check_given(const char *value);

@@ -6,7 +6,7 @@
 #include "cli/terminal.h"
 #include "input/policies.h"
 
-/* @r is what policies_load() returned. */
+/* @r: the result of policies_load(). */
 static void report(const DiagList *diags, int r, int failed) {
     terminal_print_diags(diags);
     if (terminal_check(r, "the policies", NULL) > 0)

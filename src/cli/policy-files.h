@@ -22,13 +22,13 @@ typedef struct PolicyPaths {
                                .complete = COMPLETE_FILES, __VA_ARGS__                             \
     }
 
-/* Errors of the policies are printed on stderr, and the process ends, with @failed. @arena is for
- * the messages. */
+/* If these fail, they print the errors on stderr and end the process; with @failed if policies are
+ * invalid. @arena is for messages. The caller unrefs programs. */
 
 /* Compiles files and folders (input/policies.h). Warnings are printed. @failed is EXIT_FAILED. */
 Program *policy_files_load(const PolicyPaths *paths, Arena *arena);
 
-/* Their texts, which are in @arena, if they can be compiled. */
+/* Reads the texts of policies, which must compile, into @arena. */
 void policy_files_read(
     const PolicyPaths *paths, int failed, Arena *arena, const PolicySource **ret, size_t *ret_n);
 

@@ -18,7 +18,7 @@
 #define WIDTH_DEFAULT 80u
 
 static struct {
-    pthread_mutex_t lock; /* of all below but @thread */
+    pthread_mutex_t lock; /* guards all below but @thread */
     pthread_cond_t changed;
     pthread_t thread;
     bool is_running, is_over;
@@ -28,7 +28,7 @@ static struct {
     int64_t since_nsec;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* One column less than there are, so that the line never wraps. */
+/* Draws one column less than the terminal has, so that the line never wraps. */
 static void draw(int64_t now) {
     _cleanup_(buf_done) Buf text = BUF_INIT(LINE_MAX_BYTES), line = BUF_INIT(LINE_MAX_BYTES);
     struct winsize size = {0};
@@ -47,7 +47,7 @@ static void draw(int64_t now) {
     progress.is_shown = true;
 }
 
-/* Until progress_end(), with the lock held but while it waits. */
+/* Draws until progress_end(). Holds the lock except while it waits. */
 static void *run(void *context) {
     (void)pthread_mutex_lock(&progress.lock);
     while (!progress.is_over) {
@@ -76,7 +76,7 @@ void progress_begin(const char *what) {
     if (!progress.is_running) {
         progress.is_over = progress.is_shown = false;
         progress.since_nsec = clock_monotonic_nsec();
-        /* without a thread there is no progress to see */
+        /* if the thread cannot start, no progress is shown */
         progress.is_running = thread_start(&progress.thread, "progress", run, NULL) == 0;
     }
     (void)pthread_mutex_unlock(&progress.lock);

@@ -12,11 +12,11 @@
 
 #include <stddef.h>
 
-/* Begins with @what ("replaying decisions"), or goes on with something else; a static string, or
- * one that lives until progress_end(). */
+/* Begins with @what ("replaying decisions"), or replaces the text. @what must live until
+ * progress_end(). */
 void progress_begin(const char *what);
 
-/* How far that is. */
+/* Adds ": @done of @of" to the text. */
 void progress_count(size_t done, size_t of);
 
 /* Erases the line. Without a progress_begin() before it does nothing. */

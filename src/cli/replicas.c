@@ -13,8 +13,8 @@
 #define REPLICAS_BUDGET ((size_t)64 * 1024 * 1024)
 #define TEXT_MAX ((size_t)4 * 1024)
 
-/* The answer of the API server, whatever its status. */
-static BlockingReply ask(const Replicas *replicas, Str path) {
+/* Sends a GET to the API server, and returns the reply, whatever its status. */
+static BlockingReply get(const Replicas *replicas, Str path) {
     char error[BLOCKING_CLIENT_ERROR_MAX];
     BlockingReply reply;
     int r = blocking_client_request_with(
@@ -47,12 +47,12 @@ static _Noreturn void fail_for_reply(const Replicas *replicas, const BlockingRep
 static BlockingReply list_pods(const Replicas *replicas, const char *namespace) {
     static const char selector[] = "pods?labelSelector=" BERTH_PODS_SELECTOR;
 
-    return ask(replicas,
+    return get(replicas,
         namespace ? arena_printf(replicas->arena, "/api/v1/namespaces/%s/%s", namespace, selector)
                   : arena_printf(replicas->arena, "/api/v1/%s", selector));
 }
 
-/* Everywhere, if we may; or where berth is by default. */
+/* Looks in @namespace; if NULL, in all namespaces if we may, else in berth's default namespace. */
 static void find_pods(const Replicas *replicas, const char *namespace, BerthPods *ret) {
     BlockingReply reply = list_pods(replicas, namespace);
 
@@ -74,7 +74,7 @@ static void find_pods(const Replicas *replicas, const char *namespace, BerthPods
             access_origin(replicas->access));
 }
 
-/* Replicas of different installations know nothing of each other. */
+/* Fails if the pods are of several installations, which know nothing of each other. */
 static void check_installation(const BerthPods *pods) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     const BerthPod *items = pods->items;
@@ -91,7 +91,7 @@ static void check_installation(const BerthPods *pods) {
             STR_FMT(buf_str(&text)));
 }
 
-/* A Secret's data.token, decoded; NULL: there is none. The caller's. */
+/* A Secret's data.token, decoded; NULL: there is none. The caller frees it by secret_free(). */
 static char *token_of(Str secret, Arena *arena) {
     _cleanup_(secret_buf_done) Buf token = BUF_INIT(ACCESS_TOKEN_MAX);
     static const JsonField fields[] = {{"data.token", JSON_FIELD_TEXT, 0}};
@@ -110,7 +110,7 @@ static char *read_token(
     const Replicas *replicas, Str namespace, Str secret, BlockingReply *ret_reply) {
     char *token;
 
-    *ret_reply = ask(replicas, arena_printf(replicas->arena, "/api/v1/namespaces/%.*s/secrets/%.*s",
+    *ret_reply = get(replicas, arena_printf(replicas->arena, "/api/v1/namespaces/%.*s/secrets/%.*s",
                                    STR_FMT(namespace), STR_FMT(secret)));
     if (ret_reply->status == 403)
         return NULL;
@@ -124,7 +124,7 @@ static char *read_token(
     return token;
 }
 
-/* The Roles are called as the Secret of viewers is. */
+/* The prefix of the Roles' names is that of the viewers' Secret. */
 static const char *roles_of(const BerthPod *pod, Arena *arena) {
     Str name = pod->viewer_secret, suffix = STR(BERTH_CLIENT_VIEWER);
 
@@ -133,7 +133,7 @@ static const char *roles_of(const BerthPod *pod, Arena *arena) {
                : BERTH_CLIENT_ROLES;
 }
 
-/* The better one of those that we may read. */
+/* The token with more rights, of those that we may read. */
 static char *find_token(const Replicas *replicas, const BerthPod *pod) {
     const Str secrets[] = {pod->token_secret, pod->viewer_secret};
     BlockingReply reply = {0};

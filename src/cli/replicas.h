@@ -3,17 +3,16 @@
 /*
  * Replicas: the running berths of a command: one server, or all replicas of a cluster.
  *
- * Replicas are found by the label of their pods, and asked through the API server's pod proxy: a
- * kubeconfig is enough. The API server authenticates us; berth itself is shown the token of its
- * pages, which we read from its Secret: the one that allows everything if we may, else that of
- * viewers.
+ * Replicas are found by the label of their pods, and queried through the API server's pod proxy: a
+ * kubeconfig is enough. The API server authenticates us; berth requires the token of its pages,
+ * which we read from its Secret: the one that allows everything if we may, else that of viewers.
  */
 
 #include "cli/berth-client.h"
 #include "cli/server-source.h"
 
 #define REPLICAS_MAX 16u
-#define REPLICAS_NAMESPACE "berth-system" /* where we look if we may not look everywhere */
+#define REPLICAS_NAMESPACE "berth-system" /* where we look if we may not list all namespaces */
 
 typedef struct Replicas {
     BerthAccess items[REPLICAS_MAX];
@@ -26,13 +25,14 @@ typedef struct Replicas {
     char *token;
 } Replicas;
 
-/* Finds them; if there is none, the process ends (cli/terminal.h). replicas_done() ends it. @source
- * is borrowed. */
+/* Finds the berths; if there is none, the process ends (cli/terminal.h). The caller calls
+ * replicas_done(). @ret points into @source. */
 void replicas_open(ServerSource *source, Replicas *ret);
-void replicas_done(Replicas *replicas); /* takes a zeroed one */
+void replicas_done(Replicas *replicas); /* may be zeroed */
 
-/* Reports on stderr that a replica did not answer, and that the others did. */
+/* Warns that a replica did not answer, and that the others were queried all the same. */
 void replicas_complain(const Replicas *replicas, const char *error);
 
-/* "http://127.0.0.1:8080", or "2 replicas of berth in namespace berth-system". */
+/* "http://127.0.0.1:8080", or "2 replicas of berth in namespace berth-system"; valid while
+ * @replicas is. */
 const char *replicas_describe(const Replicas *replicas);

@@ -3,15 +3,15 @@
 /* ServerSource: the running berths that a command sends requests to, and the credentials for them.
  *
  * Either one server, by its URL; or all replicas in a cluster, through the API server of a
- * kubeconfig (cli/replicas.h). In this order: options of the command line, $BERTH_SERVER, the
- * configuration file, the default.
+ * kubeconfig (cli/replicas.h). The first of these counts: options of the command line,
+ * $BERTH_SERVER, the configuration file, the default.
  */
 
 #include "cli/berth-client.h"
 #include "cli/cluster-source.h"
 #include "cli/option.h"
 
-/* Where `berth serve` listens by default. */
+/* The default address of `berth serve`. */
 #define SERVER_SOURCE_DEFAULT "http://127.0.0.1:8080"
 #define SERVER_SOURCE_VARIABLE "BERTH_SERVER"
 
@@ -19,7 +19,7 @@ typedef struct ServerSource {
     BerthAccess access;
     ClusterSource cluster; /* --kubeconfig, --context, --in-cluster */
     const char *namespace; /* --berth-namespace */
-    bool prefers_cluster;  /* where nothing is said: the cluster, not the default server */
+    bool prefers_cluster;  /* if nothing is given: the cluster, not the default server */
 } ServerSource;
 
 /* Rows of an option table whose settings of type @type hold a ServerSource at @member. A command
@@ -46,7 +46,7 @@ typedef struct ServerSource {
                                         .check = value_check_namespace,                            \
                                         .help = "where berth's pods are"                           \
     }
-/* All of them, under a heading. */
+/* All these options, under a heading. */
 #define SERVER_SOURCE_GROUP(type, member)                                                          \
     OPTION_GROUP("The running berth",                                                              \
         "One server, or all replicas in a cluster: these are found "                               \
@@ -55,20 +55,19 @@ typedef struct ServerSource {
         SERVER_SOURCE_OPTIONS(type, member), CLUSTER_SOURCE_LIVE_OPTIONS(type, member.cluster),    \
         SERVER_SOURCE_NAMESPACE_OPTION(type, member)
 
-/* Whether an option of a server, or one of a cluster, was given. */
+/* Whether an option for one server was given: its address, or a credential. */
 bool server_source_is_given(const ServerSource *source);
 
 /* NULL when its options are consistent; else the error. */
 const char *server_source_check(const ServerSource *source);
 
-/* Whether the replicas of a cluster are meant: also by the environment, and by whether there is a
+/* Whether to use the replicas of a cluster, by the options, the environment, and whether there is a
  * configuration file. @arena is for temporary data. */
 bool server_source_is_cluster(const ServerSource *source, Arena *arena);
 
-/* For one server: fills in its address and, if it is from there, the credentials of the
- * configuration file, which are in @arena, and checks that the token can be read. If not, the
- * process ends (cli/terminal.h). */
+/* Fills in the address of one server. If it is from the configuration file, so are the credentials,
+ * which are in @arena. If the token cannot be read, the process ends (cli/terminal.h). */
 void server_source_open(ServerSource *source, Arena *arena);
 
-/* Only the last of it, for commands with servers of their own. */
+/* Only checks the token, for commands with servers of their own. */
 void server_source_check_token(const ServerSource *source);

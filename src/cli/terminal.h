@@ -43,8 +43,8 @@ _Noreturn void terminal_exit(int code, const char *format, ...)
 /* @error is the message for @r, a negative errno. EXIT_FAILED for wrong content, -EINVAL. */
 _Noreturn void terminal_fail_with(int r, const char *error);
 
-/* For @what ("the report"): no memory, naming the limit of @arena (NULL: none) if it was reached; a
- * fatal error @r (base/error.h), -ENOMEM as before; the error of a buffer. */
+/* Messages about @what ("the report"): no memory left, with the limit of @arena (or NULL) if it was
+ * reached; a fatal error @r (base/error.h), -ENOMEM likewise; the error of a buffer. */
 _Noreturn void terminal_out_of_memory(const char *what, const Arena *arena);
 _Noreturn void terminal_failed(const char *what, int r, const Arena *arena);
 _Noreturn void terminal_text_failed(const char *what, const Buf *text);
@@ -53,12 +53,12 @@ _Noreturn void terminal_text_failed(const char *what, const Buf *text);
 int terminal_check(int r, const char *what, const Arena *arena);
 void *terminal_need(void *pointer, const char *what) __attribute__((returns_nonnull));
 
-/* Memory for @what; a refused allocation ends the process. */
+/* Memory for @what, which the caller frees; a refused allocation ends the process. */
 Arena *terminal_arena(const char *what, size_t budget) __attribute__((returns_nonnull));
 
 /* 4,203, as a C string that lives until the end of the block. */
 #define GROUPED(n) terminal_grouped((n), (char[GROUPED_MAX]){0})
-#define GROUPED_COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0) /* of the API: never negative */
+#define GROUPED_COUNT(n) GROUPED((n) > 0 ? (uint64_t)(n) : 0) /* numbers of the API */
 #define GROUPED_MAX 32u
 const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]);
 
@@ -80,8 +80,7 @@ void terminal_output(Str text);
 /* Reads the file @path, or standard input, "-" (input/file.h). Errors end the process. */
 void terminal_read_file(const char *path, Buf *ret);
 
-/* Writes @text to the file @path, in place if it is there: links and its mode stay. Errors end the
- * process. */
+/* Writes @text to the file @path. If it exists, its links and mode stay. Errors end the process. */
 void terminal_write_file(const char *path, mode_t mode, Str text);
 
 /* Prints @out on stdout, as the last step of a command. Errors, also of @out, end the process. */

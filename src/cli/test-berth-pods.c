@@ -1,4 +1,4 @@
-/* Which pods of a list are berths, and where their pages and tokens are. */
+/* Tests which pods of a list are berths, and where their pages and tokens are. */
 
 #include "cli/berth-pods.h"
 
