@@ -85,7 +85,7 @@ static const JsonField scheduler_fields[] = {
     JSON_MEMBER(path ".namespace", TEXT, Status, fact.leases[use].namespace),                      \
         JSON_MEMBER(path ".name", TEXT, Status, fact.leases[use].name)
 
-/* A resource that it watches besides nodes and pods. */
+/* Notes a resource that berth watches besides nodes and pods. */
 static void read_watch(JsonReader *reader, Arena *arena, void *target) {
     BerthFact *fact = &((Status *)target)->fact;
     Str resource = STR_NULL;
@@ -95,8 +95,8 @@ static void read_watch(JsonReader *reader, Arena *arena, void *target) {
     fact->watches_claims |= str_is(resource, "persistentvolumeclaims");
 }
 
-/* Adds to *ret; strings are slices of @body or in @arena. False when @body is no such page; *ret is
- * half filled in then. @now_nsec: since 1970, when the page came. */
+/* Adds the page @body, which came at @now_nsec (since 1970), to *ret; strings are slices of @body
+ * or in @arena. Returns false, with *ret half filled in, if @body is no such page. */
 static bool berth_status_read(Str body, int64_t now_nsec, Arena *arena, BerthFact *ret) {
     static const JsonField fields[] = {
         JSON_MEMBER("version", TEXT, Status, fact.version),
@@ -181,10 +181,10 @@ static const JsonField source_fields[] = {
 
 /* Retries while berths report different clusters. */
 #define AGREEMENT_TRIES 4
-#define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* not again after that */
+#define AGREEMENT_LONG_NSEC (5 * NSEC_PER_SEC) /* no retry after that */
 #define AGREEMENT_PAUSE_NSEC (250 * NSEC_PER_MSEC)
 
-/* A page. False with fact->error: none came; of health, any status is a page. */
+/* Fetches a page. False, with fact->error, if none came; for health any status is a page. */
 static bool fetch_page(const BerthAccess *access, const char *path, Arena *arena,
     BlockingReply *ret, BerthFact *fact) {
     char error[BERTH_CLIENT_ERROR_MAX];
@@ -266,8 +266,8 @@ static void collect_default(Collector *collector) {
             SERVER_SOURCE_DEFAULT);
 }
 
-/* All of them know the same cluster: on a busy one two answers that were not given at the same
- * moment differ without anything being wrong. */
+/* Whether all berths report the same cluster. On a busy cluster, replies that were not given at the
+ * same moment differ without a fault. */
 static bool do_clusters_agree(const InstallationFacts *facts) {
     Str first = STR_NULL;
 

@@ -53,13 +53,13 @@ void collect_cluster(Collector *collector) {
         return;
     }
     facts->is_skew_known = reply.date_sec != 0;
-    /* It was made at some time in between, and cut to a whole second. */
+    /* The server made its date in between, and cut it to a whole second. */
     if (facts->is_skew_known)
         facts->cluster_skew_sec = (double)reply.date_sec + 0.5 -
                                   ((double)before + (double)(after - before) / 2) / NSEC_PER_SEC;
 }
 
-/* The account of berth's pods, if all have the same. */
+/* Notes the account of berth's pods, if all have the same. */
 static void note_account(Collector *collector, const SchedulerPod *pods, size_t n) {
     for (size_t i = 1; i < n; i++)
         if (!str_eq(pods[i].service_account, pods[0].service_account) ||

@@ -25,11 +25,11 @@
 #include "json/fields.h"
 
 #define COLLECT_PODS_MAX 16u /* --scheduler-pod */
-#define COLLECT_SEC 60       /* for everything: of servers that take their time there may be many */
+#define COLLECT_SEC 60       /* for all requests: many servers may be slow */
 #define COLLECT_LATE "not requested: other replies took too long"
 #define COLLECT_CONFIG_MAX ((size_t)4 * 1024 * 1024)
 
-/* A configuration as it was read, once: standard input does not come twice. */
+/* A configuration, read once: standard input cannot be read again. */
 typedef struct ConfigText {
     Str origin; /* the file's name */
     Str text;
@@ -40,18 +40,18 @@ typedef struct CollectOptions {
     BerthAccess access; /* of every server; its own field server is not used */
     const char *servers[FACTS_BERTHS_MAX];
     size_t n_servers;
-    const char *url; /* of berth's entry in configurations; NULL: found out */
+    const char *url; /* of berth's entry in configurations; NULL: detected */
     ConfigText configs[FACTS_CONFIGS_MAX];
     size_t n_configs;
     const char *scheduler_pods[COLLECT_PODS_MAX]; /* NAMESPACE/NAME */
     size_t n_scheduler_pods;
     const char *service_account; /* NAMESPACE/NAME of the account; NULL: detected */
-    const char *user;            /* the same, a user's */
-    bool is_self;                /* ... or our own: we are the service account of this pod */
+    const char *user;            /* or a user's name */
+    bool is_self;                /* or our own account, that of this pod */
     bool is_offline;
 } CollectOptions;
 
-/* One round. */
+/* One round of collecting. */
 typedef struct Collector {
     const CollectOptions *options;
     Arena *arena;
@@ -59,7 +59,7 @@ typedef struct Collector {
     InstallationFacts *facts;
     int64_t give_up_nsec; /* monotonic; no request starts after it. 0: no deadline */
 
-    /* For later parts. */
+    /* Set by collect_pods() for collect_rights(). */
     Str service_account; /* "NAMESPACE/NAME" of berth's own pods, if they have one */
 
     /* Lines about how facts were found. */
@@ -70,22 +70,23 @@ typedef struct Collector {
     (buf_append((collector)->notes, STR("note: ")), buf_printf((collector)->notes, __VA_ARGS__))
 
 void collect_berths(Collector *collector);
-/* One of them, but its metrics. */
+/* Fills in one berth, except for its metrics. */
 void collect_berth(const BerthAccess *access, Arena *arena, BerthFact *fact);
 void collect_cluster(Collector *collector); /* needs a client, as the next two do */
 void collect_pods(Collector *collector);
-void collect_rights(Collector *collector);    /* behind berths and pods */
-void collect_published(Collector *collector); /* behind berths; needs a client */
-/* Behind berths; works without a client, too. */
+void collect_rights(Collector *collector);    /* after berths and pods */
+void collect_published(Collector *collector); /* after berths; needs a client */
+/* After berths; works without a client, too. */
 void collect_scheduler_configs(Collector *collector);
 void collect_probes(Collector *collector); /* last */
 
-/* Whether it is time to stop asking. */
+/* Whether the time for requests is over. */
 bool collect_is_late(const Collector *collector);
 
-/* A request of the API server, and its answer; false, with a reason in @error: there is none. */
+/* Sends @request to the API server. Returns false, with the reason in @error, without a reply. */
 bool collect_ask(
     const Collector *collector, const BlockingRequest *request, BlockingReply *ret, char *error);
 
-/* A GET. False, with a reason in @error, unless it answers 200. A @path of NULL had no memory. */
+/* Sends a GET for @path; NULL, out of memory, ends the process. False, with the reason in @error,
+ * unless the status is 200. */
 bool collect_get(const Collector *collector, const char *path, BlockingReply *ret, char *error);

@@ -11,11 +11,11 @@
 
 #include "collect/collect.h"
 
-static const char question[] =
+static const char empty_filter[] =
     "{\"Pod\":{\"metadata\":{\"name\":\"berth-check\",\"namespace\":\"berth-check\"}},"
     "\"NodeNames\":[]}";
 
-/* NULL for a filter's reply with NodeNames and no Error, or a prioritize's list. */
+/* NULL for a filter's reply with NodeNames and no Error, or a prioritize's list; else the error. */
 static const char *check_reply(Str body, Arena *arena) {
     typedef struct Reply {
         bool has_names;
@@ -54,7 +54,7 @@ static void probe(
     bool is_there;
 
     access.server = prefix.ptr;
-    is_there = berth_client_request(&access, path, STR(question), arena, &reply, error);
+    is_there = berth_client_request(&access, path, STR(empty_filter), arena, &reply, error);
     if (reply.status == 401 || reply.status == 403 || (!is_there && !is_named))
         return;
     fact->was_probed = true;

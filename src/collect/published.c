@@ -23,7 +23,7 @@ typedef struct List {
     Slots slots;
 } List;
 
-/* Quantities of an overlay; one that is no number is -1, which no limit is. */
+/* Reads the quantities of an overlay; one that is no whole number is -1, which no limit equals. */
 static void read_capacity(JsonReader *reader, Arena *arena, void *target) {
     Slots *slots = *(Slots **)target;
     Str key;
@@ -64,7 +64,7 @@ static void read_item(JsonReader *reader, Arena *arena, void *target) {
         *place = item.object;
 }
 
-/* An API that the cluster does not have is known to be empty. */
+/* Lists objects. If the cluster does not have the API, it is known that there are none. */
 static ObjectsFact list_objects(Collector *collector, const char *path, List *ret) {
     static const JsonField fields[] = {{"items", JSON_FIELD_ARRAY, .read = read_item}};
     char error[BLOCKING_CLIENT_ERROR_MAX] = "";
@@ -84,7 +84,7 @@ static ObjectsFact list_objects(Collector *collector, const char *path, List *re
     return fact;
 }
 
-/* The first version that the cluster has. */
+/* Lists the objects of the first version that the cluster has. */
 static ObjectsFact list_admission(Collector *collector, AdmissionSource source) {
 #define REGISTRATION "/apis/admissionregistration.k8s.io/"
     static const char *const paths[_ADMISSION_SOURCES][2] = {

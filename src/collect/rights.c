@@ -112,7 +112,7 @@ static bool measures(const BerthFact *berth, bool is_of_pods) {
     return false;
 }
 
-static bool does(const BerthFact *berth, Feature feature) {
+static bool uses(const BerthFact *berth, Feature feature) {
     const bool features[FEATURE_NONE] = {
         [FEATURE_BIND] = berth->answers_bind,
         [FEATURE_WAKE_UP] =
@@ -131,8 +131,8 @@ static bool does(const BerthFact *berth, Feature feature) {
                              : features[feature];
 }
 
-/* 1: some berth uses it, *ret_berth; 0: none does; -1: no berth could be reached. What a berth
- * reads and its Leases count also if a later page of it could not be read. */
+/* Returns 1 if some berth, *ret_berth, uses it; 0 if none does; -1 if no berth could be reached.
+ * Leases, metrics and watches count even if a later page of that berth could not be read. */
 static int has_feature(
     const InstallationFacts *facts, Feature feature, const BerthFact **ret_berth) {
     int has = -1;
@@ -142,7 +142,7 @@ static int has_feature(
     for (size_t i = 0; has <= 0 && i < facts->n_berths; i++) {
         if (feature <= FEATURE_POLICIES && !str_is_empty(facts->berths[i].error))
             continue;
-        has = does(&facts->berths[i], feature);
+        has = uses(&facts->berths[i], feature);
         *ret_berth = &facts->berths[i];
     }
     return has;
@@ -179,7 +179,7 @@ static void choose_rights(InstallationFacts *facts) {
     }
 }
 
-/* A service account is known by its groups, too. */
+/* Writes the groups of @subject, which are known for a service account. */
 static void write_groups(JsonWriter *writer, Str subject) {
     static const Str prefix = STR("system:serviceaccount:");
     Str rest, namespace;
@@ -222,7 +222,7 @@ static void read_allowed(JsonReader *reader, Arena *arena, void *target) {
     ((Review *)target)->answer = is_allowed ? RIGHT_ALLOWED : RIGHT_DENIED;
 }
 
-/* An evaluationError is no denial. */
+/* A denial with an evaluationError counts as unknown. */
 static void read_review(Str body, Arena *arena, RightFact *ret) {
     static const JsonField fields[] = {
         {"status.allowed", JSON_FIELD_CUSTOM, .read = read_allowed},
@@ -238,7 +238,7 @@ static void read_review(Str body, Arena *arena, RightFact *ret) {
         ret->answer = review.answer;
 }
 
-/* Returns false if further requests make no sense. */
+/* Returns false if further requests would fail, too. */
 static bool review(Collector *collector, bool is_self, RightFact *right) {
     _cleanup_(buf_done) Buf body = BUF_INIT(REVIEW_MAX);
     BlockingRequest request = {

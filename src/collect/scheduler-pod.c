@@ -66,7 +66,7 @@ static size_t count_words(const Container *container) {
     return container->n_command + container->n_arguments;
 }
 
-/* The value of --@flag, as --flag=VALUE or --flag VALUE; false: it is not given. */
+/* The value of @flag, as --flag=VALUE or --flag VALUE; false: it is not given. */
 static bool find_flag(const Container *container, Str flag, Str *ret) {
     for (size_t i = 0; i < count_words(container); i++) {
         Str word = word_at(container, i);
@@ -154,8 +154,8 @@ static Str join(Str folder, Str rest, Arena *arena) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(folder), STR_FMT(rest));
 }
 
-/* Which key of which ConfigMap is the file @path of @volume: one that names it, else the first of
- * which all keys are files. */
+/* Finds the ConfigMap and key of the file @path of @volume: an item with this path, else the first
+ * ConfigMap without items, whose keys all are files. */
 static bool find_key(const Volume *volume, Str path, SchedulerPod *ret) {
     bool is_found = false;
 
@@ -219,7 +219,7 @@ static void find_config(const PodReader *pod, Arena *arena, SchedulerPod *ret) {
         ret->map_namespace = STR("kube-system");
 }
 
-/* The image starts berth; a command of its own still has the word serve. */
+/* Whether it runs berth: the image's own command, or another one, has the argument serve. */
 static bool serves(const Container *container) {
     return str_is_one_of(STR("serve"), container->command, container->n_command) ||
            str_is_one_of(STR("serve"), container->arguments, container->n_arguments);

@@ -16,7 +16,7 @@ typedef enum ConfigOrigin {
     CONFIG_NO_SCHEDULER, /* there is no kube-scheduler in this pod */
     CONFIG_DEFAULT,      /* no file: kube-scheduler's defaults, without extenders */
     CONFIG_MAP,          /* namespace, name and key */
-    CONFIG_NODE,         /* path is a file of its node's */
+    CONFIG_NODE,         /* path is a file of its node */
     CONFIG_ELSEWHERE,    /* path is a file in the container of unknown origin */
 } ConfigOrigin;
 

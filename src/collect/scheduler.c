@@ -27,14 +27,14 @@
 typedef struct Search {
     Collector *collector;
     Buf hint;
-    size_t n_pods;      /* that a kube-scheduler runs in */
-    bool has_default;   /* one without a file is among the facts */
+    size_t n_pods;      /* pods with a kube-scheduler */
+    bool has_default;   /* a kube-scheduler without a file is among the facts */
     bool has_failed;    /* some pods could not be listed */
     SchedulerPod *maps; /* whose ConfigMaps are among the facts already */
     size_t n_maps;
 } Search;
 
-/* --- which entry is ours --------------------------------------------------------------------- */
+/* --- which entry is berth -------------------------------------------------------------------- */
 
 static bool is_named(const Collector *collector, Str prefix) {
     const InstallationFacts *facts = collector->facts;
@@ -56,23 +56,23 @@ static bool is_beside_it(const Collector *collector, Str prefix) {
     return address_is_loopback(prefix);
 }
 
-static bool is_there(const Collector *collector, Str prefix) {
+static bool is_any(const Collector *collector, Str prefix) {
     return true;
 }
 
-/* In the order of how sure they are. */
+/* The surest one first. */
 static const struct {
     bool (*is_ours)(const Collector *collector, Str prefix);
     bool is_for_files_only; /* a cluster's scheduler may have other extenders */
-    const char *why;        /* NULL: that needs no saying */
+    const char *why;        /* NULL: no note is needed */
 } heuristics[] = {
     {is_named, false, NULL},
     {is_called_berth, false, "it is the only one with berth in its address"},
     {is_beside_it, false, "it is the only one on loopback, beside kube-scheduler"},
-    {is_there, true, "there is no other"},
+    {is_any, true, "there is no other"},
 };
 
-/* The only entry that has the sign, or the first that was named; SIZE_MAX: none. */
+/* The only entry that @is_ours accepts, or the first of those that were named; SIZE_MAX: none. */
 static size_t find_only(const Collector *collector, const SchedulerConfig *config,
     bool (*is_ours)(const Collector *collector, Str prefix)) {
     size_t found = SIZE_MAX;
@@ -134,7 +134,7 @@ static void read_client(Collector *collector, SchedulerConfigFact *fact, bool is
 
 /* --- one configuration ----------------------------------------------------------------------- */
 
-/* The next place; NULL: there are enough. */
+/* Adds a fact. NULL: there are FACTS_CONFIGS_MAX already. */
 static SchedulerConfigFact *next_fact(Collector *collector, Str origin) {
     InstallationFacts *facts = collector->facts;
     SchedulerConfigFact *fact;
@@ -160,7 +160,7 @@ static void find_entry(Collector *collector, SchedulerConfigFact *fact, bool is_
         read_client(collector, fact, is_file);
 }
 
-/* Its entry of berth is yet to be found. NULL: there are enough. */
+/* Adds a configuration, without looking for berth's entry. NULL: as next_fact(). */
 static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text) {
     _cleanup_(buf_done) Buf messages = BUF_INIT(DIAGS_MAX);
     SchedulerConfigFact *fact = next_fact(collector, origin);
@@ -187,14 +187,14 @@ static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text)
 /* --- a v1alpha1 and its Policy, in two files ------------------------------------------------- */
 
 static Str base_name(Str path) {
-    return str_skip(path, str_find_last(path, '/') + 1); /* without one from 0 on */
+    return str_skip(path, str_find_last(path, '/') + 1); /* all of it without a '/' */
 }
 
 static bool is_policy(const SchedulerConfigFact *fact) {
     return str_is_empty(fact->error) && fact->config.format == WIRING_POLICY;
 }
 
-/* The Policy with the file name that @config has; without one the only Policy. SIZE_MAX: none. */
+/* The Policy with the file name that @config has, or else the only Policy. SIZE_MAX: none. */
 static size_t find_policy(const InstallationFacts *facts, const SchedulerConfig *config) {
     size_t only = SIZE_MAX, n = 0;
 
@@ -209,7 +209,7 @@ static size_t find_policy(const InstallationFacts *facts, const SchedulerConfig 
     return n == 1 ? only : SIZE_MAX;
 }
 
-/* The two files of one kube-scheduler become one fact. */
+/* Merges the two files of one kube-scheduler into one fact. */
 static void join_policy(
     Collector *collector, SchedulerConfigFact *fact, SchedulerConfigFact *policy) {
     fact->origin = arena_printf(
@@ -288,7 +288,7 @@ static Str map_origin(const SchedulerPod *pod, Arena *arena) {
         STR_FMT(pod->map_name), STR_FMT(pod->map_key));
 }
 
-/* The text that the ConfigMap of @pod has; STR_NULL: none, and a sentence in *ret_error. */
+/* Reads the text in the ConfigMap of @pod. STR_NULL, with the reason in *ret_error: none. */
 static Str read_map(Search *search, const SchedulerPod *pod, Str *ret_error) {
     Collector *collector = search->collector;
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
@@ -312,7 +312,7 @@ static Str folder_of(Str path) {
     return str_of(path.ptr, path.len - base_name(path).len);
 }
 
-/* The Policy of a v1alpha1 is in the ConfigMap that it names, or beside it in its own. */
+/* Joins a v1alpha1 with its Policy, in the ConfigMap that it names, or beside it in its own. */
 static void follow_policy(Search *search, const SchedulerPod *pod, SchedulerConfigFact *fact) {
     const SchedulerConfig *config = &fact->config;
     Collector *collector = search->collector;
@@ -408,7 +408,7 @@ static void add_listed(Search *search, const char *path) {
         add_pod(search, &pods[i]);
 }
 
-/* One that the user named. */
+/* Adds a pod that the user named. */
 static void add_named(Search *search, const char *name) {
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_SIZE);
     Str origin = arena_printf(search->collector->arena, "pod %s", name);
