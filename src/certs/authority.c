@@ -55,7 +55,7 @@ static int make_key(gnutls_x509_privkey_t *ret) {
                       *ret, GNUTLS_PK_ECDSA, GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
 }
 
-/* Positive, and never shorter than 128 bits. */
+/* Sets a random serial: positive, and never shorter than 128 bits. */
 static int set_serial(gnutls_x509_crt_t certificate) {
     unsigned char serial[SERIAL_SIZE];
     int r = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof(serial));
@@ -123,7 +123,7 @@ static int set_uses(gnutls_x509_crt_t certificate, const CertificateRequest *req
     return r;
 }
 
-/* A certificate, or without one the key, as PEM. */
+/* Appends the certificate, or the key if @certificate is NULL, as PEM. */
 static int export(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key, Buf *out) {
     _cleanup_(cleanup_datum) gnutls_datum_t pem = {0};
     int r = certificate ? gnutls_x509_crt_export2(certificate, GNUTLS_X509_FMT_PEM, &pem)
@@ -163,7 +163,7 @@ void authority_new(int64_t from_sec, int64_t until_sec, Buf *certificate, Buf *k
         "a new CA");
 }
 
-/* The authority's certificate and key, which belong together. */
+/* Reads the authority's certificate and key. If they do not belong together, the process ends. */
 static void read_authority(Str authority, Str authority_key, const char *folder,
     gnutls_x509_crt_t *ret_certificate, gnutls_x509_privkey_t *ret_key) {
     gnutls_datum_t pem = datum_of(authority), key_pem = datum_of(authority_key);
@@ -220,7 +220,7 @@ void authority_issue(Str authority, Str authority_key, const char *folder,
 
 typedef VEC(Str) NameList;
 
-/* An address as text; other @bytes unchanged. */
+/* An address as text; a copy of other @bytes. */
 static Str name_text(int kind, Str bytes, Arena *arena) {
     char text[INET6_ADDRSTRLEN] = "?";
     int family = bytes.len == sizeof(struct in_addr) ? AF_INET : AF_INET6;
@@ -250,7 +250,7 @@ static void read_names(
     }
 }
 
-/* With two common names readers differ about which counts: then none is an identity. */
+/* TLS stacks differ about which of two common names counts: then neither is an identity. */
 static void read_common_name(
     gnutls_x509_crt_t certificate, Arena *arena, Str *ret, NameList *identities) {
     char name[NAME_SIZE];

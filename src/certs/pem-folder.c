@@ -33,7 +33,7 @@ const char *pem_file_name(PemFile file) {
     return files[file].name;
 }
 
-/* @r: a negative errno. */
+/* Ends the process with a message about @r, a negative errno. */
 static _Noreturn void fail(const PemFolder *folder, const char *name, int r) {
     terminal_exit(r == -EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE, "%s%s%s: %s", folder->path,
         name ? "/" : "", name ? name : "", strerror(-r));

@@ -34,20 +34,20 @@ const char *pem_file_name(PemFile file); /* "ca.crt" */
 
 /* If one of these two fails, the process ends (cli/terminal.h). */
 
-/* A folder that is not there is an empty one. */
+/* Locks the folder @path and reads its files. A missing folder counts as empty. */
 void pem_folder_read(PemFolder *folder, const char *path);
 
 /* Writes the new files; creates the folder, for its owner only, if it is missing. */
 void pem_folder_write(PemFolder *folder);
 
-/* The text of @file, emptied: its new content, for pem_folder_write(). */
+/* Empties the text of @file and returns it, for the new content that pem_folder_write() writes. */
 Buf *pem_folder_renew(PemFolder *folder, PemFile file);
 
 static inline Str pem_folder_text(const PemFolder *folder, PemFile file) {
     return buf_str(&folder->texts[file]);
 }
 
-/* The first file that is there; NULL: none is. */
+/* The name of the first file on disk; NULL: none. */
 const char *pem_folder_first(const PemFolder *folder);
 
 /* Whether users other than its owner may write to the folder. */
