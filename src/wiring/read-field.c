@@ -16,7 +16,7 @@
 #define PEM_MAX ((size_t)1024 * 1024)
 #define TIME_SHORT NSEC_PER_MSEC /* shorter timeouts are not suggested */
 
-static bool is_there(const WiringReading *reading, const WiringField *field) {
+static bool is_in_version(const WiringReading *reading, const WiringField *field) {
     return field->versions == 0 || (field->versions & reading->version) != 0;
 }
 
@@ -24,7 +24,7 @@ static bool is_there(const WiringReading *reading, const WiringField *field) {
 static const WiringField *find_field(
     const WiringReading *reading, const WiringField *fields, size_t n_fields, Str key) {
     for (size_t i = 0; i < n_fields; i++)
-        if (is_there(reading, &fields[i]) && str_eq_nocase(key, str_from_c(fields[i].name)))
+        if (is_in_version(reading, &fields[i]) && str_eq_nocase(key, str_from_c(fields[i].name)))
             return &fields[i];
     return NULL;
 }
@@ -45,7 +45,7 @@ static void complain_of_key(WiringReading *reading, const YamlNode *key, const c
 
     assert(n_fields <= WIRING_FIELDS_MAX);
     for (size_t i = 0; i < n_fields; i++)
-        if (is_there(reading, &fields[i]))
+        if (is_in_version(reading, &fields[i]))
             known[n++] = str_from_c(fields[i].name);
     reader_unknown_field(
         &reading->reader, is_exact ? DIAG_ERROR : DIAG_WARNING, key, what, known, n);
@@ -181,7 +181,7 @@ static void check_time(
             "%s is %" PRId64 " ns: every call will fail", name, nsec);
 }
 
-/* A number in the legacy formats, where it may be empty. */
+/* Reads a timeout: in the legacy formats a number, which may be empty. */
 void wiring_read_time(WiringReading *reading, const YamlNode *value, const char *name, void *nsec) {
     if (value->kind == YAML_NULL && reading->is_legacy)
         return;
@@ -198,7 +198,7 @@ static void complain_of_pem(
     diag_add(reading->reader.diags, DIAG_ERROR, value->place, STR_NULL, str_from_c(text), hint);
 }
 
-/* Base64 of PEM with a block of @kind, as written in the file. */
+/* Reads base64 of PEM with a block of @kind; keeps it as written in the file. */
 static void read_pem(
     WiringReading *reading, const YamlNode *value, const char *name, Str kind, Str *ret) {
     static const Str hint =

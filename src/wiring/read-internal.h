@@ -26,7 +26,7 @@ typedef struct WiringReading {
     YamlReader reader;
     unsigned version; /* one of these */
     SchedulerConfig *config;
-    bool is_legacy;           /* of extenders */
+    bool is_legacy;           /* legacy decoding of extenders */
     bool is_beta;             /* KubeSchedulerConfiguration, before v1 */
     bool is_beyond;           /* over a limit of berth that kube-scheduler does not have */
     const YamlNode *profiles; /* the list; NULL: none */
@@ -64,17 +64,17 @@ WiringRead wiring_read_duration, wiring_read_pem, wiring_read_key, wiring_read_f
 WiringRead wiring_read_election, wiring_read_connection, wiring_read_parallelism;
 WiringRead wiring_read_algorithm;
 
-/* podInitialBackoffSeconds and podMaxBackoffSeconds, which belong together. */
+/* Checks podInitialBackoffSeconds and podMaxBackoffSeconds, also against each other. */
 void wiring_check_backoff(WiringReading *reading, const YamlNode *root);
 
 /* The value of @key in @mapping; NULL when it is missing or empty. */
 const YamlNode *wiring_find(const YamlNode *mapping, const char *key);
 
-/* The position of @key, else of the whole mapping. A legacy key may have another case. */
+/* The node to report a mistake at: the value of @key, ignoring case, else the whole mapping. */
 const YamlNode *wiring_place_of(const YamlNode *mapping, const char *key);
 
-/* Whether @value is a list of at most @max elements, berth's limit; kube-scheduler has none. If it
- * is not, that was reported. @what: the elements ("extenders"). */
+/* Whether @value is a list of at most @max elements, berth's limit; kube-scheduler has none. If
+ * not, reports it. @what: the elements ("extenders"). */
 bool wiring_is_list(WiringReading *reading, const YamlNode *value, const char *name, unsigned max,
     const char *what);
 

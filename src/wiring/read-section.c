@@ -7,7 +7,7 @@
 
 #include "wiring/read-internal.h"
 
-/* Lease times; 0: not given. */
+/* kube-scheduler's defaults for times that are not given (0). */
 #define LEASE_DEFAULT (INT64_C(15) * 1000 * 1000 * 1000)
 #define RENEW_DEFAULT (INT64_C(10) * 1000 * 1000 * 1000)
 
@@ -34,7 +34,7 @@ static const WiringField election_fields[] = {
         Election, old_namespace, "lockObjectNamespace", wiring_read_string, .versions = IN_ALPHA1),
 };
 
-static int64_t given(int64_t nsec, int64_t otherwise) {
+static int64_t or_default(int64_t nsec, int64_t otherwise) {
     return nsec != 0 ? nsec : otherwise;
 }
 
@@ -48,7 +48,8 @@ static void check_election(
         if (values[i] < 0)
             reader_error(
                 reader, wiring_place_of(mapping, times[i]), "%s must be above 0", times[i]);
-    if (given(election->lease_nsec, LEASE_DEFAULT) <= given(election->renew_nsec, RENEW_DEFAULT))
+    if (or_default(election->lease_nsec, LEASE_DEFAULT) <=
+        or_default(election->renew_nsec, RENEW_DEFAULT))
         reader_error_hint(reader, wiring_place_of(mapping, "leaseDuration"),
             STR("not given, they are 15s and 10s"),
             "leaseDuration must be longer than renewDeadline");

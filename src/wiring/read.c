@@ -173,7 +173,7 @@ static void complain_of_version(WiringReading *reading, const YamlNode *at) {
         "no kube-scheduler reads extenders from apiVersion \"%.*s\"", STR_FMT(at->text));
 }
 
-/* The schedulerName of v1alpha1, which has no profiles. */
+/* Reads the schedulerName of v1alpha1, which has no profiles. */
 static void read_only_name(WiringReading *reading, const YamlNode *root) {
     const YamlNode *at = wiring_find(root, "schedulerName");
     SchedulerConfig *config = reading->config;
@@ -219,7 +219,7 @@ static void read_policy(WiringReading *reading, const YamlNode *root, const Yaml
     (void)WIRING_READ_FIELDS(reading, root, "Policy", root_fields, reading->config);
 }
 
-/* Other kinds that users pass by mistake. */
+/* A hint for other kinds that users pass by mistake. */
 static Str hint_of_kind(Str kind) {
     static const struct {
         Str kind, hint;

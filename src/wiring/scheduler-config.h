@@ -105,7 +105,7 @@ bool wiring_is_same_server(Str url, Str url_prefix);
 
 /* Address: the parts of a berth's URL. */
 
-/* By the scheme alone, as in kube-scheduler. */
+/* Compare the scheme alone, as kube-scheduler does. */
 bool address_is_https(Str url);
 bool address_is_http(Str url);
 
@@ -123,7 +123,7 @@ typedef struct WiringRelease {
     int first, last; /* 1.x; last 0: no last one yet */
 } WiringRelease;
 
-/* NULL: none reads extenders from that. */
+/* NULL: no kube-scheduler reads extenders from this version. */
 const WiringRelease *wiring_release_find(WiringFormat format, Str api_version);
 
 /* Whether kube-scheduler 1.@minor reads it. */

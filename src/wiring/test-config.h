@@ -29,7 +29,7 @@ static inline bool entry_is_same(const ExtenderEntry *a, const ExtenderEntry *b)
     return is_same;
 }
 
-/* Except for positions, apiVersion and max_score, which is not in a file. */
+/* Compares all but positions, apiVersion and max_score, which is not in a file. */
 static inline bool config_is_same(const SchedulerConfig *a, const SchedulerConfig *b) {
     bool is_same =
         a->format == b->format && a->n_extenders == b->n_extenders &&

@@ -94,7 +94,7 @@ static void show(const SchedulerConfig *config, Buf *out) {
 
 static void check_case(const char *name) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    _cleanup_(buf_done) Buf source = BUF_INIT(TEXT_MAX), said = BUF_INIT(TEXT_MAX);
+    _cleanup_(buf_done) Buf source = BUF_INIT(TEXT_MAX), got = BUF_INIT(TEXT_MAX);
     _cleanup_(buf_done) Buf want = BUF_INIT(TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     SchedulerConfig config;
@@ -104,19 +104,19 @@ static void check_case(const char *name) {
     read_file(name, &source);
     r = scheduler_config_read(str_from_c(name), buf_str(&source), arena, &diags, &config);
     assert_case(name, (r != 0) == (diags.n_errors > 0));
-    diag_list_print(&diags, /* colour= */ false, &said);
+    diag_list_print(&diags, /* colour= */ false, &got);
     if (r == WIRING_E_UNREAD)
-        buf_append(&said, STR("kube-scheduler may read it\n"));
+        buf_append(&got, STR("kube-scheduler may read it\n"));
     if (r == 0)
-        show(&config, &said);
+        show(&config, &got);
     (void)snprintf(
         expected, sizeof(expected), "%.*s.expected", (int)(strrchr(name, '.') - name), name);
     if (getenv("UPDATE_EXPECTED"))
-        write_file(expected, buf_str(&said));
+        write_file(expected, buf_str(&got));
     read_file(expected, &want);
     buf_append_char(&want, '\0');
-    assert_text(name, buf_str(&said), want.data);
-    assert_case(name, !memmem(said.data, said.len, "sesame", 6)); /* keys */
+    assert_text(name, buf_str(&got), want.data);
+    assert_case(name, !memmem(got.data, got.len, "sesame", 6)); /* keys */
 }
 
 static int is_input(const struct dirent *entry) {
@@ -125,7 +125,7 @@ static int is_input(const struct dirent *entry) {
     return str_has_suffix(name, STR(".yaml")) || str_has_suffix(name, STR(".json"));
 }
 
-static void test_cases(void **state) {
+static void test_messages_and_configurations_are_as_expected(void **state) {
     struct dirent **entries = NULL;
     int n;
 
@@ -141,7 +141,7 @@ static void test_cases(void **state) {
 }
 
 /* Any allocation may fail: the result is an error, never a partial configuration. */
-static void test_small_budgets(void **state) {
+static void test_reports_out_of_memory(void **state) {
     _cleanup_(buf_done) Buf source = BUF_INIT(TEXT_MAX);
     bool has_worked = false;
 
@@ -161,7 +161,7 @@ static void test_small_budgets(void **state) {
     assert_true(has_worked);
 }
 
-static void test_same_server(void **state) {
+static void test_recognizes_the_same_server(void **state) {
     static const struct {
         const char *url, *prefix;
         bool is_same;
@@ -187,7 +187,7 @@ static void test_same_server(void **state) {
     }
 }
 
-static void test_weight_share(void **state) {
+static void test_computes_the_share_of_a_weight(void **state) {
     static const struct {
         int64_t weight;
         double percent;
@@ -205,10 +205,10 @@ static void test_weight_share(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_small_budgets),
-        cmocka_unit_test(test_same_server),
-        cmocka_unit_test(test_weight_share),
+        cmocka_unit_test(test_messages_and_configurations_are_as_expected),
+        cmocka_unit_test(test_reports_out_of_memory),
+        cmocka_unit_test(test_recognizes_the_same_server),
+        cmocka_unit_test(test_computes_the_share_of_a_weight),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

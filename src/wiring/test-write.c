@@ -14,7 +14,7 @@
 /* Writes, reads back without errors, and compares. */
 static void check_round_trip(const char *name, const SchedulerConfig *config, Buf *text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
-    _cleanup_(buf_done) Buf said = BUF_INIT(TEXT_MAX);
+    _cleanup_(buf_done) Buf messages = BUF_INIT(TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
     SchedulerConfig back;
     int r;
@@ -22,9 +22,9 @@ static void check_round_trip(const char *name, const SchedulerConfig *config, Bu
     scheduler_config_write(config, text);
     assert_int_equal(buf_error(text), 0);
     r = scheduler_config_read(STR("written"), buf_str(text), arena, &diags, &back);
-    if (diags.n_errors > 0 || str_is_empty(config->api_version)) /* an old one is warned of */
-        diag_list_print(&diags, /* colour= */ false, &said);
-    assert_text(name, buf_str(&said), "");
+    if (diags.n_errors > 0 || str_is_empty(config->api_version)) /* old versions give a warning */
+        diag_list_print(&diags, /* colour= */ false, &messages);
+    assert_text(name, buf_str(&messages), "");
     assert_case(name, r == 0 && config_is_same(config, &back));
 }
 
@@ -59,7 +59,7 @@ static ExtenderEntry full_entry(ManagedResource *managed, size_t n_managed) {
     };
 }
 
-static void test_v1(void **state) {
+static void test_writes_v1_with_comments(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     ManagedResource managed[] = {{STR("example.com/gpu"), true}, {STR("example.com/nic"), false}};
     ExtenderEntry entry = full_entry(managed, ELEMENTS_OF(managed));
@@ -87,7 +87,7 @@ static void test_v1(void **state) {
     assert_has(&text, "none is placed\n    # against a policy");
 }
 
-static void test_policy(void **state) {
+static void test_writes_policy_as_json(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     ManagedResource managed[] = {{STR("example.com/gpu"), true}};
     ExtenderEntry entry = full_entry(managed, ELEMENTS_OF(managed));
@@ -106,7 +106,7 @@ static void test_policy(void **state) {
     assert_has(&text, "\"apiVersion\": \"v1\"");
 }
 
-static void test_v1alpha1(void **state) {
+static void test_writes_v1alpha1_and_its_policy(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     ExtenderEntry entry = full_entry(NULL, 0);
     Str name = STR("berth");
@@ -135,7 +135,7 @@ static void test_v1alpha1(void **state) {
 }
 
 /* Each choice alone, on top of the smallest configuration. */
-static void test_choices(void **state) {
+static void test_each_choice_has_its_comment(void **state) {
     static const struct {
         const char *name;
         ExtenderEntry entry;
@@ -179,10 +179,10 @@ static void test_choices(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_v1),
-        cmocka_unit_test(test_policy),
-        cmocka_unit_test(test_v1alpha1),
-        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_writes_v1_with_comments),
+        cmocka_unit_test(test_writes_policy_as_json),
+        cmocka_unit_test(test_writes_v1alpha1_and_its_policy),
+        cmocka_unit_test(test_each_choice_has_its_comment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* WiringVerb: which verb a path means. A path of any length in front of it does not matter. */
+/* WiringVerb: the verb that a URL's path calls. Only the end of the path counts. */
 
 #include "base/str.h"
 
@@ -12,8 +12,8 @@ typedef enum WiringVerb {
     WIRING_BIND,
 } WiringVerb;
 
-/* By the last part of @path ("/scheduler/filter", "predicate"), or by the last but one if names may
- * follow it ("/predicates/NAME", "/priorities/NAME"). Slashes at the end do not count. */
+/* Finds it by the last part of @path ("/scheduler/filter", "predicate"), or the last but one if
+ * names may follow ("/predicates/NAME", "/priorities/NAME"). Ignores trailing slashes. */
 WiringVerb wiring_verb_find(Str path);
 
 /* Whether @path calls its verb as a dry run: "/any/dry-run/filter". */

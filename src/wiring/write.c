@@ -1,5 +1,5 @@
-/* Writes a configuration with a comment for each choice: later readers did not make the choices,
- * and kube-scheduler does not report them. */
+/* Writes a configuration with a comment for each choice: other people read it later, and
+ * kube-scheduler does not report its choices. */
 
 #include <assert.h>
 #include <inttypes.h>
@@ -51,7 +51,7 @@ static bool is_alpha1(const SchedulerConfig *config) {
     return str_is(config->api_version, "kubescheduler.config.k8s.io/v1alpha1");
 }
 
-/* Strings that need no quotes in any YAML reader. */
+/* Whether @text needs no quotes, whatever YAML reader reads it. */
 static bool is_plain(Str text) {
     static const Str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"), STR("no"),
         STR("on"), STR("off"), STR("y"), STR("n")};
