@@ -10,7 +10,7 @@ const char *coverage_gap(const CoveredRule *rule) {
     if (!rule->is_applied)
         return "its policy is for no pod of a case";
     if (rule->is_score)
-        return rule->tells_nodes_apart ? NULL : "gives all nodes of a case the same score";
+        return rule->differs ? NULL : "gives all nodes of a case the same score";
     if (!rule->rejects)
         return "never rejects a node";
     return rule->passes ? NULL : "never passes a node";
@@ -60,7 +60,7 @@ static void note_score(CoveredRule *rule, const Score *score, const Explanation 
         if (!node->is_scored)
             continue;
         first = first ? first : node;
-        rule->tells_nodes_apart |= node->parts[at].value != first->parts[at].value;
+        rule->differs |= node->parts[at].value != first->parts[at].value;
     }
 }
 
@@ -96,7 +96,7 @@ int coverage_note(void *context, const SuiteDecision *decision) {
     Coverage *coverage = context;
 
     for (size_t i = 0; i < explanation->n_policies; i++)
-        /* A policy that is written in a case is for this case only. */
+        /* A policy that is written in a case is only for this case. */
         if (!decision->has_own_policies ||
             !str_eq(explanation->policies[i].policy->place.file, decision->test->place.file))
             note_policy(coverage, &explanation->policies[i], explanation);

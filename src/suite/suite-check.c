@@ -9,7 +9,7 @@
 #define TEXT_MAX ((size_t)64 * 1024)
 #define NODES_SHOWN 10u
 #define DECIMALS_MAX 12
-#define SCORE_ERROR 1e-9 /* of sums of doubles */
+#define SCORE_ERROR 1e-9 /* rounding of sums of doubles */
 #define OTHERS STR("*")
 
 typedef struct Expected {
@@ -69,7 +69,7 @@ static Str subject_of(const Check *check, const char *what, Str node) {
 
 /* --- nodes ----------------------------------------------------------------------------------- */
 
-/* NULL, with a mistake reported: there is no such node. */
+/* The node @name; NULL, after a mistake was reported: there is none. */
 static const NodeExplanation *find_node(Check *check, const YamlNode *name) {
     const Explanation *explanation = check->explanation;
 
@@ -81,7 +81,7 @@ static const NodeExplanation *find_node(Check *check, const YamlNode *name) {
     return NULL;
 }
 
-/* Whether the rule is one of those that are compared. */
+/* Whether the rule's policy has the mode that is compared. */
 static bool is_compared(const Check *check, const FailedRule *failed) {
     return failed->filter->policy->is_observed == check->is_observed;
 }
@@ -110,7 +110,7 @@ static const Shape verdict_shape = {.kind = SHAPE_WORD,
     .words = verdict_words,
     .hint = "or a mapping with the rule, its reason or its detail"};
 
-/* A rule that rejects the node; fields that are not given are NULL. */
+/* The expected rule that rejects the node; fields that are not given are NULL. */
 typedef struct WantedRule {
     Str rule, reason, detail;
     const YamlNode *unresolvable; /* true: preemption cannot help; or false */
@@ -192,7 +192,7 @@ static Str verdict_yaml(const Check *check, const NodeExplanation *node, const W
     return buf_error(&out) ? STR_NULL : arena_copy(check->run->arena, buf_str(&out));
 }
 
-/* A verdict that was read: a word, or a rule. */
+/* An expected verdict: a word, or a rule. */
 typedef struct Verdict {
     bool is_word;
     VerdictWord word;
@@ -282,7 +282,7 @@ static Str score_yaml(const Check *check, const YamlNode *value, double score) {
     return arena_printf(check->run->arena, "%.*f", decimals_of(value->text), score);
 }
 
-/* A number, with half of its last decimal around it; or a range. */
+/* Reads a number, and takes half of its last decimal around it; or a range. */
 static bool read_range(Check *check, const YamlNode *value, double *ret_min, double *ret_max) {
     YamlReader *reader = &check->run->reader;
     double half;
@@ -320,7 +320,7 @@ static void check_score(Check *check, const YamlPair *pair) {
         node->is_scored ? score_yaml(check, pair->value, node->score) : STR_NULL);
 }
 
-/* --- the best, and their order --------------------------------------------------------------- */
+/* --- best nodes and ranking ------------------------------------------------------------------- */
 
 static bool is_named(const YamlNode *names, Str node) {
     if (names->kind != YAML_SEQUENCE)

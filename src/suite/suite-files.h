@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * SuiteFiles: the test files that a user means.
+ * SuiteFiles: the test files that a user names.
  *
  * A file may have any name. A folder stands for all files NAME.test.yaml and NAME.test.yml in it
  * and below it, but not in hidden folders or behind links to folders. Other paths are patterns
@@ -17,7 +17,7 @@ typedef struct SuiteFiles {
     VEC(const char *) paths;
 } SuiteFiles;
 
-/* In the order of @paths, then of names; in @arena. 0; or a negative errno with a message in @error
- * (SUITE_FILES_ERROR_MAX): a path that means no file. */
+/* Finds the files, in the order of @paths, then of names, in @arena. 0; or a negative errno with a
+ * message in @error (SUITE_FILES_ERROR_MAX), also for a path without a file. */
 int suite_files_find(const char *const *paths, size_t n, Arena *arena, SuiteFiles *ret, char *error)
     MUST_CHECK;

@@ -20,7 +20,7 @@ typedef struct SuiteScene {
 } SuiteScene;
 
 typedef struct SuiteCluster {
-    Store *store; /* has the pending pods */
+    Store *store; /* also has pending pods */
     Snapshot *snapshot;
 } SuiteCluster;
 
@@ -29,7 +29,7 @@ typedef struct SuiteRun {
     Str folder; /* of the path, with its slash; empty: the current one */
     const Zones *zones;
     Arena *arena;
-    Arena *scratch; /* of one object of a cluster, or one value */
+    Arena *scratch; /* for one object or one value */
     YamlReader reader;
     SuiteVisit visit;
     void *context;
@@ -38,14 +38,15 @@ typedef struct SuiteRun {
     const YamlNode *document;
     SuiteScene scene; /* of the file */
     SuiteCluster cluster;
-    bool is_scene_wrong; /* that of the file, reported once instead of by each case */
+    bool is_scene_wrong; /* the file's scene has a mistake: report it once */
 } SuiteRun;
 
 /* --- suite-scene.c. Each returns 0; SUITE_E_INVALID after reporting mistakes; or -ENOMEM. ----- */
 
-/* A path of the file, from its folder. ptr is NULL when out of memory. */
+/* @path from the folder of the test file, unless it begins with "/". ptr NULL: out of memory. */
 Str suite_path(const SuiteRun *run, Str path);
 
+/* suite_cluster_done() releases *ret, also after an error. */
 int suite_cluster_build(SuiteRun *run, const SuiteScene *scene, SuiteCluster *ret) MUST_CHECK;
 void suite_cluster_done(SuiteCluster *cluster);
 

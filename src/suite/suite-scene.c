@@ -19,7 +19,7 @@ Str suite_path(const SuiteRun *run, Str path) {
     return arena_printf(run->arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(path));
 }
 
-/* A file that cannot be read is a mistake at the place that names it. */
+/* Reports @error at @at, which names the file or object; returns -ENOMEM as it is. */
 static int complain(SuiteRun *run, const YamlNode *at, const char *error, int r) {
     if (r == -ENOMEM)
         return r;
@@ -27,7 +27,7 @@ static int complain(SuiteRun *run, const YamlNode *at, const char *error, int r)
     return SUITE_E_INVALID;
 }
 
-/* A file, or a list of them. */
+/* Adds the objects of a file, or of a list of files. */
 static int add_files(SuiteRun *run, const YamlNode *names, Store *store) {
     bool is_list = names->kind == YAML_SEQUENCE;
 
@@ -58,7 +58,7 @@ static int add_objects(SuiteRun *run, const YamlNode *objects, Store *store) {
     return r < 0 ? complain(run, objects, error, r) : 0;
 }
 
-/* Its strings point into a text in @arena. */
+/* Decodes @json; strings of @ret point into @arena. */
 static int decode(
     SuiteRun *run, const YamlNode *at, const Buf *json, JsonRead *read, Arena *arena, void *ret) {
     Str text = buf_error(json) ? STR_NULL : arena_copy(arena, buf_str(json));
@@ -100,7 +100,7 @@ static int read_short_pod(SuiteRun *run, const YamlNode *value, Arena *arena, Po
     return r;
 }
 
-/* Pods need no names here; in the cluster they are found by name. */
+/* Names a pod that has no name: the store finds pods by name. */
 static int add_pod(SuiteRun *run, const YamlNode *value, size_t number, Store *store) {
     Pod pod;
     int r;
@@ -149,7 +149,7 @@ void suite_cluster_done(SuiteCluster *cluster) {
     cluster->store = store_free(cluster->store);
 }
 
-/* NAMESPACE/NAME of the cluster. */
+/* Finds the pod NAMESPACE/NAME in the cluster. */
 static int find_pod(SuiteRun *run, const YamlNode *value, const SuiteCluster *cluster, Pod *ret) {
     Str rest = value->text, namespace;
     const Pod *pod = NULL;

@@ -15,8 +15,8 @@ static int compare_places(const void *a, const void *b) {
     return (x->place.column > y->place.column) - (x->place.column < y->place.column);
 }
 
-/* Failures with a right value, in the order of the text. "*" can fail for several nodes, and then
- * has no value that is right for all. */
+/* Collects the failures with a right value, in the order of the text. "*" can fail for several
+ * nodes, and then has no value that is right for all. */
 static size_t collect(const Suite *suite, const SuiteFailure **ret) {
     size_t n = 0, n_kept = 0;
 

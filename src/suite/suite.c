@@ -39,7 +39,7 @@ static const Field case_fields[] = {
 };
 static const Shape case_shape = {SHAPE_OF(case_fields)};
 
-/* A policy in the test file itself: its places stay those of the file. */
+/* Adds a policy that is written in the test file, to which its places refer. */
 static int add_inline(SuiteRun *run, const YamlNode *policy, PolicyFiles *files) {
     YamlStream *tree = ARENA_NEW(run->arena, YamlStream);
     YamlNode **documents = ARENA_ARRAY(run->arena, YamlNode *, 1);
@@ -66,7 +66,7 @@ static int add_policy(SuiteRun *run, const YamlNode *policy, PolicyFiles *files)
     return path.ptr ? policies_add(files, path.ptr) : -ENOMEM;
 }
 
-/* Warnings are for berth check: those of many cases would hide an error. */
+/* Keeps errors only: warnings are for `berth check`; those of many cases would hide an error. */
 static void keep_errors(const DiagList *found, DiagList *diags) {
     for (size_t i = 0; i < found->diags.n && diags->diags.n < DIAG_MAX; i++) {
         const Diag *diag = &found->diags.items[i];
@@ -98,7 +98,7 @@ static int load_policies(SuiteRun *run, const YamlNode *policies, Program **ret)
     return r > 0 ? SUITE_E_INVALID : r;
 }
 
-/* Its own, or the file's, which are compiled once. */
+/* Sets run->program: the case's own policies, or the file's, which are compiled once. */
 static int find_program(
     SuiteRun *run, const YamlNode *item, const SuiteScene *scene, Program **room) {
     bool has_own = scene->policies != run->scene.policies;
@@ -114,7 +114,7 @@ static int find_program(
     return r;
 }
 
-/* Its own cluster, or the file's, which is built once. */
+/* Finds the case's own cluster, or the file's, which is built once. */
 static int find_cluster(
     SuiteRun *run, const SuiteScene *scene, SuiteCluster *room, const SuiteCluster **ret) {
     const SuiteScene *file = &run->scene;
@@ -134,7 +134,7 @@ static int find_cluster(
     return r;
 }
 
-/* Everything that the decision depends on. */
+/* Makes a view of all that the decision depends on. */
 static int make_view(SuiteRun *run, const SuiteScene *scene, const SuiteCluster *cluster,
     int64_t now_nsec, View **ret) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;

@@ -85,16 +85,15 @@ typedef struct SuiteDecision {
 /* Returns 0, or a negative errno. */
 typedef int (*SuiteVisit)(void *context, const SuiteDecision *decision);
 
-/* Runs all cases of the file at @path; @visit sees each. @ret is in @arena, also the cases before a
- * mistake. 0, also when cases fail; one of the above with errors in @diags; -ENOMEM, or the error
- * of @visit. */
+/* Runs all cases of the file at @path; @visit sees each. @ret, with the cases before a mistake too,
+ * is in @arena. 0, also when cases fail; one of the above with errors in @diags; -ENOMEM, or the
+ * error of @visit. */
 int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *context, Arena *arena,
     DiagList *diags, Suite *ret) MUST_CHECK;
 
-/* A failure as a message at its place, with the line of the file. */
+/* Prints a failure as a message at its place, with the line of the file. */
 void suite_failure_print(const Suite *suite, const SuiteFailure *failure, bool colour, Buf *out);
 
-/* Writes the file's text with each value that is not right replaced by what berth answers, all
- * other bytes as they are; @ret_n counts them. 0; SUITE_E_INVALID: the result would be no YAML; or
- * -ENOMEM. */
+/* Writes the file's text with each wrong value replaced by berth's answer; all other bytes stay.
+ * @ret_n: how many were replaced. 0; SUITE_E_INVALID: the result would be no YAML; or -ENOMEM. */
 int suite_update(const Suite *suite, Arena *arena, Buf *out, size_t *ret_n) MUST_CHECK;

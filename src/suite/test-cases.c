@@ -1,7 +1,7 @@
 /*
  * The project's own test files: of single rules (test/data/policy) and of the presets
- * (policies/tests). Each case passes, and the scalar machine, which evaluates rules one by one, has
- * the same verdicts and scores. Built-in rules say why they reject a node.
+ * (policies/tests). Each case passes, and the scalar machine, which evaluates rules one by one,
+ * gives the same verdicts and scores. Rejections by built-in rules have a detail.
  */
 
 #include <string.h>
@@ -72,7 +72,7 @@ static const Filter *first_rejecting(const Rejudged *again, uint32_t row, bool i
     return NULL;
 }
 
-/* The same, as it was explained. */
+/* The first rejecting filter, by the explanation. */
 static const Filter *first_failed(const NodeExplanation *node, bool is_observed) {
     const Filter *first = NULL;
 
@@ -210,7 +210,7 @@ static Counts check_folder(const char *folder) {
     return counts;
 }
 
-static void test_rules(void **state) {
+static void test_rules_agree_with_the_scalar_machine(void **state) {
     Counts counts = check_folder(TEST_DATA "/policy");
 
     (void)state;
@@ -218,14 +218,14 @@ static void test_rules(void **state) {
     assert_int_equal(counts.n_main_reasons, ELEMENTS_OF(main_reasons));
 }
 
-static void test_presets(void **state) {
+static void test_presets_agree_with_the_scalar_machine(void **state) {
     (void)state;
     assert_true(check_folder(TEST_DATA "/../../policies/tests").n_cases > 100);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules), cmocka_unit_test(test_presets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules_agree_with_the_scalar_machine),
+        cmocka_unit_test(test_presets_agree_with_the_scalar_machine)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

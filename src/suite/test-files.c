@@ -31,7 +31,7 @@ static void found_done(Found *found) {
     arena_free(found->arena);
 }
 
-/* The files of @path, without the folder; or the error. */
+/* Compares the files of @path, without the folder, or the error. */
 static void check(Found *found, const char *path, const char *wanted) {
     _cleanup_(buf_done) Buf got = BUF_INIT(4096);
     char error[SUITE_FILES_ERROR_MAX], whole[512];

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A folder with a policy and a test file of it, run. */
+/* A folder with policies and a test file, which is run. */
 
 #include "base/test-folder.h"
 #include "suite/coverage.h"

@@ -54,7 +54,7 @@ static void check(const char *head, const Expectation *expectations, size_t n) {
 
 #define CASE(expect) "- {name: n, expect: {" expect "}}"
 
-static void test_verdicts(void **state) {
+static void test_compares_verdicts(void **state) {
     static const Expectation expectations[] = {
         {CASE("nodes: {a: passes, d: rejected, e: rejected}"), ""},
         {CASE("nodes: {a: rejected}"), "9:33 node a: rejected, got passes\n"},
@@ -94,7 +94,7 @@ static void test_verdicts(void **state) {
     check(SCENE, expectations, ELEMENTS_OF(expectations));
 }
 
-static void test_scores_and_order(void **state) {
+static void test_compares_scores_and_order(void **state) {
     static const Expectation expectations[] = {
         {CASE("scores: {a: 10, b: [39, 40], c: 40.0}"), ""},
         {CASE("scores: {a: 10.1}"), "9:34 score of node a: 10.1, got 10\n"},
@@ -117,7 +117,7 @@ static void test_scores_and_order(void **state) {
     check(SCENE, expectations, ELEMENTS_OF(expectations));
 }
 
-/* As many decimals as are written. */
+/* Compares as many decimals as are written. */
 static void test_scores_are_compared_as_written(void **state) {
     static const Expectation expectations[] = {
         {CASE("scores: {t: 33}"), ""},
@@ -132,7 +132,7 @@ static void test_scores_are_compared_as_written(void **state) {
     check(scene, expectations, ELEMENTS_OF(expectations));
 }
 
-static void test_mistakes(void **state) {
+static void test_reports_mistakes(void **state) {
     static const Expectation expectations[] = {
         {CASE("nodes: {f: passes}"), "error 9:30 the cluster has no node \"f\"\n"},
         {CASE("nodes: {a: pass}"),
@@ -204,7 +204,7 @@ static void test_mistake_of_a_case_does_not_stop_the_next(void **state) {
     check(SCENE, expectations, ELEMENTS_OF(expectations));
 }
 
-static void test_pods(void **state) {
+static void test_finds_pods_in_every_form(void **state) {
     static const Expectation expectations[] = {
         {"- {name: n, pod: {requests: {cpu: 2}}, expect: {nodes: {a: {rule: room}}}}", ""},
         {"- {name: n, pod: {requests: {cpu: 1}}, expect: {nodes: {a: passes}}}", ""},
@@ -230,7 +230,7 @@ static void test_pods(void **state) {
     check(scene, expectations, ELEMENTS_OF(expectations));
 }
 
-static void test_metrics_of_a_file(void **state) {
+static void test_reads_metrics_of_a_file(void **state) {
     static const Expectation expectations[] = {
         {"- {name: n, metrics: m.yaml, expect: {nodes: {a: {rule: cool}, b: passes}}}", ""},
         {"- {name: n, metrics: absent.yaml, expect: {nodes: {a: passes}}}",
@@ -243,7 +243,7 @@ static void test_metrics_of_a_file(void **state) {
     check(SCENE, expectations, ELEMENTS_OF(expectations));
 }
 
-static void test_narrowed_nodes(void **state) {
+static void test_tells_narrowed_nodes_from_passing_ones(void **state) {
     static const Expectation expectations[] = {
         {CASE("nodes: {a: narrowed, b: passes}, best: b"), ""},
         {CASE("nodes: {a: passes}"), "4:33 node a: passes, got narrowed\n"},
@@ -255,7 +255,7 @@ static void test_narrowed_nodes(void **state) {
 }
 
 /* A namespace is an object, and the time is always the same unless it is given. */
-static void test_objects_and_time(void **state) {
+static void test_objects_count_and_time_is_fixed(void **state) {
     static const Expectation expectations[] = {
         {CASE("nodes: {a: {rule: late, unresolvable: true}}"), ""},
         {"- {name: n, now: 2026-06-02T00:00:00Z, expect: {nodes: {a: passes}}}", ""},
@@ -277,7 +277,7 @@ static void test_objects_and_time(void **state) {
 #define UNDECLARED FILTER("p", "expression: nod.ready")
 #define OWN(policies) "- {name: n, policies: " policies ", expect: {nodes: {a: {reason: one}}}}"
 
-static void test_inline_policies(void **state) {
+static void test_policies_can_be_in_the_test_file(void **state) {
     static const Expectation expectations[] = {
         {CASE("nodes: {a: {rule: two/r}}"), ""},
         {OWN(ONE), ""},
@@ -292,7 +292,7 @@ static void test_inline_policies(void **state) {
     check("policies: " TWO "\nnodes: {a: {}}\n", expectations, ELEMENTS_OF(expectations));
 }
 
-/* At their places in the test file. Other cases are run. */
+/* Mistakes are reported at their places in the test file; other cases are run. */
 static void test_mistakes_of_inline_policies(void **state) {
     static const Expectation expectations[] = {
         {OWN(MISSPELT) "\n" OWN(UNDECLARED) "\n" OWN("[" ONE "]") "\n" OWN(TWO),
@@ -319,8 +319,9 @@ static void note_gaps(const Fixture *fixture, Buf *out) {
     }
 }
 
-/* Over all files, a rule of two paths to its file is one. Policies of a case do not count. */
-static void test_coverage(void **state) {
+/* A rule counts once over all files, even if two paths name its file. Policies of a case do not
+ * count. */
+static void test_coverage_counts_each_rule_once(void **state) {
     static const struct {
         const char *text, *wanted;
     } steps[] = {
@@ -350,7 +351,7 @@ static void test_coverage(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_unreadable_file(void **state) {
+static void test_reports_an_unreadable_file(void **state) {
     Fixture fixture;
 
     (void)state;
@@ -365,20 +366,20 @@ static void test_unreadable_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_scores_and_order),
+        cmocka_unit_test(test_compares_verdicts),
+        cmocka_unit_test(test_compares_scores_and_order),
         cmocka_unit_test(test_scores_are_compared_as_written),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_reports_mistakes),
         cmocka_unit_test(test_mistakes_of_the_file_are_reported_once),
         cmocka_unit_test(test_mistake_of_a_case_does_not_stop_the_next),
-        cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_metrics_of_a_file),
-        cmocka_unit_test(test_narrowed_nodes),
-        cmocka_unit_test(test_objects_and_time),
-        cmocka_unit_test(test_inline_policies),
+        cmocka_unit_test(test_finds_pods_in_every_form),
+        cmocka_unit_test(test_reads_metrics_of_a_file),
+        cmocka_unit_test(test_tells_narrowed_nodes_from_passing_ones),
+        cmocka_unit_test(test_objects_count_and_time_is_fixed),
+        cmocka_unit_test(test_policies_can_be_in_the_test_file),
         cmocka_unit_test(test_mistakes_of_inline_policies),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_unreadable_file),
+        cmocka_unit_test(test_coverage_counts_each_rule_once),
+        cmocka_unit_test(test_reports_an_unreadable_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

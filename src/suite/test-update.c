@@ -1,6 +1,6 @@
 #include "suite/test-fixture.h"
 
-/* @text after an update; and the number of replaced values. */
+/* Checks @text after an update, and the number of replaced values. */
 static void check(const char *text, const char *wanted, size_t n_wanted) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     Fixture fixture;
