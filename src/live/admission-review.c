@@ -1,4 +1,4 @@
-/* AdmissionReviews of PlacementPolicies: read, checked, answered. */
+/* Reads, checks and answers AdmissionReviews of PlacementPolicies. */
 
 #include "live/admission-review.h"
 
@@ -15,7 +15,7 @@
 #define GROUP "berth.dev"
 #define RESOURCE "placementpolicies"
 
-/* An API server's is a UUID. */
+/* in bytes; an API server sends a UUID */
 #define UID_MAX 128u
 
 typedef struct Review {
@@ -25,7 +25,6 @@ typedef struct Review {
     Str object, old; /* JSON; empty or null: none */
 } Review;
 
-/* Objects are read later, if they matter. */
 static int malformed(char *error, const char *text) {
     (void)snprintf(error, ADMISSION_ERROR_MAX, "%s", text);
     return ADMISSION_E_MALFORMED;
@@ -67,7 +66,7 @@ static int read_object(Str json, Arena *arena, PolicyObject *ret, char *error) {
     return r <= 0 ? r : malformed(error, "the object is not a PlacementPolicy with a name");
 }
 
-/* *ret_is_new: @review creates an object, or changes its spec. 0 or an error. */
+/* *ret_is_new: @review creates an object, or changes its spec. 0, or an error as in the header. */
 static int find_new_spec(
     const Review *review, Arena *arena, PolicyObject *ret, bool *ret_is_new, char *error) {
     bool is_update = str_is(review->operation, "UPDATE");
@@ -97,7 +96,7 @@ static int find_new_spec(
     return 0;
 }
 
-/* One for each line. */
+/* Writes a warning for each line. */
 static void write_warnings(JsonWriter *writer, Str lines) {
     json_member_array(writer, "warnings");
     while (!str_is_empty(lines)) {

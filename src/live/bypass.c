@@ -1,4 +1,4 @@
-/* Decides of each pod that got its node whether it bypassed berth. */
+/* Decides for each bound pod whether it bypassed berth. */
 
 #include "live/bypass.h"
 

@@ -1,4 +1,4 @@
-/* Chooses a version of each PlacementPolicy of the cluster, and notes which is in force. */
+/* Chooses a version of each PlacementPolicy of the cluster, and records those in force. */
 
 #include "live/cluster-policies.h"
 
@@ -15,9 +15,9 @@
 typedef struct KeptVersion {
     unsigned n_refs;
     int64_t generation;
-    int64_t since_nsec; /* since 1970: when it came in force; 0: it was not */
+    int64_t since_nsec; /* since 1970: when it came into force; 0: never */
     Buf spec;           /* JSON */
-    Buf text;           /* of a policy file; empty: it is not checked, or has a mistake */
+    Buf text;           /* of a policy file; empty: not checked, or has a mistake */
     size_t n_filters, n_scores;
     bool is_observed;
 } KeptVersion;
@@ -25,10 +25,10 @@ typedef struct KeptVersion {
 typedef struct Entry {
     PolicyObject newest;
     Str error;
-    bool is_checked; /* the result for the newest version does not depend on anything else */
-    bool is_held;    /* rejected with others: see held_version */
+    bool is_checked;                           /* checked: its result depends on nothing else */
+    bool is_held;                              /* rejected with others: see held_version */
     KeptVersion *chosen, *in_force;            /* NULL: none */
-    KeptVersion *history[POLICY_VERSIONS_MAX]; /* that were in force, the newest first */
+    KeptVersion *history[POLICY_VERSIONS_MAX]; /* versions that were in force, newest first */
     size_t n_history;
 } Entry;
 
@@ -39,19 +39,19 @@ typedef struct Totals {
 
 struct ClusterPolicies {
     PolicyObjects *objects;
-    /* policy_objects_version() of the last choice; and of the last one that was rejected: those
-     * policies are not tried again until it changes */
+    /* policy_objects_version() of the last choice, and of the last rejected one: its policies are
+     * not tried again until the number changes */
     uint64_t chosen_version, held_version;
-    pthread_mutex_t lock; /* guards what follows; the thread that chooses reads without it */
-    Arena *arena;         /* of what follows; NULL: there is nothing yet */
+    pthread_mutex_t lock; /* guards the fields below; the thread that chooses reads without it */
+    Arena *arena;         /* of the fields below; NULL: there is nothing yet */
     Entry *entries;       /* by name */
     size_t n;
-    Program *files; /* of files alone, of the last choice: a reference; NULL: none yet */
+    Program *files; /* of files alone, at the last choice; a reference; NULL: none yet */
 };
 
 typedef struct Choice {
     ClusterPolicies *policies;
-    Arena *arena; /* of what follows */
+    Arena *arena; /* of the fields below */
     Entry *entries;
     size_t n;
     Program *files; /* borrowed */
@@ -60,7 +60,7 @@ typedef struct Choice {
     bool has_failed;  /* out of memory, like the arena's own failure */
 } Choice;
 
-/* --- versions; the owner serializes references ------------------------------------------------ */
+/* --- versions; references are counted without a lock ------------------------------------------ */
 
 static KeptVersion *kept_version_ref(KeptVersion *version) {
     if (version)
@@ -94,7 +94,7 @@ static KeptVersion *kept_version_new(int64_t generation, int64_t since_nsec, Str
     return buf_error(&version->spec) < 0 ? kept_version_unref(version) : version;
 }
 
-/* Compiles it as a policy by itself. As policy_check_alone(). */
+/* Compiles the version as a policy by itself. Returns like policy_check_alone(). */
 static int kept_version_check(KeptVersion *version, Str name, Buf *mistakes, Buf *warnings) {
     _cleanup_(program_unrefp) Program *program = NULL;
     int r = policy_object_text(name, buf_str(&version->spec), &version->text);
@@ -155,7 +155,7 @@ static bool is_newest(const Entry *entry, const KeptVersion *version) {
     return is_version(version, entry->newest.generation, entry->newest.spec);
 }
 
-/* Whether no file has a policy of that name. @files may be NULL. */
+/* Whether no file has a policy with this name. @files may be NULL. */
 static bool has_own_name(const Program *files, Str name, Buf *mistakes) {
     for (size_t i = 0; files && i < files->n_policies; i++) {
         const Policy *policy = &files->policies[i];
@@ -185,14 +185,14 @@ static Totals totals_of(const Program *files) {
     return files ? (Totals){files->n_filters, files->n_scores} : (Totals){0};
 }
 
-/* @totals and those of @version (NULL: none). */
+/* Adds the rules of @version (NULL: none). */
 static Totals add(Totals totals, const KeptVersion *version) {
     return version ? (Totals){totals.n_filters + version->n_filters,
                          totals.n_scores + version->n_scores}
                    : totals;
 }
 
-/* The totals with @version (NULL: none) instead of that in force. */
+/* The totals with @version (NULL: none) instead of the one in force. */
 static Totals count_with(const Choice *choice, const Entry *entry, const KeptVersion *version) {
     Totals totals = choice->totals;
 
@@ -203,14 +203,14 @@ static Totals count_with(const Choice *choice, const Entry *entry, const KeptVer
     return add(totals, version);
 }
 
-/* @version (NULL: none), a new reference, is the choice instead of that in force. */
+/* Chooses @version (NULL: none), whose reference it takes, instead of the one in force. */
 static void set_chosen(Choice *choice, Entry *entry, KeptVersion *version) {
     choice->totals = count_with(choice, entry, version);
     kept_version_unref(entry->chosen);
     entry->chosen = version;
 }
 
-/* Whether all policies are within the limits with @version. */
+/* Whether all policies are within the limits with @version. If not, sets the error. */
 static bool fits(Choice *choice, Entry *entry, const KeptVersion *version) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
 
@@ -235,8 +235,8 @@ static void check_newest(Choice *choice, Entry *entry) {
         set_chosen(choice, entry, TAKE_PTR(version));
 }
 
-/* The newest version has a mistake and none is in force, as after a start: the last good version of
- * the status. */
+/* Chooses the last good version of the status, if the newest one has a mistake and none is in force
+ * (after a start). */
 static void choose_from_history(Choice *choice, Entry *entry) {
     for (size_t i = 0; !entry->chosen && i < entry->n_history; i++) {
         KeptVersion *version = entry->history[i];
@@ -253,7 +253,7 @@ static void choose_from_history(Choice *choice, Entry *entry) {
     }
 }
 
-/* The known result; false: it has to be checked. */
+/* Takes over the earlier result. False: the version must be checked. */
 static bool take_known(Choice *choice, Entry *entry, const Entry *known) {
     bool is_same = known->newest.generation == entry->newest.generation &&
                    str_eq(known->newest.spec, entry->newest.spec);
@@ -269,7 +269,7 @@ static bool take_known(Choice *choice, Entry *entry, const Entry *known) {
     return true;
 }
 
-/* @known: of the same object, before; NULL: it is new. */
+/* @known: the same object at the last choice; NULL: it is new. */
 static void choose_version(Choice *choice, Entry *entry, const Entry *known) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(POLICY_MISTAKES_MAX);
 
@@ -284,7 +284,7 @@ static void choose_version(Choice *choice, Entry *entry, const Entry *known) {
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* The entry of the same object, from *@at on; both lists are sorted. */
+/* Finds the entry of the same object, from *@at on; both lists are sorted. */
 static const Entry *find_known(
     const ClusterPolicies *policies, const PolicyObject *object, size_t *at) {
     while (*at < policies->n && str_cmp(policies->entries[*at].newest.name, object->name) < 0)
@@ -295,8 +295,8 @@ static const Entry *find_known(
     return &policies->entries[*at];
 }
 
-/* Reads the status of an object that was not known before. Versions that cannot be of this object
- * are left out: its status was restored from a backup, or written by another client. */
+/* Reads the status of a new object. Skips versions that cannot belong to it: the status may be
+ * restored from a backup, or written by another client. */
 static void read_history(Choice *choice, Entry *entry) {
     PolicyVersion versions[POLICY_VERSIONS_MAX];
     size_t n = policy_objects_versions(
@@ -315,7 +315,7 @@ static void read_history(Choice *choice, Entry *entry) {
     }
 }
 
-/* The version in force stays the choice until a newer one turns out to be good. */
+/* Keeps the version in force as the choice until a newer one passes the checks. */
 static void take_in_force(Choice *choice, Entry *entry, const Entry *known) {
     if (!known) {
         read_history(choice, entry);
@@ -348,7 +348,7 @@ static int choose_all(Choice *choice) {
     return choice->has_failed || arena_has_failed(choice->arena) ? -ENOMEM : 0;
 }
 
-/* Takes all of @choice, its arena too. */
+/* Replaces the entries by those of @choice, and takes its arena. */
 static void exchange(ClusterPolicies *policies, const Choice *choice) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);
 
@@ -362,7 +362,7 @@ static void exchange(ClusterPolicies *policies, const Choice *choice) {
     policies->chosen_version = choice->version;
 }
 
-/* Its texts after those of files. Whether there are versions that were not in force. */
+/* Appends the chosen texts. Returns whether some were not in force before. */
 static bool add_sources(
     const Choice *choice, Arena *arena, PolicySource *sources, size_t *n_sources) {
     bool is_new = false;
@@ -412,8 +412,8 @@ int cluster_policies_choose(ClusterPolicies *policies, Program *of_files, const 
 
 /* --- the result ------------------------------------------------------------------------------- */
 
-/* The version chosen is the first of the history. If it was before, as after a start, it is in
- * force since then. */
+/* Puts the chosen version first in the history. If it is first already, as after a start, it keeps
+ * its time. */
 static void note_history(Entry *entry, int64_t wall_nsec) {
     KeptVersion *version = entry->chosen;
     KeptVersion *last = entry->n_history > 0 ? entry->history[0] : NULL;
@@ -470,7 +470,7 @@ void cluster_policies_reject(ClusterPolicies *policies, Str error) {
     }
 }
 
-/* Whether all policies are within the limits with @version of @name. */
+/* Whether all policies are within the limits with @version instead of that of @name. */
 static bool fits_beside_others(
     ClusterPolicies *policies, Str name, const KeptVersion *version, Buf *mistakes) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&policies->lock);

@@ -1,4 +1,4 @@
-/* Makes and exchanges the view in force, and waits for one. */
+/* Makes and replaces the view in force, and waits for a new one. */
 
 #include "live/current.h"
 
@@ -28,9 +28,9 @@ static void exchange(Current *current, View *view) {
 
 typedef struct ViewBudget {
     FactsBudget facts;
-    int64_t until_cpu_nsec; /* of this thread */
+    int64_t until_cpu_nsec; /* CPU time of this thread */
     const atomic_bool *is_cancelled;
-    bool is_spent; /* try nothing */
+    bool is_spent; /* do not even try */
 } ViewBudget;
 
 static bool is_cancelled(const ViewBudget *budget) {
@@ -59,7 +59,7 @@ static unsigned percent(uint64_t part, uint64_t of) {
     return part < of ? (unsigned)((double)part * 100 / (double)of) : 100;
 }
 
-/* "filter p/f0 (policy.yaml:6) takes 12 % of it; " */
+/* Writes for example: "filter p/f0 (policy.yaml:6) takes 12 % of it; " */
 static void describe_worst(const FactsBudget *budget, char *ret, size_t size) {
     const RuleCost *rule = &budget->worst[0];
     bool is_memory = budget->limit == FACTS_OVER_MEMORY && rule->cost.bytes > 0;
@@ -99,14 +99,14 @@ static void describe(
             budget->facts.n_rows, worst, n_nodes);
 }
 
-/* The new part of a new view; NULL: unchanged. */
+/* The parts that a new view replaces; NULL: unchanged. */
 typedef struct ViewChange {
     Snapshot *snapshot;
-    Program *program;           /* with the measurements of its own gauges, which may be none */
-    Measurements *measurements; /* of the gauges of the program in force, but for the above */
+    Program *program;           /* replaces the measurements too, by NULL if there are none */
+    Measurements *measurements; /* of the gauges of the new program, else of the program in force */
 } ViewChange;
 
-/* @known: a view of the same program, to share results with; mostly @before itself. */
+/* @known: a view of the same program, to share results with; usually @before itself. */
 static int make_view(Current *current, const View *before, const View *known,
     const ViewChange *change, ViewBudget *budget, View **ret) {
     bool is_measured_anew = change->program || change->measurements;
@@ -131,7 +131,7 @@ static int make_view(Current *current, const View *before, const View *known,
     return 0;
 }
 
-/* With publish_lock: only its holder exchanges the view. */
+/* Called with publish_lock held: only its holder replaces the view. */
 static void put_in_force(Current *current, View *view) {
     _cleanup_(view_unrefp) View *before = view_ref(current->view);
 
@@ -145,7 +145,7 @@ static size_t count_nodes(const View *view) {
 }
 
 /* Whether another attempt for the program in force would fail again. */
-static bool is_in_vain(const Current *current, const ViewChange *change) {
+static bool would_exceed_again(const Current *current, const ViewChange *change) {
     const View *view = current->view;
     size_t n_nodes =
         change->snapshot ? snapshot_table(change->snapshot)->names->n_nodes : count_nodes(view);
@@ -154,7 +154,7 @@ static bool is_in_vain(const Current *current, const ViewChange *change) {
            clock_monotonic_nsec() < current->retry_at_nsec;
 }
 
-/* The program in force has exceeded the budget since @begun_nsec. */
+/* Notes that the program in force has exceeded the budget since @begun_nsec. */
 static void note_exceeded(
     Current *current, const View *view, const ViewBudget *budget, int64_t begun_nsec) {
     char message[CURRENT_MESSAGE_MAX];
@@ -167,7 +167,7 @@ static void note_exceeded(
         current->exceeded(current->context, message);
 }
 
-/* The program in force with something new, with publish_lock. */
+/* Makes a view of the program in force with another part. Called with publish_lock held. */
 static int change_view(Current *current, const ViewChange *change) {
     bool was_late = current->view->facts.is_late;
     ViewBudget budget = open_budget(&current->limits, /* load= */ NULL);
@@ -175,7 +175,7 @@ static int change_view(Current *current, const ViewChange *change) {
     View *view = NULL;
     int r;
 
-    budget.is_spent = is_in_vain(current, change);
+    budget.is_spent = would_exceed_again(current, change);
     r = make_view(current, current->view, current->view, change, &budget, &view);
     if (r < 0)
         return r;
@@ -226,8 +226,8 @@ bool current_is_due(const View *view, int64_t now_nsec) {
            loads_clock_was_set(&view->loads, clock_wall_nsec(), clock_monotonic_nsec());
 }
 
-/* The gauges of the program in force, once more: those of another could not take their place. Under
- * another owner: measurements for the other one may still arrive. */
+/* Follows the gauges of the program in force again, after a failed attempt to replace it. Takes
+ * another owner, because measurements for the refused program may still arrive. */
 static void follow_again(Current *current, uint64_t owner) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
     char error[POLLER_ERROR_MAX];
@@ -238,7 +238,7 @@ static void follow_again(Current *current, uint64_t owner) {
         log_error("nothing is measured until policies are loaded again", LOG_CSTR("error", error));
 }
 
-/* Why a view of a new program could not be made, or has no results. 0: it has. */
+/* Returns 0 if @view has results; else writes why not, and returns the error. */
 static int judge_load(const Current *current, int r, const View *view, const ViewBudget *budget,
     char *error, size_t size) {
     if (r < 0) {
@@ -255,8 +255,8 @@ static int judge_load(const Current *current, int r, const View *view, const Vie
     return -EINVAL;
 }
 
-/* The poller waits for the lock with its new measurements, so none is lost between following the
- * gauges and using them. */
+/* The poller's new measurements wait for publish_lock, so none is lost between following the gauges
+ * and using them. */
 static int set_program(Current *current, Program *program, const View *draft,
     const PolicyLoad *load, char *error, size_t size) {
     _cleanup_(measurements_unrefp) Measurements *measurements = NULL;
@@ -288,7 +288,7 @@ int current_set_program(
     ViewBudget budget = open_budget(&current->limits, load);
     int r = 0;
 
-    /* From the parts that are there now: those that come meanwhile cost only what they change. */
+    /* Made without the lock: parts that arrive later cost only their changes. */
     if (before->program != program) {
         r = make_view(current, before, before, &(ViewChange){.program = program}, &budget, &draft);
         r = judge_load(current, r, draft, &budget, error, size);
@@ -320,7 +320,7 @@ void current_done(Current *current) {
 
 /* --- waiting for nodes ------------------------------------------------------------------------ */
 
-/* The view in force, once it is another than @shown; after @limit_nsec in any case. */
+/* Returns a reference to the first view in force other than @shown, or after @limit_nsec. */
 static View *wait_for_other(Current *current, const View *shown, int64_t limit_nsec) {
     const struct timespec until = deadline_in(limit_nsec);
     _unlock_ pthread_mutex_t *held = mutex_hold(&current->lock);
@@ -341,7 +341,7 @@ static bool knows_all(const View *view, const FilterArgs *args) {
 
     for (size_t i = 0; i < args->n; i++) {
         Str literal = body_span_text(args->body.ptr, args->spans[i]);
-        Str name = str_of(literal.ptr + 1, literal.len - 2); /* an escaped name is no node's */
+        Str name = str_of(literal.ptr + 1, literal.len - 2); /* node names have no escapes */
 
         if (args->rows[i] == n_rows && table_find(view->table, name) == view->table->n_rows)
             return false;

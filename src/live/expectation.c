@@ -1,4 +1,4 @@
-/* Pods that kube-scheduler will bind count on the node that is left, or on a guessed one. */
+/* Counts pods that kube-scheduler will bind, on the one node left or on a guessed one. */
 
 #include "live/expectation.h"
 
@@ -8,7 +8,7 @@
 #include "policy/exactness.h"
 #include "scheduler/guess.h"
 
-/* The pod, its filter's new answer, and scores for the guess. */
+/* for the pod, the new answer of its filter, and scores for the guess */
 #define EXPECTATION_BUDGET ((size_t)64 * 1024 * 1024)
 
 typedef struct Expectation {
@@ -33,7 +33,7 @@ static bool leaves_one(const Decision *decision) {
     return decision->args && decision->summary.n_out == 1;
 }
 
-/* Whether several nodes are left, and a policy of the pod needs to know which is chosen. */
+/* Whether several nodes are left, and a policy of the pod needs to know the chosen one. */
 static bool wants_guess(const View *view, const Decision *decision) {
     const Program *program = view->program;
 
@@ -46,7 +46,7 @@ static bool wants_guess(const View *view, const Decision *decision) {
     return false;
 }
 
-/* The rows of nodes that passed and that berth knows, in @arena; how many. */
+/* Collects the rows of passed nodes that berth knows, in @arena. Returns their number. */
 static size_t collect_passed(const Decision *decision, Arena *arena, const uint32_t **ret) {
     const FilterArgs *args = decision->args;
     uint32_t *rows = ARENA_RAW(arena, uint32_t, decision->summary.n_out);
@@ -83,7 +83,7 @@ static size_t guess_row(
     return guess_choose(&input, arena);
 }
 
-/* The node where the pod counts from now on, in @arena; empty: on none. */
+/* Returns the name of the node where the pod counts from now on, in @arena; empty: none. */
 static Str find_node(const View *view, const Decision *decision, Arena *arena, bool *ret_guessed) {
     const uint32_t *rows;
     size_t n, i = 0;
@@ -99,7 +99,7 @@ static Str find_node(const View *view, const Decision *decision, Arena *arena, b
     return arena_copy(arena, decision->args->node_set.table->names->names[rows[i]]);
 }
 
-/* Copies the pod. Body and arena stay the request's: a deferred request keeps both until
+/* Copies the pod. Body and arena are still the request's: a deferred request keeps both until
  * server_answer(), and the watcher ends before the server is freed. */
 static Expectation *expectation_new(
     const Expectations *parts, const View *view, const Decision *decision) {
@@ -140,8 +140,8 @@ static void finish_expectation(BindJob *job, const char *error) {
     expectation_free(expectation);
 }
 
-/* The node no longer takes the pod: the filter is answered again. Whether there is a node for it
- * now, which is the job's then. */
+/* Evaluates the filter again, because the node now rejects the pod. Returns whether there is
+ * another node for it, which becomes the job's. */
 static bool answer_again(Expectation *expectation, const View *view) {
     const Expectations *parts = expectation->parts;
     Answer answer;
@@ -155,7 +155,7 @@ static bool answer_again(Expectation *expectation, const View *view) {
     return !str_is_empty(expectation->job.node) && !arena_has_failed(expectation->arena);
 }
 
-/* On the watcher's thread, with everything that was expected before this in the view. */
+/* On the watcher's thread; @snapshot has all pods expected before this one. */
 static bool judge_expectation(BindJob *job, Snapshot *snapshot, char *error) {
     Expectation *expectation = (Expectation *)job;
     Current *current = expectation->parts->current;

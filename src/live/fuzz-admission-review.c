@@ -1,4 +1,4 @@
-/* Any bytes as an AdmissionReview: refused, or answered with a whole review. */
+/* Any bytes as an AdmissionReview must be refused, or answered with a whole review. */
 
 #include "base/fuzz.h"
 #include "live/admission-review.h"

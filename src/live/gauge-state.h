@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * GaugeState: the state of one gauge, from its last answer and from the view in force. Borrows from
- * both. Shared by pages and metrics. Threads: any.
+ * GaugeState: the state of one gauge, from its last query and from the view in force. It borrows
+ * from both. Shared by pages and metrics. Threads: any.
  */
 
 #include "cluster/loads.h"
@@ -21,17 +21,18 @@ typedef struct GaugeTime {
 
 typedef struct GaugeState {
     const Gauge *gauge;
-    const PollStatus *poll; /* NULL: it is not polled, or was not yet */
+    const PollStatus *poll; /* NULL: not polled, or not yet */
     const char *state;      /* a stable word: "ok" */
-    LoadsFigures figures;   /* values that count now */
-    int64_t at_nsec;  /* since 1970: the last good answer, or the oldest annotation; 0: none */
-    int64_t age_nsec; /* since then */
+    LoadsFigures figures;   /* of values in force now */
+    int64_t at_nsec;        /* since 1970: last good answer, or oldest annotation; 0: none */
+    int64_t age_nsec;       /* time since at_nsec */
 } GaugeState;
 
 GaugeState gauge_state(
     const View *view, const MeasuringStatus *status, size_t number, GaugeTime time);
 
-/* "prometheus", "resourceMetrics", "annotation": the word in a policy. */
+/* The policy's word for a source: "prometheus", "resourceMetrics", "annotation",
+ * "customMetrics". */
 const char *gauge_kind_name(GaugeSource kind);
 
 /* Whether a policy reads a metric of @source. */
@@ -40,5 +41,6 @@ bool gauge_source_is_used(const Program *program, GaugeSource source);
 /* "default", "metrics.k8s.io", "custom.metrics.k8s.io"; empty for annotations. */
 Str gauge_source_name(const Gauge *gauge);
 
-/* The first policy that reads gauge @number: other policies may use its name for another gauge. */
+/* The name of the first policy that reads gauge @number: another policy may use its metric's name
+ * for another gauge. */
 Str gauge_policy(const Program *program, size_t number);

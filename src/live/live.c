@@ -18,12 +18,12 @@
 #include "live/wakeup.h"
 #include "scheduler/placement-plan.h"
 
-/* Judging one pod on one node, and the annotations of its policies. */
+/* for judging one pod on one node, and the annotations of its policies */
 #define JOB_BUDGET ((size_t)64 * 1024 * 1024)
 
 struct Live {
-    Current *current;   /* the daemon's, ... */
-    RecentPods *recent; /* ... this too */
+    Current *current;   /* the daemon's, like ... */
+    RecentPods *recent; /* ... this */
     LiveCallbacks callbacks;
     ClusterWatcher *watcher;
     Bypass bypass;
@@ -39,7 +39,7 @@ struct Live {
     Expectations expectations;
 };
 
-/* A bind under way: the request, and its job. */
+/* A running bind: the request, and its job. */
 typedef struct Bind {
     BindJob job; /* first: the watcher hands it back */
     Live *live;
@@ -48,7 +48,7 @@ typedef struct Bind {
     PodText *text; /* of @pod: a reference */
     Pod pod;
     BindArgs args;
-    const char *error; /* how it ended; NULL: fine */
+    const char *error; /* the result; NULL: bound */
 } Bind;
 
 bool live_is_wanted(const LiveOptions *options) {
@@ -69,7 +69,7 @@ static bool publish(void *context, Snapshot *snapshot) {
     return true;
 }
 
-/* A pod got its node: it is not parked any more. Did it bypass berth? */
+/* The pod got its node, so it is no longer parked. Counts it if it bypassed berth. */
 static void pod_bound(void *context, const Pod *pod) {
     Live *live = context;
 
@@ -101,7 +101,7 @@ static void pods_listed(void *context, bool has_ended) {
     nominator_note_list(((Live *)context)->nominator, has_ended);
 }
 
-/* The line of the log for a notice, with the keys of its fields. */
+/* The log line of a notice; a field without a key is left out. */
 typedef struct NoticeLine {
     LogLevel level;
     const char *text;
@@ -171,7 +171,7 @@ static void take_notice(void *context, const WatcherNotice *notice) {
 void live_observe_filter(Live *live, const View *view, const Decision *decision, int64_t now_nsec) {
     if (!decision->args || decision->summary.n_in == 0)
         return;
-    watcher_note_request(live->watcher); /* a bind follows: the lease is mostly taken by then */
+    watcher_note_request(live->watcher); /* a bind follows: the lease is usually acquired by then */
     if (live->nominator)
         nominator_note_filter(
             live->nominator, &decision->args->pod, decision->summary.n_in, now_nsec);
@@ -200,7 +200,7 @@ static Bind *bind_free(Bind *bind) {
 }
 DEFINE_CLEANUP(Bind *, bind_free)
 
-/* Everything it needs, copied: the request's memory is not ours while it waits. */
+/* Copies @args: the request's memory is not available while the bind waits. */
 static Bind *bind_new(Live *live, const BindArgs *args) {
     Arena *arena = arena_new(JOB_BUDGET);
     Bind *bind = arena ? ARENA_NEW(arena, Bind) : NULL;
@@ -222,7 +222,7 @@ static Bind *bind_new(Live *live, const BindArgs *args) {
     return bind;
 }
 
-/* Why a bind is not believed; NULL: it is, and *ret is the pod as the filter saw it. */
+/* Why the bind is refused; NULL: it is not, and *ret is the pod of the filter, as a reference. */
 static const char *find_passed(Live *live, const View *view, const BindArgs *args, PodText **ret) {
     if (!live->options.may_bind)
         return "berth: it was not started with --bind; remove bindVerb from the extender's "
@@ -240,7 +240,7 @@ static const char *find_passed(Live *live, const View *view, const BindArgs *arg
     }
 }
 
-/* They are of a view that may be gone when the Binding is written. */
+/* Copies the annotations: their view may be freed before the Binding is written. */
 static bool copy_annotations(const Labels *from, Arena *arena, Labels *ret) {
     Label *items = ARENA_ARRAY(arena, Label, from->n);
 
@@ -251,14 +251,14 @@ static bool copy_annotations(const Labels *from, Arena *arena, Labels *ret) {
     return !arena_has_failed(arena);
 }
 
-/* On the watcher's thread, with everything bound before this in the view. */
+/* On the watcher's thread; @snapshot has all binds before this one. */
 static bool judge_bind(BindJob *job, Snapshot *snapshot, char *error) {
     Bind *bind = (Bind *)job;
     _cleanup_(view_unrefp) View *shown = current_view(bind->live->current), *view = NULL;
     RequestTime time = {.now_nsec = clock_wall_nsec()};
     BindVerdict verdict = {.refusal = STR("berth: out of memory for the bind")};
 
-    /* The view in force may not have the binds of this very turn yet. */
+    /* The view in force may lack the newest binds, which @snapshot has. */
     if (current_try_snapshot(bind->live->current, shown, snapshot, &view) == 0 &&
         extender_may_bind(view, &time, &bind->pod, bind->args.node, bind->arena, &verdict) &&
         copy_annotations(&verdict.annotations, bind->arena, &job->annotations)) {
@@ -317,7 +317,7 @@ static const char *start_bind(
     if (!bind->pending)
         return "berth: too many binds are under way; try again";
     r = watcher_bind(live->watcher, &bind->job);
-    if (r < 0) { /* answered from here, but the reply is deferred already */
+    if (r < 0) { /* the reply is deferred already, so answer through it */
         finish_bind(&TAKE_PTR(bind)->job, r == -EBUSY
                                               ? "berth: too many binds are under way; try again"
                                               : "berth: it is shutting down");
@@ -431,7 +431,7 @@ void live_note_stale(Live *live, Str policy, Str metric, Str source) {
         kube_events_note_stale(&live->events, policy, metric, source, clock_monotonic_nsec());
 }
 
-/* The policies come and go, the model of kube-scheduler stays. */
+/* Policies change, but the model of kube-scheduler always needs its own fields. */
 bool live_want(Live *live, const ClusterNeeds *needs) {
     if (live->nominator)
         (void)watcher_want(live->watcher, &placement_plan_needs);

@@ -1,5 +1,5 @@
 /* Reads the metric sources and runs their poller. One lock guards the sources and the pointer to
- * the poller, which has locks of its own; ours is not held while it calls back. */
+ * the poller, which has its own locks; no lock of Measuring is held during its callbacks. */
 
 #include "live/measuring.h"
 
@@ -19,25 +19,25 @@
 #include "live/current.h"
 
 #define SOURCES_BUDGET ((size_t)4 * 1024 * 1024)
-#define HASTENED_BUDGET ((size_t)16 * 1024 * 1024) /* of a list of gauges, for a moment */
+#define HASTENED_BUDGET ((size_t)16 * 1024 * 1024) /* for a short-lived list of gauges */
 #define URL_SHOWN_MAX 512u
 #define QUERY_SHOWN_MAX 160u /* bytes of a query in a log line */
 
 /* The operator's configuration. */
 typedef struct Configured {
-    Arena *arena; /* of all below */
+    Arena *arena; /* of the fields below */
     MetricSources sources;
 } Configured;
 
 struct Measuring {
     MeasuringOptions options;
     Current *current;
-    bool has_warned; /* that nothing can be joined */
+    bool has_warned; /* that no series can be matched to nodes */
 
     pthread_mutex_t lock; /* protects the fields below */
     Configured configured;
     Poller *poller;                 /* NULL: no gauge needed it so far */
-    char api_server[URL_SHOWN_MAX]; /* sources that the poller may query; empty: none */
+    char api_server[URL_SHOWN_MAX]; /* of the API server that the poller queries; empty: none */
 };
 
 static void configured_done(Configured *configured) {
@@ -76,7 +76,7 @@ static int read_sources(
     return 0;
 }
 
-/* Uses @configured, and gives back what was used before. Warns about settings that are unsafe. */
+/* Exchanges the sources for *configured. Warns about unsafe settings. */
 static void exchange(Measuring *measuring, Configured *configured) {
     Configured before;
 
@@ -99,7 +99,7 @@ int measuring_reload(Measuring *measuring, char *error, size_t size) {
 
     if (r < 0)
         return r;
-    if (measuring->poller) { /* it appears in measuring_follow() only, which is not running */
+    if (measuring->poller) { /* only measuring_follow() sets it, and is not running */
         r = poller_configure(measuring->poller, &configured.sources, text);
         if (r < 0) {
             (void)snprintf(error, size, "%s", text);
@@ -153,7 +153,7 @@ static void take_notice(void *context, const PollerNotice *notice) {
         LOG_INT(notice->down_nsec > 0 ? "down_ms" : NULL, notice->down_nsec / NSEC_PER_MSEC));
 }
 
-/* NULL in @ret when there is no API server. */
+/* Opens the source of metrics.k8s.io. *ret is NULL if there is no API server. */
 static int find_access(const MeasuringOptions *options, Access **ret, char *error, size_t size) {
     const LiveOptions *live = options->live;
     const MetricSource instead = {
@@ -230,7 +230,7 @@ Measuring *measuring_free(Measuring *measuring) {
     return NULL;
 }
 
-/* With intervals of at most poll_nsec_max. */
+/* Passes the gauges to the poller, with intervals of at most poll_nsec_max. */
 static int follow(
     Measuring *measuring, const Program *program, uint64_t owner, Measurements **ret) {
     int64_t most_nsec = measuring->options.poll_nsec_max;
@@ -247,7 +247,7 @@ static int follow(
         measuring->poller, gauges ? gauges : program->gauges, program->n_gauges, owner, ret);
 }
 
-/* The poller is started with the first gauge, or source. */
+/* Starts the poller with the first gauge or source. */
 int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
     Measurements **ret, char *error, size_t size) {
     int r = 0;
@@ -268,7 +268,7 @@ int measuring_follow(Measuring *measuring, const Program *program, uint64_t owne
     return r < 0 ? message_failed(error, size, "the metric queries", r, NULL) : 0;
 }
 
-/* Scheme, host, port and path; users, passwords and parameters are not shown. */
+/* Keeps scheme, host, port and path; removes users, passwords and parameters. */
 static Str strip_url(Str url, Arena *arena) {
     size_t scheme = str_find(url, ':'), start = scheme == SIZE_MAX ? 0 : scheme + 3;
     Str rest = str_skip(url, start), host;

@@ -1,4 +1,4 @@
-/* Pending pods in the order of kube-scheduler, and which of them berth has nominated. */
+/* Keeps pending pods in the order of kube-scheduler, and the nominations of berth. */
 
 #include "live/nominations.h"
 
@@ -11,8 +11,8 @@
 
 #define EARLY_MAX 1024u /* filter requests about pods that the watch has not shown yet */
 #define AVOIDED_MAX 256u
-#define SHOWN_MAX 64u  /* more than the watch shows in NOMINATION_KNOWN_MSEC */
-#define RECENT_MAX 64u /* results that decide whether it pauses */
+#define SHOWN_MAX 64u  /* nominations shown within NOMINATION_KNOWN_MSEC; enough for its pace */
+#define RECENT_MAX 64u /* results that decide about a pause */
 #define RECENT_MIN 32u
 #define UNUSED_SHARE_MAX 0.3
 #define PACE_NSEC_MAX (2 * NSEC_PER_SEC) /* a longer interval is idle time, not a cycle */
@@ -20,25 +20,25 @@
 typedef enum PendingState {
     PENDING_FREE,
     PENDING_NOMINATED,
-    PENDING_LEFT, /* to kube-scheduler */
+    PENDING_LEFT, /* left to kube-scheduler */
 } PendingState;
 
 typedef struct Pending {
     PendingState state;
-    Str namespace, name, uid, scheduler; /* in texts */
-    Str text;                            /* while it is free; of its own memory, like ... */
-    Str node;                            /* ... its nomination, ... */
-    Str version; /* ... and the resourceVersion that showed that; empty: none did */
+    Str namespace, name, uid, scheduler; /* stored in texts */
+    Str text;                            /* while it is free; allocated by itself, like ... */
+    Str node;                            /* ... the nominated node, ... */
+    Str version; /* ... and the resourceVersion that showed that; empty: not shown */
     int64_t priority;
-    uint64_t arrival; /* its number in the order of arrival */
+    uint64_t arrival; /* its place in the order of arrival */
     uint64_t list;    /* the last list that had it */
     int64_t nominated_at, shown_at;
-    int64_t withdrawn_at; /* the last patch that withdraws it; 0: none */
-    bool is_called;       /* its scheduler calls berth: only then it is counted */
-    bool was_asked;       /* a filter request for it has come ... */
+    int64_t withdrawn_at; /* the last patch to withdraw it; 0: none */
+    bool is_called;       /* its scheduler calls berth; else it is not counted */
+    bool was_filtered;    /* kube-scheduler sent a filter request ... */
     bool is_late;         /* ... before kube-scheduler could know the nomination */
     bool has_failed;
-    bool is_adopted;           /* another process has nominated it, and counts it */
+    bool is_adopted;           /* another process made its nomination, and counts the result */
     NominationOutcome outcome; /* of its nomination, once that has ended */
     char texts[];
 } Pending;
@@ -52,28 +52,28 @@ struct Nominations {
     NominationLog *log;
     Set pods; /* by UID */
     uint64_t n_arrived, n_lists;
-    size_t n_free, n_outstanding; /* of pods whose scheduler calls berth, ... */
-    size_t n_coming, n_ready;     /* ... and of these nominated, untried, and not shown or shown */
+    size_t n_free, n_outstanding; /* pods whose scheduler calls berth, ... */
+    size_t n_coming, n_ready;     /* ... their untried nominations, not shown yet, and shown */
     char *schedulers[NOMINATION_SCHEDULERS_MAX]; /* that call berth */
     size_t n_schedulers;
-    uint64_t early[EARLY_MAX]; /* hashes of UIDs; a ring */
+    uint64_t early[EARLY_MAX]; /* hashes of UIDs; a ring, like the next two */
     size_t n_early;
-    AvoidedNode avoided[AVOIDED_MAX]; /* the same */
+    AvoidedNode avoided[AVOIDED_MAX];
     size_t n_avoided;
-    bool is_used[RECENT_MAX]; /* the same */
+    bool is_used[RECENT_MAX];
     size_t n_results;
 
     int64_t filter_at;        /* the last filter request, or the end of its wait; 0: none yet */
-    int64_t back_at;          /* the first one after a silence */
+    int64_t back_at;          /* the first request after a silence */
     bool had_backlog;         /* more pods were pending at filter_at */
-    int64_t cycle_nsec;       /* of kube-scheduler for a pod without a nomination; 0: not known */
+    int64_t cycle_nsec;       /* of kube-scheduler, for a pod without a nomination; 0: unknown */
     int64_t shown[SHOWN_MAX]; /* when the watch showed the last nominations; a ring */
     size_t n_shown;
-    int64_t wait_pause;           /* after the last wait that failed; 0: the last one did not */
-    int64_t wait_again_at;        /* after a wait that failed none begins before this */
-    int64_t trial_at, trial_wait; /* of the last trial, and until the next one; 0: none yet */
+    int64_t wait_pause;           /* after the last wait, if in vain; else 0 */
+    int64_t wait_again_at;        /* no wait begins earlier */
+    int64_t trial_at, trial_wait; /* the last trial, and the time to the next one; 0: none yet */
     uint64_t n_written_before_trial;
-    int64_t foreign_at; /* another's nomination was new; 0: never */
+    int64_t foreign_at; /* another client nominated a node; 0: never */
     int64_t paused_until;
     int64_t listed_at;
     NominationFigures figures;
@@ -137,7 +137,7 @@ static void count(Nominations *nominations, const Pending *pending, int by) {
     if (pending->state != PENDING_NOMINATED)
         return;
     nominations->n_outstanding += (size_t)by;
-    if (!pending->was_asked)
+    if (!pending->was_filtered)
         *(str_is_empty(pending->version) ? &nominations->n_coming : &nominations->n_ready) +=
             (size_t)by;
 }
@@ -191,7 +191,7 @@ static bool is_undecided(const Pending *pending) {
     return pending->state == PENDING_NOMINATED && pending->outcome == NOMINATION_DROPPED;
 }
 
-/* The nomination was not used in time, or kube-scheduler could not use it. */
+/* Notes that the nomination was not used in time, or kube-scheduler could not use it. */
 static void note_expired(Nominations *nominations, Pending *pending, int64_t now) {
     pending->outcome = NOMINATION_EXPIRED;
     nominations->figures.n_expired += !pending->is_adopted;
@@ -217,7 +217,7 @@ static bool calls_us(const Nominations *nominations, Str scheduler) {
     return false;
 }
 
-/* NULL: the pod is not kept (a limit, no UID, or no memory). */
+/* NULL: the pod is not kept (over the limit, no UID, or no memory). */
 static Pending *add_pending(Nominations *nominations, const Pod *pod) {
     size_t size = pod->namespace.len + pod->name.len + pod->uid.len + pod->scheduler_name.len;
     Pending *pending;
@@ -240,13 +240,13 @@ static Pending *add_pending(Nominations *nominations, const Pod *pod) {
     if (set_add(&nominations->pods, hash_str(pending->uid), pending) < 0)
         return pending_free(pending);
     if (was_early(nominations, pod->uid))
-        pending->was_asked = true;
+        pending->was_filtered = true;
     else
         set_state(nominations, pending, PENDING_FREE);
     return pending;
 }
 
-/* Whether the pod has ended or is bound: then notes the outcome and removes @pending (or NULL). */
+/* If the pod has ended or is bound: notes the outcome, removes @pending, and returns true. */
 static bool see_end(Nominations *nominations, const Pod *pod, Pending *pending, int64_t now) {
     bool is_bound = !str_is_empty(pod->node_name), is_used;
 
@@ -278,11 +278,11 @@ static bool nominate(Nominations *nominations, Pending *pending, Str node, int64
     drop_text(&pending->node);
     pending->node = copy;
     pending->nominated_at = now;
-    pending->outcome = NOMINATION_DROPPED; /* unless it ends otherwise: is_undecided() */
+    pending->outcome = NOMINATION_DROPPED; /* no outcome yet: is_undecided() */
     return true;
 }
 
-/* Compares nominatedNodeName with our nomination: it is ours, of another client, or gone. */
+/* Compares nominatedNodeName with our nomination: it is ours, of another client, or removed. */
 static void see_nomination(
     Nominations *nominations, const Pod *pod, Pending *pending, PendingStatus status, int64_t now) {
     bool was_shown = !str_is_empty(pending->version), has_node;
@@ -293,12 +293,12 @@ static void see_nomination(
     has_node = !str_is_empty(pending->node) && str_eq(pod->nominated_node_name, pending->node);
 
     if (has_node && pending->state == PENDING_LEFT && pending->outcome == NOMINATION_REJECTED) {
-        pending->has_failed = true; /* the patch was made after all: withdraw it */
+        pending->has_failed = true; /* the patch arrived after all: withdraw it */
         set_state(nominations, pending, PENDING_NOMINATED);
     }
     if (has_node && pending->state == PENDING_NOMINATED) {
         if (!was_shown) {
-            pending->is_late = pending->was_asked;
+            pending->is_late = pending->was_filtered;
             pending->shown_at = now;
             nominations->shown[nominations->n_shown++ % SHOWN_MAX] = now;
         }
@@ -311,7 +311,7 @@ static void see_nomination(
             nominations->foreign_at = now;
         set_state(nominations, pending, PENDING_LEFT);
     } else if (pending->state == PENDING_NOMINATED && was_shown) {
-        /* Removed by us, by kube-scheduler, which could not place the pod, or by another. */
+        /* Removed by berth, by kube-scheduler (it cannot place the pod), or by another client. */
         pending->has_failed |= status.was_tried;
         if (is_undecided(pending) && pending->has_failed)
             note_expired(nominations, pending, now);
@@ -383,7 +383,7 @@ static void note_scheduler(Nominations *nominations, Str name) {
         }
 }
 
-/* Updates cycle_nsec. An interval counts only if more pods were pending when it began. */
+/* Updates cycle_nsec. An interval counts only if more pods were pending at its start. */
 static void note_pace(Nominations *nominations, const Pending *pending, int64_t now) {
     int64_t interval = now - nominations->filter_at, *mean = &nominations->cycle_nsec;
     bool is_quick = pending && pending->state == PENDING_NOMINATED && !pending->is_late;
@@ -395,7 +395,7 @@ static void note_pace(Nominations *nominations, const Pending *pending, int64_t 
 }
 
 /* Whether kube-scheduler may not have known the nomination when it began to evaluate nodes. If it
- * did, it sends other nodes because its own filters rejected the nominated one. */
+ * knew, it sends other nodes because its own filters rejected the nominated one. */
 static bool is_late(const Nominations *nominations, const Pending *pending, int64_t now) {
     return str_is_empty(pending->version) ||
            now - pending->shown_at < nominations->cycle_nsec + NOMINATION_LATE_MSEC * NSEC_PER_MSEC;
@@ -410,14 +410,14 @@ void nominations_note_filter(
     Pending *pending = find(nominations, uid);
 
     if (pending && pending->state == PENDING_NOMINATED && n_nodes > 1) {
-        pending->is_late |= !pending->was_asked && is_late(nominations, pending, now_nsec);
+        pending->is_late |= !pending->was_filtered && is_late(nominations, pending, now_nsec);
         pending->has_failed |= !pending->is_late;
     }
     note_scheduler(nominations, scheduler);
     note_pace(nominations, pending, now_nsec);
     if (pending) {
         count(nominations, pending, -1);
-        pending->was_asked = true;
+        pending->was_filtered = true;
         count(nominations, pending, 1);
     } else {
         nominations->early[nominations->n_early++ % EARLY_MAX] = hash_str(uid);
@@ -432,7 +432,7 @@ void nominations_note_filter(
 
 /* --- waiting ------------------------------------------------------------------------------- */
 
-/* Nominations that the watch has shown so recently that kube-scheduler may not know them. */
+/* Counts nominations shown so recently that kube-scheduler may not know them yet. */
 static size_t n_recent(const Nominations *nominations, int64_t now) {
     size_t n = 0;
 
@@ -455,7 +455,7 @@ static bool was_shown_since(const Nominations *nominations, int64_t begin) {
            nominations->shown[(nominations->n_shown - 1) % SHOWN_MAX] >= begin;
 }
 
-/* Twice @nsec, at most @max_msec; @min_msec if it is 0. */
+/* Doubles @nsec, from @min_msec (if it is 0) up to @max_msec. */
 static int64_t twice(int64_t nsec, int64_t min_msec, int64_t max_msec) {
     nsec = nsec == 0 ? min_msec * NSEC_PER_MSEC : 2 * nsec;
     return clock_earlier(nsec, max_msec * NSEC_PER_MSEC);
@@ -469,14 +469,14 @@ bool nominations_wait(Nominations *nominations, int64_t begin_nsec, int64_t now_
     if (must_wait && !is_over)
         return true;
     if (is_in_vain) {
-        /* No nomination came in time: do not slow kube-scheduler down again soon. */
+        /* No nomination came in time: do not delay kube-scheduler again soon. */
         nominations->wait_pause = twice(nominations->wait_pause, NOMINATION_WAIT_PAUSE_MIN_MSEC,
             NOMINATION_WAIT_PAUSE_MAX_MSEC);
         nominations->wait_again_at = now_nsec + nominations->wait_pause;
     }
     if (now_nsec > begin_nsec) {
         nominations->wait_pause *= is_in_vain;
-        nominations->filter_at = now_nsec; /* the wait is no part of the cycle */
+        nominations->filter_at = now_nsec; /* a cycle does not include the wait */
         nominations->figures.n_waits++;
         nominations->figures.wait_nsec += now_nsec - begin_nsec;
     }
@@ -498,8 +498,8 @@ const char *nominator_state_name(NominatorState state) {
     return names[state];
 }
 
-/* Patches take long while many pods are bound at once, and without patches nothing shows when that
- * is over. So a few are tried: soon at first, rarely if the API server stays slow. */
+/* Patches are slow while many pods are bound at once, and without patches their latency cannot be
+ * measured. So a few are tried: soon at first, rarely if the API server stays slow. */
 static void plan_trial(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     if (nominations->trial_wait == 0) {
         nominations->trial_wait = NOMINATION_TRIAL_MIN_MSEC * NSEC_PER_MSEC;
@@ -513,7 +513,7 @@ static void plan_trial(Nominations *nominations, const WriteFigures *writes, int
     nominations->n_written_before_trial = writes->n_written;
 }
 
-/* False until both latencies are known, and during a trial. */
+/* False until both paces are known, and during a trial. */
 static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     double own, other;
 
@@ -607,7 +607,7 @@ void nominations_leave(Nominations *nominations, Str uid) {
     set_state(nominations, pending, PENDING_LEFT);
 }
 
-/* If kube-scheduler was away when it was made, NOMINATION_SEC begins when that calls again. */
+/* If kube-scheduler was away when it was made, NOMINATION_SEC begins with its next request. */
 static bool is_expired(const Nominations *nominations, const Pending *pending, int64_t now) {
     int64_t made = pending->nominated_at;
     int64_t begin = made > nominations->back_at ? made : nominations->back_at;

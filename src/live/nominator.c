@@ -1,4 +1,4 @@
-/* Plans nominations on a thread of its own, and passes them to the queue of the watcher. */
+/* Plans nominations on its own thread, and passes them to the watcher's write queue. */
 
 #include "live/nominator.h"
 
@@ -15,18 +15,18 @@
 
 #define ROUND_BUDGET ((size_t)64 * 1024 * 1024)
 #define CONDITION_BUDGET ((size_t)1024 * 1024)
-#define IDLE_NSEC NSEC_PER_SEC         /* between two rounds without a backlog */
-#define BUSY_NSEC (50 * NSEC_PER_MSEC) /* with one */
-#define QUEUE_NSEC (2 * NSEC_PER_MSEC) /* until a patch is answered */
+#define IDLE_NSEC NSEC_PER_SEC         /* pause after a round without a backlog */
+#define BUSY_NSEC (50 * NSEC_PER_MSEC) /* ... and with one */
+#define QUEUE_NSEC (2 * NSEC_PER_MSEC) /* pause while the queue is full */
 #define WITHDRAW_MAX 64u               /* withdrawals and unanswered patches together */
-#define FIELD_MANAGER "berth"          /* the API server takes it from our User-Agent */
-#define WAIT_NSEC NSEC_PER_MSEC        /* between two checks of a filter that waits */
+#define FIELD_MANAGER "berth"          /* the API server derives it from our User-Agent */
+#define WAIT_NSEC NSEC_PER_MSEC        /* between two checks of a waiting filter */
 
 struct Nominator {
     Current *current;
     const LiveOptions *options;
-    WriteQueue *writes; /* of nominations */
-    Images *images;     /* of the nodes, kept from round to round; its thread's */
+    WriteQueue *writes; /* for nominations */
+    Images *images;     /* of nodes, kept between rounds; used by its thread only */
     pthread_t thread;
     bool has_thread;
 
@@ -34,7 +34,7 @@ struct Nominator {
     pthread_cond_t woken;
     bool is_ending, has_waiting_filter;
     Nominations *nominations;
-    Arena *scratch; /* of one condition */
+    Arena *scratch; /* for read_status() */
     NominatorFigures figures;
 };
 
@@ -97,7 +97,7 @@ static void read_condition(JsonReader *reader, Arena *arena, void *target) {
 
 typedef struct FieldOwner {
     Str manager;
-    Str nominated; /* {}: it has set nominatedNodeName; empty: not */
+    Str nominated; /* a set f:nominatedNodeName; empty: not set */
 } FieldOwner;
 
 static void read_owner(JsonReader *reader, Arena *arena, void *target) {
@@ -114,10 +114,10 @@ static void read_owner(JsonReader *reader, Arena *arena, void *target) {
 
 typedef struct PendingFields {
     PendingStatus status;
-    Str group; /* JSON of the field that makes the pod a member of a group */
+    Str group; /* the field that makes the pod a member of a group, as JSON */
 } PendingFields;
 
-/* was_tried is also set for gated pods, members of a group, and pods that cannot be read. */
+/* Sets was_tried also for other pods to leave alone: gated, in a group, or not readable. */
 static PendingStatus read_status(Nominator *nominator, Str text) {
     static const JsonField fields[] = {
         {"metadata.managedFields", JSON_FIELD_ARRAY, offsetof(PendingFields, status.is_nominated),
@@ -172,7 +172,7 @@ void nominator_note_filter(Nominator *nominator, const Pod *pod, size_t n_nodes,
         nominator->nominations, pod->uid, pod->scheduler_name, n_nodes, now_nsec);
 }
 
-/* With the lock: waits to be woken, @nsec at most; returns at once when the thread must end. */
+/* Called with the lock held. Waits at most @nsec for a wake-up, not if the thread must end. */
 static void wait_in(Nominator *nominator, int64_t nsec) {
     struct timespec until = deadline_in(nsec);
 
@@ -192,7 +192,7 @@ int64_t nominator_wait(Nominator *nominator) {
     nominator->has_waiting_filter = true;
     while (!is_other && !nominator->is_ending &&
            nominations_wait(nominator->nominations, begin, now)) {
-        if (now == begin) /* a round may begin at once */
+        if (now == begin) /* begin a round now, not after the pause */
             pthread_cond_broadcast(&nominator->woken);
         wait_in(nominator, WAIT_NSEC);
         now = clock_monotonic_nsec();
@@ -221,7 +221,7 @@ typedef struct Round {
     PlacementPlan *plan;
 } Round;
 
-/* Waits. Returns false if the thread must end. */
+/* Waits like wait_in(). Returns false if the thread must end. */
 static bool wait_to_go_on(Nominator *nominator, int64_t nsec) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&nominator->lock);
 
@@ -229,7 +229,7 @@ static bool wait_to_go_on(Nominator *nominator, int64_t nsec) {
     return !nominator->is_ending;
 }
 
-/* The same, until another patch may be sent. */
+/* Waits until the queue has room for a patch. Returns false if the thread must end. */
 static bool wait_for_queue(Nominator *nominator, WriteFigures *writes) {
     bool goes_on = true;
 
@@ -248,7 +248,7 @@ static void leave(Nominator *nominator, Str uid, bool is_unmodelled) {
     nominator->figures.n_unmodelled += is_unmodelled;
 }
 
-/* Nominates the pod for @node, the one of @choice; false: not. @ret_over: the round must end. */
+/* Nominates @node, of @choice. Returns whether it did. *ret_over: the round must end. */
 static bool claim(Nominator *nominator, const FreePod *pod, Str node, const Choice *choice,
     const WriteFigures *writes, bool *ret_over) {
     int64_t now = clock_monotonic_nsec();
@@ -303,7 +303,7 @@ static bool nominate(Round *round, size_t i) {
     return !is_over;
 }
 
-/* Whether there is a round, with pods and a view. */
+/* Fills pods and view. Returns false if there is nothing to nominate now. */
 static bool begin_round(Round *round) {
     Nominator *nominator = round->nominator;
     WriteFigures writes = write_queue_figures(nominator->writes);
@@ -346,7 +346,7 @@ static void withdraw(Nominator *nominator, Arena *arena) {
         (void)nomination_queue_add(nominator->writes, &expired[i]);
 }
 
-/* Whether this replica has a backlog to nominate. */
+/* Returns whether this replica has a backlog to nominate. */
 static bool run_round(Nominator *nominator, Arena *arena) {
     Round round = {.nominator = nominator, .arena = arena};
     int64_t begun = clock_thread_cpu_nsec();

@@ -12,10 +12,10 @@
 /* The status of one policy as it was last written. */
 struct WrittenStatus {
     Str name, uid;
-    uint64_t state;    /* a hash of the versions and the error; 0: nothing */
-    uint64_t rest;     /* a hash of counts and note */
-    uint64_t rejected; /* the generation that was reported as rejected, and its error */
-    int64_t at_nsec;   /* monotonic */
+    uint64_t state;    /* hash of the versions and the error; 0: not written yet */
+    uint64_t rest;     /* hash of counts and note */
+    uint64_t rejected; /* hash of the last reported rejection: generation and error */
+    int64_t at_nsec;   /* monotonic: the last write */
 };
 
 void policy_reporter_reset(PolicyReporter *reporter) {

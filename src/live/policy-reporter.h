@@ -1,11 +1,10 @@
 #pragma once
 
 /*
- * PolicyReporter: writes the status of PlacementPolicies, when it has changed.
+ * PolicyReporter: writes the status of PlacementPolicies when it has changed.
  *
- * Another version in force, or a mistake, is written at once; counts and notes at most
- * every POLICY_REPORT_SEC for each policy. Among several replicas the holder of a Lease writes.
- *
+ * A new version in force, or a mistake, is written at once; counts and notes at most every
+ * POLICY_REPORT_SEC for each policy. Among replicas the holder of a Lease writes.
  * Threads: one at a time.
  */
 
@@ -17,16 +16,16 @@
 typedef struct PolicyReport {
     ClusterPolicies *policies;
     Str replica;
-    Str error; /* why policies are not loaded as they are; empty: they are */
+    Str error; /* why the last load failed; empty: it did not */
     void *context;
-    /* Fills counts and, in @arena, the note; called when they may be written. */
+    /* Fills the counts, and the note in @arena. Called only when a write may be due. */
     void (*fill)(void *context, Arena *arena, PolicyStatus *status);
 } PolicyReport;
 
-/* Returns false if it is not taken; it is tried again at the next run. */
+/* Takes the contents of @path and @body. False: it cannot now; the next run tries again. */
 typedef bool WritePolicyStatus(void *context, Buf *path, Buf *body);
 
-/* The newest version of @policy is rejected. Once for each version. */
+/* Called once for each newest version that is rejected. */
 typedef void NoteRejectedPolicy(void *context, const ClusterPolicy *policy);
 
 typedef struct WrittenStatus WrittenStatus;
@@ -40,9 +39,9 @@ typedef struct PolicyReporter {
     size_t n;
 } PolicyReporter;
 
-/* Writes changes since the last run. */
+/* Writes the statuses that changed since the last run. */
 void policy_reporter_run(
     PolicyReporter *reporter, const PolicyReport *report, int64_t now_nsec, int64_t wall_nsec);
 
-/* Another replica writes, or the end: frees what this one wrote, which does not count any more. */
+/* Forgets the last statuses: another replica writes from now on, or the process ends. */
 void policy_reporter_reset(PolicyReporter *reporter);

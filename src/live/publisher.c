@@ -1,4 +1,4 @@
-/* Compares what nodes show with what published filters say. */
+/* Compares the values that nodes show with those of published filters. */
 
 #include "live/publisher.h"
 
@@ -8,24 +8,24 @@
 #include "policy/publish.h"
 
 #define OFFERS_BUDGET ((size_t)4 * 1024 * 1024)
-#define LEFT_LABELS_MAX 64u /* names without a policy that are removed at a time */
+#define LEFT_LABELS_MAX 64u /* names without a policy that one run removes */
 
-/* One resource of one row. All zero: the node offers what it should. */
+/* One offer on one row. All zero: the node has the right value. */
 struct OfferDifference {
     uint64_t node;     /* hash of the name: a row can get another node */
     int64_t since;     /* when it was first seen; 0: there is none */
-    int64_t open_from; /* not before, if there are to be more slots */
-    int64_t want;      /* what was written last, and when; 0: nothing */
+    int64_t open_from; /* monotonic: more slots are not written earlier */
+    int64_t want;      /* the last written value; valid if written_at is not 0 */
     int64_t written_at;
 };
 
-/* What one resource or label of all nodes should be. */
+/* The right value of one resource or label, for all nodes. */
 struct Offer {
     PublishTarget target;
     Str name;
-    const SlotRule *slots; /* of the resource; and */
-    const Policy *policy;  /* of the label; both NULL: it is removed */
-    size_t column;         /* of the table; SIZE_MAX: no node offers the resource */
+    const SlotRule *slots; /* of a resource; and */
+    const Policy *policy;  /* of a label; both NULL: remove it */
+    size_t column;         /* in the table; SIZE_MAX: no node has the resource */
 };
 
 typedef struct Run {
@@ -44,7 +44,7 @@ void publisher_reset(Publisher *publisher) {
     *publisher = (Publisher){.bucket = publisher->bucket};
 }
 
-/* One for each published resource and label of policies that are enforced. */
+/* Lists each resource and label that enforced policies publish. Returns their number. */
 static size_t list_published(const Program *program, Offer *offers) {
     size_t n = 0;
 
@@ -65,7 +65,7 @@ static size_t list_published(const Program *program, Offer *offers) {
     return n;
 }
 
-/* Adds @name, if it is berth's and no policy publishes it any more. */
+/* Adds @name if it has berth's prefix and no policy publishes it. Returns the new number. */
 static size_t list_leftover(
     PublishTarget target, const char *prefix, Str name, Offer *offers, size_t n) {
     if (!str_has_prefix(name, str_from_c(prefix)))
@@ -77,8 +77,8 @@ static size_t list_leftover(
     return n + 1;
 }
 
-/* Labels that nodes have without a policy: a few names, each on many nodes. They are copied: nodes
- * come and go. */
+/* Adds labels of nodes without a policy: a few names, each on many nodes. Copies them, because the
+ * nodes may be deleted. */
 static size_t list_left_labels(const NodeTable *table, Arena *arena, Offer *offers, size_t n) {
     size_t n_max = n + LEFT_LABELS_MAX, first = n;
 
@@ -124,8 +124,8 @@ static bool are_same(const Publisher *publisher, const Offer *offers, size_t n) 
     return true;
 }
 
-/* Takes the offers of @view, after which all rows are compared. Differences are kept as long as
- * they are about the same rows and offers. False when out of memory. */
+/* Replaces the offers by those of @view, and lets all rows be compared. Keeps the differences if
+ * rows and offers are the same. False when out of memory. */
 static bool take_offers(Publisher *publisher, const View *view) {
     _cleanup_(arena_freep) Arena *arena = arena_new(OFFERS_BUDGET);
     size_t n_chunks = view->table->n_chunks, n;
@@ -157,7 +157,7 @@ static bool has_same_offers(const Publisher *publisher, const View *view) {
            last->table->n_chunks == view->table->n_chunks;
 }
 
-/* A label is as one slot that is there or not: @have and @want are 0 for a closed node. */
+/* The current and the right value of a node. A label is one slot: both are 0 for a closed node. */
 typedef struct Room {
     int64_t have, want;
 } Room;
@@ -173,7 +173,7 @@ static Room count_slots(const Run *run, uint32_t row, const Offer *offer) {
     return room;
 }
 
-/* Where a metric is absent the node stays as it is: berth may just have started. */
+/* If a metric is absent, the label stays as it is: berth may just have started. */
 static Room count_label(const Run *run, uint32_t row, const Offer *offer) {
     const Str *value = labels_find(table_labels(run->view->table, row), offer->name);
     const Program *program = run->view->program;
@@ -195,7 +195,7 @@ static Room count_label(const Run *run, uint32_t row, const Offer *offer) {
     return room;
 }
 
-/* Whether it may be written now. */
+/* Whether the difference may be written now. */
 static bool is_due(const Run *run, const OfferDifference *difference, int64_t want, int64_t have) {
     if (difference->written_at != 0 && difference->want == want)
         return run->now >= difference->written_at + PUBLISHER_RETRY_SEC * NSEC_PER_SEC;
@@ -217,7 +217,7 @@ static void write_offer(
     difference->written_at = run->now;
 }
 
-/* Writes an offer if the row needs it. Returns whether the row has the right value. */
+/* Writes an offer if the row needs it. Returns whether the row has the right value already. */
 static bool compare(const Run *run, uint32_t row, const Offer *offer, OfferDifference *difference) {
     const Node *node = row < run->view->table->n_rows ? table_node(run->view->table, row) : NULL;
     Room room = {0};
@@ -239,7 +239,7 @@ static bool compare(const Run *run, uint32_t row, const Offer *offer, OfferDiffe
     return false;
 }
 
-/* compare() for all rows of a chunk. Returns whether all have the right values. */
+/* Runs compare() for all rows of a chunk. Returns whether all have the right values. */
 static bool compare_chunk(const Run *run, size_t number) {
     Publisher *publisher = run->publisher;
     bool is_same = true;

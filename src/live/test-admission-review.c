@@ -1,4 +1,4 @@
-/* AdmissionReviews: which objects are denied, with which message, and which are always allowed. */
+/* AdmissionReviews: objects that are denied, with their messages, and objects always allowed. */
 
 #include "live/admission-review.h"
 
@@ -38,7 +38,7 @@ typedef struct Fixture {
     Arena *arena;
 } Fixture;
 
-/* There is a file with a policy "of-file". */
+/* With a policy "of-file" from a file. */
 static int open_fixture(void **state) {
     static Fixture fixture;
     const PolicySource file = {.file = STR("f.yaml"),
@@ -102,7 +102,7 @@ static void test_name_of_a_policy_file_is_taken(void **state) {
         DENIED("a policy file has a policy of this name, f.yaml:3; rename one of them"));
 }
 
-/* Labels and finalizers of an object that is stored can always be edited, and it can be deleted. */
+/* A stored object can always be deleted, and its labels and finalizers edited. */
 static void test_allows_what_does_not_change_the_spec(void **state) {
     static const Str reviews[] = {
         STR(UPDATE(OBJECT(BAD),

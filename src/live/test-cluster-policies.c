@@ -48,7 +48,7 @@ static int close_fixture(void **state) {
     return 0;
 }
 
-/* @filters: JSON. */
+/* @spec: JSON. */
 static void apply_spec(
     Fixture *fixture, const char *name, const char *uid, int generation, const char *spec) {
     const ObjectMeta meta = {.name = str_from_c(name)};
@@ -71,7 +71,7 @@ static void delete (Fixture *fixture, const char *name) {
     assert_int_equal(policy_objects_apply(fixture->objects, EVENT_DELETED, &meta, STR("{}")), 0);
 }
 
-/* "f.yaml placementpolicy/a": the files of the program. */
+/* Chooses, and checks the files of the program: "f.yaml placementpolicy/a". */
 static void choose(Fixture *fixture, const char *expected) {
     _cleanup_(buf_done) Buf names = BUF_INIT(1 << 16);
 
@@ -88,7 +88,7 @@ static void commit(Fixture *fixture, const char *expected) {
     cluster_policies_commit(fixture->policies, 1);
 }
 
-/* "a 2/1 error, b 1/1": newest generation, that in force, and whether there is an error. */
+/* "a 2/1 error, b 1/1": newest generation, generation in force, and whether there is an error. */
 static void assert_states(Fixture *fixture, const char *expected) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1 << 16);
     ClusterPolicy *items;
@@ -212,7 +212,7 @@ static void assert_versions(Fixture *fixture, const char *expected) {
     assert_text("versions", buf_str(&text), expected);
 }
 
-/* Policy a with @versions in its status: as a berth that starts finds it. */
+/* Policy a with @versions in its status, as a berth that has just started finds it. */
 static void apply_with_versions(
     Fixture *fixture, int generation, const char *spec, const char *versions) {
     const ObjectMeta meta = {.name = STR("a")};
@@ -251,7 +251,7 @@ static void test_start_takes_the_last_good_version_of_the_status(void **state) {
     assert_false(fixture->is_new);
 }
 
-/* A load that was cancelled after the choice must not lose it. */
+/* A load that is cancelled after the choice must not lose it. */
 static void test_version_of_the_status_stays_the_choice(void **state) {
     Fixture *fixture = *state;
 
@@ -271,7 +271,7 @@ static void test_good_newest_version_keeps_its_time(void **state) {
     assert_versions(fixture, "4 at 4, 3 at 3");
 }
 
-/* Such a status was restored with the object, or a user wrote it. */
+/* Such a status was restored with the object, or written by a user. */
 static void test_versions_that_cannot_be_are_not_used(void **state) {
     Fixture *fixture = *state;
 
@@ -281,7 +281,7 @@ static void test_versions_that_cannot_be_are_not_used(void **state) {
     assert_versions(fixture, "");
 }
 
-/* It is in force, and the status has its generation alone. */
+/* The version is in force, but the status has only its generation. */
 static void test_large_spec_is_not_kept(void **state) {
     Fixture *fixture = *state;
     PolicyVersion versions[POLICY_VERSIONS_MAX];
@@ -307,7 +307,7 @@ static void test_version_without_a_spec_is_not_used(void **state) {
     assert_versions(fixture, "1 at 1");
 }
 
-/* Whether another version of @name with one filter would be accepted. */
+/* Checks the review of another version of @name with one filter. @expected: the mistakes. */
 static void assert_review(Fixture *fixture, const char *name, const char *expected) {
     _cleanup_(buf_done) Buf mistakes = BUF_INIT(1 << 16), warnings = BUF_INIT(1 << 16);
     Str json = arena_printf(
@@ -320,7 +320,7 @@ static void assert_review(Fixture *fixture, const char *name, const char *expect
     assert_text("mistakes", buf_str(&mistakes), expected);
 }
 
-/* The file has one filter: a policy with 999 fits, and one more does not. */
+/* The file has one filter: a policy with 999 fits, but no further one. */
 static void test_object_over_a_limit_leaves_others_alone(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf spec = BUF_INIT(1 << 20);

@@ -65,7 +65,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* One value of this age. */
+/* A measurement with one value of this age. */
 static Measurements *measure(const Fixture *fixture, uint64_t owner, int64_t age_nsec) {
     Measurements *measurements = measurements_new(owner, 1);
 
@@ -125,7 +125,7 @@ static void test_drops_values_of_a_replaced_program(void **state) {
     scene_done(&other);
 }
 
-static void test_refresh(void **state) {
+static void test_refresh_drops_expired_values(void **state) {
     Fixture *fixture = *state;
     _cleanup_(measurements_unrefp) Measurements *measurements =
         measure(fixture, fixture->current.owner, MAX_AGE - NSEC_PER_SEC / 5);
@@ -151,7 +151,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_uses_values_of_its_own_program),
         TEST(test_drops_values_of_a_replaced_program),
-        TEST(test_refresh),
+        TEST(test_refresh_drops_expired_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,31 +9,31 @@
 #include "base/test-assert.h"
 
 /*
- * A scenario is a list of steps; those that return something append it to the result.
+ * A scenario is a list of steps; steps with ">" append to the result.
  *
- *     at MSEC                  the time
+ *     at MSEC                  sets the time
  *     pods FIRST LAST          pending pods appear: pFIRST ... of scheduler "default"
- *     urgent N                 one with priority 100
- *     other FIRST LAST         of scheduler "other", which never calls
- *     asks N NODES             a filter request about pN with so many nodes
+ *     urgent N                 one with priority 100 appears
+ *     other FIRST LAST         pods of scheduler "other" appear, which never calls
+ *     asks N NODES             a filter request for pN with this number of nodes
  *     pace FIRST LAST MSEC     one for each pod, every MSEC, with 5 nodes
- *     quick FIRST LAST MSEC    the same for nominated ones, with 1 node
- *     writes N MSEC            so many patches were written, with that latency
- *     decide                   > a state
- *     wait MSEC                > whether the reply to a filter that came so long ago is to wait
+ *     quick FIRST LAST MSEC    the same with 1 node, as for nominated pods
+ *     writes N MSEC            N patches were written so far, with this latency
+ *     decide                   > the state
+ *     wait MSEC                > whether the reply to a filter MSEC ago must wait
  *     list MAX                 > the free pods
  *     claim N NODE             > whether the pod could be claimed
- *     claims FIRST LAST        the same for many, for node n, and all of them are shown
+ *     claims FIRST LAST        claims several pods for node n, and shows the nominations
  *     shows N NODE             the watch shows the nomination
- *     replica N NODE           it shows that a berth has nominated it: perhaps another one
- *     tried N NODE             the same, and that kube-scheduler tried it in vain
- *     binds N NODE, gone N     the watch shows the end
+ *     replica N NODE           it shows a nomination by some berth, perhaps another one
+ *     tried N NODE             it shows a nomination that kube-scheduler has tried in vain
+ *     binds N NODE, gone N     the watch shows the bind, or the deletion
  *     binds-all FIRST LAST NODE
  *     expire                   > pods whose nomination is to be withdrawn
  *     avoids NODE              > yes or no
  *     begin-list, end-list
  *     figures                  > used/unused/expired free outstanding
- *     outcome N                > of the nomination of pN, in the log
+ *     outcome N                > the outcome of the nomination of pN, from the log
  */
 
 typedef struct Run {
@@ -212,7 +212,7 @@ static void step_nominations(Run *run, const char *verb, const long *n, const ch
         fail_msg("no such step: %s", verb);
 }
 
-/* "VERB [NUMBER | WORD]...", numbers and one word in any order. */
+/* "VERB [NUMBER or WORD]...": numbers, and at most one word, in any order. */
 static void step(Run *run, char *text) {
     char *save, *verb = strtok_r(text, " ", &save), *word;
     const char *node = "";
@@ -257,7 +257,7 @@ static const struct {
         "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 24; at 300; wait 0; claims 25 25; "
         "wait 0; at 319; wait 19; at 320; wait 20",
         "nominating yes yes yes no"},
-    {"for the next ones, too",
+    {"a filter waits again when nominations are used up",
         "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 25; at 300; asks 10 1; wait 0",
         "nominating yes"},
     {"100 ms at most",
@@ -268,7 +268,7 @@ static const struct {
         "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 99; wait 100; wait 0; at "
         "250; wait 0; at 251; wait 0; at 351; wait 100; at 450; wait 0; at 451; wait 0",
         "nominating yes yes no no no yes no no yes"},
-    {"until a nomination comes",
+    {"the pause ends with a nomination",
         "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 100; at 251; wait 100; at "
         "252; shows 10 n; at 352; wait 100; asks 10 1; claim 11 n; wait 100; at 403; wait 0",
         "nominating yes no no no yes no yes"},
@@ -280,14 +280,14 @@ static const struct {
         "asks 900 5; pods 0 199; pace 0 9 20; wait 0; decide; wait 0; pace 10 184 20; wait 0; "
         "claim 185 n; wait 0; asks 185 5; wait 0",
         "no nominating yes no yes yes no"},
-    {"nor for nominations that were withdrawn or used",
+    {"nothing waits for nominations that were withdrawn or used",
         "asks 900 5; pods 0 59; decide; pace 0 47 20; claims 48 50; wait 0; at 1100; wait 0; shows "
         "48; binds 49 n; gone 50; claim 51 n; gone 51; wait 0",
         "nominating yes no yes no"},
-    {"nor for a kube-scheduler that is fast",
+    {"nothing waits for a fast kube-scheduler",
         "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; claims 60 62; decide; wait 0",
         "outpaced no"},
-    {"a wait is no part of kube-scheduler's pace",
+    {"the measured cycle excludes waits",
         "asks 900 5; pods 0 199; decide; asks 0 5; at 101; wait 100; at 105; asks 1 5; writes 20 "
         "40; "
         "decide",
@@ -326,7 +326,7 @@ static const struct {
         "asks 900 5; pods 0 99; list 1; claim 0 n; asks 0 5; shows 0 n; binds 0 m; figures; "
         "avoids n",
         "p0 yes 0/1/0 99 0 no"},
-    {"one that never came into force has no result",
+    {"a nomination that was never shown has no result",
         "asks 900 5; pods 0 99; list 1; claim 0 n; binds 0 n; figures", "p0 yes 0/0/0 99 0"},
     {"a withdrawal that does not show is sent again, and counts once",
         "asks 900 5; pods 0 99; claims 0 0; tried 0 n; expire; at 9000; expire; at 10002; expire; "
@@ -345,41 +345,41 @@ static const struct {
     {"kube-scheduler removes a nomination when it cannot place the pod: it has failed",
         "asks 900 5; pods 0 99; claims 0 0; tried 0; outcome 0; figures; avoids n",
         "expired 0/0/1 99 0 yes"},
-    {"one that another removes has not",
+    {"a nomination that another client removes has not failed",
         "asks 900 5; pods 0 99; claims 0 0; shows 0; outcome 0; figures; avoids n",
         "dropped 0/0/0 99 0 no"},
     {"pods of a scheduler that does not call are no backlog",
         "asks 900 5; other 0 99; pods 100 100; decide", "idle"},
-    {"they are from its first call on", "pods 0 99; decide; asks 900 5; decide", "idle nominating"},
+    {"they are after its first call", "pods 0 99; decide; asks 900 5; decide", "idle nominating"},
     {"withdrawn after a while, if a scheduler works",
         "asks 900 5; pods 0 99; claims 0 0; pace 5 24 1500; expire; at 30001; expire; figures",
         "none p0 0/0/1 79 1"},
-    {"kube-scheduler gets that time, too, for those that were made while it was away",
+    {"after an absence kube-scheduler gets the same time",
         "asks 900 5; pods 0 99; claims 0 0; at 60000; pace 5 24 1500; expire; at 90001; "
         "expire",
         "none p0"},
-    {"later if none does", "asks 900 5; pods 0 99; claims 0 0; at 60000; expire; at 600001; expire",
-        "none p0"},
+    {"withdrawn later if no scheduler works",
+        "asks 900 5; pods 0 99; claims 0 0; at 60000; expire; at 600001; expire", "none p0"},
     {"withdrawn at once if kube-scheduler tried it in vain",
         "asks 900 5; pods 0 99; claims 0 1; tried 0 n; expire; figures", "p0 0/0/1 98 2"},
-    {"one that comes while kube-scheduler evaluates the pod, too",
+    {"a nomination during an evaluation is not withdrawn",
         "asks 900 5; pods 0 99; claims 0 0; at 150; asks 0 5; expire; binds 0 m; figures; avoids n",
         "none 0/1/0 99 0 no"},
-    {"its own filters reject the node",
+    {"withdrawn if kube-scheduler's own filters reject the node",
         "asks 900 5; pods 0 99; claims 0 0; at 300; asks 0 5; expire; binds 0 m; figures; avoids n",
         "p0 0/0/1 99 0 yes"},
-    {"or asks about other nodes, too",
+    {"withdrawn if kube-scheduler sends other nodes",
         "asks 900 5; pods 0 99; claims 0 1; asks 0 1; expire; asks 0 4; expire", "none p0"},
-    {"another has taken its nomination",
+    {"another client has replaced the nomination",
         "asks 900 5; pods 0 99; claims 0 0; shows 0 other; at 700000; expire", "none"},
     {"a nomination of another replica, or of an earlier process, is no preemption",
         "asks 900 5; pods 0 99; replica 0 n; decide; figures; replica 0 n; asks 0 1; binds 0 n; "
         "figures",
         "nominating 0/0/0 99 1 0/0/0 99 0"},
-    {"it is withdrawn like one's own",
+    {"a nomination of another replica is withdrawn in the same way",
         "asks 900 5; pods 0 99; replica 0 n; tried 0 n; expire; shows 0; figures; avoids n",
         "p0 0/0/0 99 0 yes"},
-    {"a pod that had one before is not taken for it",
+    {"a removed nomination of another replica does not count",
         "asks 900 5; pods 0 99; replica 0; figures; asks 1 5; replica 1 n; decide; figures",
         "0/0/0 100 0 nominating 0/0/0 99 0"},
     {"preemption", "asks 900 5; pods 0 99; shows 0 other; decide; at 60001; decide; list 1",
@@ -398,8 +398,8 @@ static const struct {
     {"pods that a list lacks are gone",
         "asks 900 5; pods 0 99; claims 0 9; begin-list; pods 0 4; pods 50 54; end-list; figures",
         "0/0/0 5 0"},
-    {"deleted ones", "asks 900 5; pods 0 99; claims 0 0; gone 0; gone 1; figures", "0/0/0 98 0"},
-    {"few more pods wait for a round",
+    {"deleted pods", "asks 900 5; pods 0 99; claims 0 0; gone 0; gone 1; figures", "0/0/0 98 0"},
+    {"few new pods wait for the next round",
         "asks 900 5; pods 0 99; claims 0 95; list 1; at 1001; list 1", "none p96"},
 };
 

@@ -1,4 +1,4 @@
-/* PolicyReporter: what is written, and when. */
+/* PolicyReporter: when it writes a status, and with which content. */
 
 #include "live/policy-reporter.h"
 
@@ -99,7 +99,7 @@ static void load(Fixture *fixture, int generation, const char *spec) {
     cluster_policies_commit(fixture->policies, 60 * NSEC_PER_SEC);
 }
 
-/* How much is written and rejected by now. */
+/* Runs the reporter, and checks the numbers of writes and rejections so far. */
 static void run(Fixture *fixture, size_t n_written, size_t n_rejected) {
     policy_reporter_run(&fixture->reporter,
         &(PolicyReport){.policies = fixture->policies,

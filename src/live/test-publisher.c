@@ -8,13 +8,13 @@
 #include "cluster/store.h"
 #include "policy/test-scene.h"
 
-/* A cluster that changes, and what was written because of it. */
+/* A changing cluster, and the writes to publish it. */
 typedef struct Fixture {
     Store *store;
     TestScene scene; /* for its program */
     View *view;
     Publisher publisher;
-    bool is_deaf; /* writes are not taken */
+    bool is_deaf; /* writes are refused */
     char written[4096];
 } Fixture;
 
@@ -79,7 +79,7 @@ static void set_node(Fixture *fixture, const char *name, const char *policy, int
     assert_int_equal(store_apply_node(fixture->store, &node), 0);
 }
 
-/* @slots: how many it requests. */
+/* @slots: the number that it requests. */
 static void set_pod(
     Fixture *fixture, const char *name, const char *app, const char *node, int64_t slots) {
     Label label = {STR("app"), str_from_c(app)};
@@ -99,7 +99,7 @@ static void test_offers_the_limit(void **state) {
     (void)state;
     fixture_init(&fixture, limited);
     set_node(&fixture, "a", "policy", 0);
-    assert_string_equal(publish(&fixture, 5000), ""); /* more slots: not at once */
+    assert_string_equal(publish(&fixture, 5000), ""); /* more slots: a second later */
     assert_string_equal(run(&fixture, 5999), "");
     assert_string_equal(run(&fixture, 6000), "a policy=4");
     assert_string_equal(run(&fixture, 6001), "");
@@ -119,7 +119,7 @@ static void test_pods_without_the_request_take_slots(void **state) {
     fixture_init(&fixture, limited);
     set_node(&fixture, "a", "policy", 4);
     set_pod(&fixture, "asks", "web", "a", 1); /* kube-scheduler counts it */
-    set_pod(&fixture, "other", "db", "a", 0); /* the rule does not */
+    set_pod(&fixture, "other", "db", "a", 0); /* the rule does not count it */
     assert_string_equal(publish(&fixture, 5000), "");
     set_pod(&fixture, "old", "web", "a", 0);
     assert_string_equal(publish(&fixture, 5001), "a policy=3"); /* fewer slots: at once */
@@ -136,7 +136,7 @@ static void test_pods_without_the_request_take_slots(void **state) {
         (void)snprintf(name, sizeof(name), "p%d", i);
         set_pod(&fixture, name, "web", "a", 0);
     }
-    assert_string_equal(publish(&fixture, 9001), "a policy=0"); /* never fewer than none */
+    assert_string_equal(publish(&fixture, 9001), "a policy=0"); /* never negative */
     fixture_done(&fixture);
 }
 
@@ -153,7 +153,7 @@ static void test_corrects_and_repeats(void **state) {
     assert_string_equal(run(&fixture, 15000), "");
     assert_string_equal(run(&fixture, 15001), "a policy=4"); /* the watch never showed it */
     set_pod(&fixture, "old", "web", "a", 0);
-    assert_string_equal(publish(&fixture, 15002), "a policy=3"); /* another value does not wait */
+    assert_string_equal(publish(&fixture, 15002), "a policy=3"); /* a new value: at once */
     fixture_done(&fixture);
 }
 
@@ -210,7 +210,7 @@ static void test_labels_of_rejected_nodes(void **state) {
     fixture_done(&fixture);
 }
 
-/* Before a metric has been read, nodes stay as they are: closed or open. */
+/* Until a metric has been read, nodes stay open or closed as they are. */
 static void test_labels_where_a_metric_is_absent(void **state) {
     Fixture fixture;
 
@@ -229,7 +229,7 @@ static void test_labels_where_a_metric_is_absent(void **state) {
     fixture_done(&fixture);
 }
 
-/* Taints make a new dictionary of the table; nothing is forgotten then. */
+/* A taint makes a new dictionary in the table; the differences must survive that. */
 static void test_keeps_differences(void **state) {
     Taint taint = {.key = STR("k"), .effect = TAINT_NO_SCHEDULE};
     Node tainted = {.name = STR("b"), .taints = {.items = &taint, .n = 1}};
@@ -243,7 +243,7 @@ static void test_keeps_differences(void **state) {
     assert_string_equal(publish(&fixture, 5500), "");
     assert_string_equal(run(&fixture, 6500), "b policy=4");
     publisher_reset(&fixture.publisher);
-    assert_string_equal(run(&fixture, 6501), "a policy=4"); /* anew: by what the nodes offer */
+    assert_string_equal(run(&fixture, 6501), "a policy=4"); /* again from the nodes' values */
     fixture_done(&fixture);
 }
 

@@ -1,13 +1,13 @@
 /*
  * Deterministic simulation of the live half: replicas of berth, an API server, kube-scheduler and
- * faults, on one thread, all from one number.
+ * faults, on one thread, all derived from one number.
  *
  *     test-live-seeds [--seed FIRST] [--count N] [--trace] [--bind | --filter-only]
  *
- * Each seed is run twice: with a berth that binds, and faults; and with one that only filters.
+ * Each seed runs twice: once with a berth that binds, and faults; once with one that only filters.
  *
- * Real are live/, kube/ (but for the client and the credentials) and everything below them. The
- * rules are in test-sim-check.h. docs/reliability.md explains it.
+ * live/, kube/ (except for the client and the credentials) and everything below them are real. The
+ * rules are in test-sim-check.h. docs/reliability.md explains the simulation.
  */
 
 #include <errno.h>
@@ -29,15 +29,14 @@
 #include "live/test-sim.h"
 
 #define FAULTY_SEC 90
-/* A watch that is silent is given up after 150 s, and the longest Retry-After, backoff and expiry
- * of an assumed pod come after that. */
+/* A silent watch is given up after 150 s; the longest Retry-After, backoff and expiry of an assumed
+ * pod can come after that. */
 #define CALM_SEC 420
-#define LOOK_SEC                                                                                   \
-    30 /* how often it is looked whether all is as it should be: then nothing changes */
+#define LOOK_SEC 30 /* between two checks whether the replicas agree with the API server */
 #define DEFAULT_COUNT 200
-#define TWICE_EVERY 64 /* so many seeds are run twice, and must not differ */
+#define TWICE_EVERY 64 /* one seed in this many runs twice, and both runs must be the same */
 
-static bool has_foreign; /* pods that something else than berth binds */
+static bool has_foreign; /* pods that berth does not bind */
 
 /* --- the world -------------------------------------------------------------------------------- */
 
@@ -45,7 +44,7 @@ static unsigned pick_name(SimKind kind) {
     return (unsigned)sim_pick(0, (kind == SIM_NODE ? SIM_NODES_MAX : SIM_PODS_MAX) - 1);
 }
 
-/* A node keeps its size, so that only a bind can overfill it. */
+/* A node name always has the same size, so that only a bind can overfill it. */
 static unsigned size_of_node(unsigned name) {
     return 1001 + 500 * (name % 2);
 }
@@ -99,8 +98,8 @@ static void restart(void *context, uint64_t number) {
         sim_after(SIM_SEC, restart, berth, 0);
 }
 
-/* Without a lease nothing keeps a new process from binding while the API server still commits a
- * Binding of the one before: it starts later than that. */
+/* Without a Lease a new process could bind while the API server still commits a Binding of the old
+ * one. So it starts later than that. */
 static int64_t pick_restart_delay(void) {
     return sim_has_lease ? sim_pick(0, 20 * SIM_SEC)
                          : sim_pick(SIM_COMMIT_MAX + 2 * SIM_SEC, 20 * SIM_SEC);
@@ -217,7 +216,7 @@ static void calm_down(void) {
             sim_add_node(i, size_of_node(i));
 }
 
-/* Runs without faults until the replicas agree with the API server, or should. */
+/* Runs without faults until the replicas agree with the API server, or time is up. */
 static void run_calm(void) {
     int64_t end = sim.now + CALM_SEC * SIM_SEC;
 
@@ -233,7 +232,7 @@ static void run_calm(void) {
     }
 }
 
-/* The digest of all that happened. */
+/* Returns the digest of all events. */
 static uint64_t run_seed(uint64_t seed, bool is_traced) {
     sim_begin(seed, is_traced);
     hash_set_key(seed);
@@ -307,7 +306,7 @@ static bool read_arguments(int argc, char **argv, Arguments *ret) {
         if (option == '?' || !is_good)
             return false;
     }
-    if (ret->count == 0) /* --seed alone is that one */
+    if (ret->count == 0) /* --seed alone runs one seed */
         ret->count = ret->first == 0 ? DEFAULT_COUNT : 1;
     if (ret->first == 0)
         ret->first = 1;
@@ -321,7 +320,7 @@ static double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* How many of the two runs failed. */
+/* Returns the number of failed runs. */
 static unsigned run_both(const char *program, const Arguments *arguments, uint64_t seed) {
     unsigned n_failed = 0;
 

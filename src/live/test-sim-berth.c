@@ -1,4 +1,4 @@
-/* A replica: its coroutine, its clocks, and the two requests that it answers. */
+/* A replica: its coroutine, its clocks, and its handling of requests. */
 
 #include "live/test-sim-berth.h"
 
@@ -20,7 +20,7 @@
 #define STACK_SIZE ((size_t)512 * 1024)
 #define ARENA_BUDGET ((size_t)64 * 1024 * 1024)
 #define WALL_START (INT64_C(1767323045) * SIM_SEC)
-#define TURN_COST (20 * SIM_MSEC / 1000) /* so that time goes on, whatever a turn wants */
+#define TURN_COST (20 * SIM_MSEC / 1000) /* time must pass even if a turn takes none */
 #define STOP_TIMEOUT (20 * SIM_SEC)
 
 static const char policy[] =
@@ -28,7 +28,7 @@ static const char policy[] =
 
 static const char unbound_policy[] = "policy: {filters: [{name: count, maxPods: 2}]}\n";
 
-/* A bind request, or a filter. */
+/* A deferred bind or filter request. */
 struct HttpPending {
     SimBerth *berth;
     uint64_t attempt;
@@ -42,10 +42,10 @@ size_t sim_n_berths;
 bool sim_has_lease, sim_is_unbound;
 
 static TestScene scene, unbound_scene;
-static Arena *arena; /* of one request */
+static Arena *arena; /* for one request */
 static bool is_killing;
-static HttpPending *deferred; /* by the bind request that is being handled */
-static HttpPending deferring; /* what it is about */
+static HttpPending *deferred; /* by the request that is being handled */
+static HttpPending deferring; /* the request that is being handled */
 
 void sim_berths_setup(void) {
     scene_init_text(&scene, policy);
@@ -93,7 +93,7 @@ static void enter(void) {
 
     (void)berth->run(berth->context);
     berth->has_ended = true;
-    for (;;) /* it is not resumed any more */
+    for (;;) /* it must not be resumed */
         if (swapcontext(&berth->coroutine, &berth->caller) != 0)
             abort();
 }
@@ -123,7 +123,7 @@ int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *c
     return 0;
 }
 
-/* The process ends: it need not wait for simulated time. */
+/* The process ends, so no simulated time passes. */
 void thread_join(pthread_t thread) {
     SimBerth *berth = &sim_berths[thread];
 
@@ -135,7 +135,7 @@ void deadline_cond_init(pthread_cond_t *cond) {
     (void)pthread_cond_init(cond, NULL);
 }
 
-/* There is nothing to wait for: the coroutine does not run meanwhile. */
+/* The coroutine does not run during a wait, so it needs no deadline. */
 struct timespec deadline_in(int64_t nsec) {
     return (struct timespec){0};
 }
@@ -150,7 +150,7 @@ void sim_berth_wake(SimBerth *berth) {
     sim_after(TURN_COST, on_timer, berth, berth->n_waits);
 }
 
-/* In place of live/measuring.c, and with it load/: the policy reads no metrics. */
+/* In place of live/measuring.c and load/: the policy reads no metrics. */
 int measuring_follow(Measuring *measuring, const Program *program, uint64_t owner,
     Measurements **ret, char *error, size_t size) {
     abort();
@@ -270,7 +270,7 @@ bool sim_berth_is_halted(const SimBerth *berth) {
 
 void sim_berth_cut_off(SimBerth *berth, int64_t nsec) {
     if (sim.now < berth->cut_off_until)
-        return; /* deliveries wait for the end of the first: they must not overtake */
+        return; /* one at a time: deliveries that wait for the first end must stay in order */
     berth->cut_off_until = sim.now + nsec;
     berth->loses_requests = sim_chance(60);
     SIM_TRACE("berth %u: cut off for %.1f s%s", berth->index, (double)nsec / 1e9,
@@ -303,7 +303,7 @@ static Str filter_body(const SimObject *pod, size_t index, const unsigned *names
     return str_from_c(text);
 }
 
-/* As serve/answers.c does it. */
+/* Like serve/answers.c. */
 bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const unsigned *names,
     size_t n, bool *ret_passed) {
     View *view;
@@ -333,7 +333,7 @@ bool sim_berth_filter(SimBerth *berth, const SimObject *pod, size_t index, const
     return is_answered;
 }
 
-/* The whole reply, and the end of its memory. */
+/* Reports the whole reply, and frees its memory. */
 static void reply_filter(const HttpPending *filter, const HttpReply *reply) {
     char text[4096] = "";
     size_t used = 0;
@@ -401,7 +401,7 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
     return true;
 }
 
-/* A process may be halted at any time, also between judging and sending. */
+/* A process may be halted at any time, also between its verdict and sending. */
 static void on_halt(void *context, uint64_t number) {
     SimBerth *berth = context;
 

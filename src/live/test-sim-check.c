@@ -1,4 +1,4 @@
-/* The rules of a seed, and what each replica has been told. */
+/* Checks the rules of a seed, and records the reports to each replica. */
 
 #include "live/test-sim-check.h"
 
@@ -11,18 +11,18 @@
 #include "live/test-sim.h"
 
 #define NEWS_MAX 256u
-#define BINDING_MAX (60 * SIM_SEC) /* it has ended by then, halts included */
-/* Expired pods are looked for once a second. */
+#define BINDING_MAX (60 * SIM_SEC) /* a Binding ends by then, halts included */
+/* Expired pods are removed once a second. */
 #define ASSUMED_MAX ((WATCHER_EXPECT_SEC + 1) * SIM_SEC + PUBLISHED_WITHIN)
-#define PUBLISHED_WITHIN (20 * SIM_MSEC) /* a turn, and what it takes */
+#define PUBLISHED_WITHIN (20 * SIM_MSEC) /* one turn of the loop */
 
 /* By UID of a pod. */
 typedef struct PodRecord {
-    unsigned n_bindings, node; /* how often it was bound, and where to */
+    unsigned n_bindings, node; /* number of bindings, and the last node */
     bool has_passed[SIM_NODES_MAX];
 } PodRecord;
 
-/* One report to a replica, by a time. */
+/* A report to a replica, and its time. */
 typedef struct Report {
     int64_t at;
     SimNews news;
@@ -30,12 +30,12 @@ typedef struct Report {
 
 /* The current knowledge of a replica. */
 typedef struct Known {
-    size_t n_seen;                       /* changes of pods, as far as a view must show them */
-    unsigned placed[SIM_UIDS_MAX];       /* by the changes; SIM_NO_NODE */
-    size_t bound_by[SIM_UIDS_MAX];       /* by an answer: this change and 1; 0: none */
-    unsigned posted[SIM_PODS_MAX];       /* by name: the UID of its last Binding */
-    int64_t posted_at[SIM_PODS_MAX];     /* ... when that was; 0: never */
-    int64_t unclear_until[SIM_PODS_MAX]; /* ... Bindings of two UIDs may be under way */
+    size_t n_seen;                       /* changes of pods that a view must show */
+    unsigned placed[SIM_UIDS_MAX];       /* by these changes; SIM_NO_NODE: none */
+    size_t bound_by[SIM_UIDS_MAX];       /* by an answer: the index of this change + 1; 0: none */
+    unsigned posted[SIM_PODS_MAX];       /* by name: UID of the last Binding sent */
+    int64_t posted_at[SIM_PODS_MAX];     /* ... its time; 0: never */
+    int64_t unclear_until[SIM_PODS_MAX]; /* ... Bindings of two UIDs may be under way until then */
     Report reports[NEWS_MAX];            /* not applied yet */
     size_t n_reports;
 } Known;
@@ -122,7 +122,7 @@ static void apply(Known *known, const SimNews *news) {
     }
 }
 
-/* Applies reports that are old enough. */
+/* Applies reports of up to @before. */
 static void apply_reports(Known *known, int64_t before) {
     size_t n = 0;
 
@@ -141,7 +141,7 @@ void sim_check_posted(const SimBerth *berth, unsigned name, unsigned uid) {
     known->posted_at[name] = sim.now;
 }
 
-/* A pod that is read may be another one of that name, which the replica did not ask about. */
+/* A pod that is read may be another one with that name, which the replica did not read. */
 static bool is_about_own(const Known *known, const SimNews *news) {
     const SimObject *pod = &sim_server.log[news->index].object;
 
@@ -158,7 +158,7 @@ void sim_check_news(const SimBerth *berth, const SimNews *news) {
         return;
     if (known->n_reports == NEWS_MAX)
         apply_reports(known, sim.now - PUBLISHED_WITHIN);
-    if (known->n_reports == NEWS_MAX) /* a burst: rather check less than later */
+    if (known->n_reports == NEWS_MAX) /* a burst: forget a report, which only checks less */
         known->n_reports--;
     known->reports[known->n_reports++] = (Report){.at = sim.now, .news = *news};
 }
@@ -167,13 +167,13 @@ static unsigned known_node(const Known *known, unsigned uid) {
     size_t by = known->bound_by[uid];
     const SimObject *pod;
 
-    if (by <= known->n_seen) /* the watch has shown it, or what came after */
+    if (by <= known->n_seen) /* the watch has shown it, or a later change */
         return known->placed[uid];
     pod = &sim_server.log[by - 1].object;
     return pod->has_ended ? SIM_NO_NODE : pod->node;
 }
 
-/* Whether a report that a view need not show yet moves the pod. */
+/* Whether a report that a view need not show yet removes the pod from its node. */
 static bool is_moving(const Known *known, unsigned uid) {
     size_t end = known->n_seen;
 

@@ -1,20 +1,20 @@
 #pragma once
 
 /*
- * The rules that every seed keeps:
+ * The rules that every seed must keep:
  *
  *   once      the API server binds a pod at most once, to a node that a filter passed for it
- *   honest    a bind that berth reports as done is committed, on that node
+ *   honest    if berth reports a bind as done, it is committed, on that node
  *   room      a node never gets more than its rules allow, if only berth binds pods to it
- *   known     a filter counts every pod that the API server has bound and reported to this replica,
+ *   known     a filter counts each pod that the API server has bound and reported to this replica,
  *             and none twice
- *   equal     once the faults are over, every replica's view is the API server's objects
- *   complete  ... and no pod is pending that a node has room for
+ *   equal     once the faults are over, every replica's view equals the API server's objects
+ *   complete  ... and no pod is pending if a node has room for it
  *
- * and, instead of room, where kube-scheduler binds (test-sim-unbound.h):
+ * if kube-scheduler binds (test-sim-unbound.h), instead of room:
  *
  *   few over      at most SIM_OVER_MAX pods are over the limits of their nodes
- *   not for long  no pod is assumed longer than WATCHER_EXPECT_SEC after a filter asked about it
+ *   not for long  no pod is assumed longer than WATCHER_EXPECT_SEC after its last filter request
  */
 
 #include <stdbool.h>
@@ -26,12 +26,12 @@
 #include "live/test-sim-server.h"
 
 void sim_check_begin(void);
-void sim_check_start(const SimBerth *berth); /* it knows nothing */
+void sim_check_start(const SimBerth *berth); /* a new process: it knows nothing */
 
-/* A pod was made on a node: not by berth. */
+/* A pod was created on a node, without berth. */
 void sim_check_foreign(const SimObject *pod);
 
-/* A Binding of this pod leaves the replica. */
+/* The replica sends a Binding of this pod. */
 void sim_check_posted(const SimBerth *berth, unsigned name, unsigned uid);
 
 void sim_check_news(const SimBerth *berth, const SimNews *news);

@@ -17,11 +17,11 @@
 typedef enum Fate {
     FATE_ANSWERED,
     FATE_REFUSED,     /* no connection */
-    FATE_LOST,        /* on the way there */
-    FATE_ANSWER_LOST, /* it was handled */
-    FATE_ANSWER_CUT,  /* ... and a part of the answer arrives */
-    FATE_ERROR,       /* the server fails before it has done anything */
-    FATE_ERROR_DONE,  /* ... and after */
+    FATE_LOST,        /* before it arrived */
+    FATE_ANSWER_LOST, /* after the request was handled */
+    FATE_ANSWER_CUT,  /* ... and the answer arrives in part */
+    FATE_ERROR,       /* before the server has done anything */
+    FATE_ERROR_DONE,  /* ... and after it has */
     _FATES,
 } Fate;
 
@@ -33,13 +33,13 @@ struct Call {
     SimRequest request;
     Buf *answer;
     Fate fate;
-    bool has_left; /* the request */
+    bool has_left; /* the request was sent */
     bool was_cut;
     unsigned status;
-    int64_t last_at; /* when its last bytes arrive */
+    int64_t last_at; /* the arrival of its last bytes */
 };
 
-/* For a call, on its way to the replica. */
+/* An event of a call, on its way to the replica. */
 typedef struct Delivery {
     struct Delivery *next;
     uint64_t call;
@@ -52,7 +52,7 @@ typedef struct Delivery {
     } type;
     unsigned status;
     CallOutcome outcome;
-    bool is_from_server; /* else a timer of the client */
+    bool is_from_server; /* else from a timer of the client */
     Str bytes;
     SimNews news;
 } Delivery;
@@ -61,7 +61,7 @@ struct Client {
     SimBerth *berth;
     uint64_t number;
     Call *calls;
-    Delivery *first, **end; /* those that have arrived */
+    Delivery *first, **end; /* events that have arrived */
     bool is_dead;
 };
 
@@ -137,7 +137,7 @@ static void arrive(void *context, uint64_t number) {
     sim_berth_resume(call->client->berth);
 }
 
-/* To the replica: no earlier than the bytes before it. */
+/* Sends to the replica, in order with the bytes before. */
 static void post(Call *call, int64_t delay, Delivery from) {
     Delivery *message = sim_allocate(sizeof(*message));
 
@@ -150,7 +150,7 @@ static void post(Call *call, int64_t delay, Delivery from) {
     sim_after(delay, arrive, message, 0);
 }
 
-/* Independent of the bytes. */
+/* Sends without that order. */
 static void post_timer(const Call *call, int64_t delay, Delivery from) {
     Delivery *message = sim_allocate(sizeof(*message));
 
@@ -161,7 +161,7 @@ static void post_timer(const Call *call, int64_t delay, Delivery from) {
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-/* The answer does not arrive any more. */
+/* The rest of the answer does not arrive. */
 static void cut(Call *call) {
     call->was_cut = true;
     if (sim_chance(60)) /* else the client's own limits end it */
@@ -184,7 +184,7 @@ void sim_net_head(uint64_t number, unsigned status) {
         post(call, sim_latency(SIM_SEC), (Delivery){.type = DELIVERY_HEAD, .status = status});
 }
 
-/* In one piece, or in two. */
+/* Sends the bytes in one piece, or in two. */
 void sim_net_data(uint64_t number, Str bytes, SimNews news) {
     Call *call = answering(number);
     size_t n = bytes.len;
@@ -242,7 +242,7 @@ static void answer_failure(const Call *call) {
 
 /* --- requests -------------------------------------------------------------------------------- */
 
-/* At the API server. The replica may have gone. */
+/* The request has arrived at the API server. The replica may have ended. */
 static void handle(void *context, uint64_t number) {
     const SimRequest *request = context;
     Call *call = find_call(number);
@@ -272,7 +272,7 @@ static void finish(Call *call, CallOutcome outcome) {
     handler.done(handler.context, &result);
 }
 
-/* The connection is ready. */
+/* The connection is ready: sends the request. */
 static void leave(Call *call) {
     const CallHandler *handler = &call->handler;
     SimRequest *request;

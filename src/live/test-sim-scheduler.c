@@ -1,4 +1,4 @@
-/* Attempts to place pods: filter, bind, and what follows from the replies. */
+/* Attempts to place pods: filter, bind, and reactions to the replies. */
 
 #include "live/test-sim-scheduler.h"
 
@@ -11,13 +11,13 @@
 #include "live/test-sim.h"
 
 #define PAUSE_MSEC 200            /* between pods, on average */
-#define KNOWN_AFTER (2 * SIM_SEC) /* it may try a pod that is bound for so long */
-#define REPLY_MAX_SEC 15          /* it waits for a bind */
+#define KNOWN_AFTER (2 * SIM_SEC) /* how long it may still try a bound pod */
+#define REPLY_MAX_SEC 15          /* how long it waits for a bind */
 
-/* What it knows about the pods of a name. */
+/* Its knowledge of the pod with a name. */
 typedef struct Queued {
     unsigned uid;
-    uint64_t attempt; /* a bind under way; 0: none */
+    uint64_t attempt; /* a running bind; 0: none */
     unsigned node;
     SimBerth *berth;
     unsigned n_failures;
@@ -26,7 +26,7 @@ typedef struct Queued {
 } Queued;
 
 static Queued queued[SIM_PODS_MAX];
-static size_t preferred; /* the replica that its connections lead to */
+static size_t preferred; /* the replica of its connections */
 
 /* --- binds ------------------------------------------------------------------------------------ */
 
@@ -61,7 +61,7 @@ void sim_scheduler_bound(uint64_t attempt, const char *error) {
         : is_bound ? "bound"
                    : error);
     if (!pod)
-        return; /* it has given up on it */
+        return; /* it has given up this attempt */
     if (is_bound) {
         pod->attempt = 0;
         pod->n_failures = 0;
@@ -117,7 +117,7 @@ static void try_pod(Queued *queue, const SimObject *pod) {
     bool has_passed[SIM_NODES_MAX];
     SimObject pending = *pod;
 
-    pending.node = SIM_NO_NODE; /* as it is known here */
+    pending.node = SIM_NO_NODE; /* as kube-scheduler knows it */
     if (!berth || n == 0 ||
         !sim_berth_filter(berth, &pending, sim_server.n_log, names, n, has_passed)) {
         retry_later(queue);
@@ -140,7 +140,7 @@ static void try_pod(Queued *queue, const SimObject *pod) {
     sim_after(sim_pick(2, REPLY_MAX_SEC) * SIM_SEC, on_failed, NULL, queue->attempt);
 }
 
-/* Whether it has the pod in its queue: it is pending, or was until a moment ago. */
+/* Whether the pod is in its queue: pending now, or a moment ago. */
 static bool is_pending(Queued *queue, const SimObject *pod) {
     if (!pod->exists || pod->has_ended)
         return false;

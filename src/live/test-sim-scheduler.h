@@ -4,8 +4,8 @@
  * SimScheduler: kube-scheduler with berth as its only filter, and bindVerb.
  *
  * It tries pending pods one after the other: filter, choose a node that passed, and bind a while
- * later, several at a time. A bind that fails, or is not answered in time, is tried again. What it
- * knows of pods lags behind the API server.
+ * later; several binds run at a time. It repeats a bind that fails or is not answered in time. Its
+ * knowledge of pods lags behind the API server.
  */
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* Requests to the API server, its log, and its watches. */
+/* The API server: its requests, its log, and its watches. */
 
 #include "live/test-sim-server.h"
 
@@ -15,21 +15,21 @@
 #define WATCHES_MAX 64u
 #define TEXT_MAX 1024u
 #define BOOKMARK_PAUSE (60 * SIM_SEC)
-#define LAG_MAX (30 * SIM_SEC) /* of a watch behind the log */
+#define LAG_MAX (30 * SIM_SEC) /* of a watch, behind the log */
 
 typedef struct Watch {
-    uint64_t call; /* 0: a free place */
+    uint64_t call; /* 0: unused */
     SimKind kind;
-    size_t next;     /* the change to look at next */
-    bool is_listing; /* it still gets the list that it began with */
-    bool is_silent;  /* the connection is dead, and neither side knows */
+    size_t next;     /* the next change to send */
+    bool is_listing; /* the initial list is not complete yet */
+    bool is_silent;  /* the connection is broken, and neither side knows */
 } Watch;
 
 static struct {
     bool exists;
     char holder[256];
     int duration, transitions;
-    size_t index; /* of the log: its version */
+    size_t index; /* in the log: its version */
 } lease;
 
 SimServer sim_server;
@@ -157,11 +157,11 @@ static void send_change(const Watch *watch, size_t index, SimNews news) {
     Str text = event_json(change->type, object_json(change->kind, &change->object, index));
 
     sim_net_data(watch->call, text, news);
-    if (sim_chance(sim.fault_percent / 4)) /* once more */
+    if (sim_chance(sim.fault_percent / 4)) /* a duplicate */
         sim_net_data(watch->call, text, news);
 }
 
-/* Sends what a watch has not got yet; @news, or, with each, that it was seen. */
+/* Sends all new changes to a watch. @news goes with each; SIM_NEWS_SEEN gets its index. */
 static void send_changes(Watch *watch, SimNews news) {
     for (; watch->next < sim_server.n_log; watch->next++) {
         if (sim_server.log[watch->next].kind != watch->kind)
@@ -222,7 +222,7 @@ void sim_cut_watches(size_t percent) {
             sim_net_data(watch->call, STR("{\"type\":\"MODIFIED\",\"obj"), (SimNews){0});
             close_watch(watch, CALL_BROKEN);
             break;
-        case 2: /* TCP notices by its keepalive */
+        case 2: /* until TCP's keepalive ends it */
             watch->is_silent = true;
             sim_after(sim_pick(1, 39) * SIM_SEC, break_watch, NULL, watch->call);
             break;
@@ -236,7 +236,7 @@ void sim_cut_watches(size_t percent) {
     }
 }
 
-/* A place for a new watch; those that the client has left are free. */
+/* Returns an unused entry for a new watch. Entries of closed calls are unused. */
 static Watch *add_watch(uint64_t call, SimKind kind, size_t next) {
     for (size_t i = 0; i < WATCHES_MAX; i++)
         if (watches[i].call == 0 || !sim_net_is_open(watches[i].call)) {
@@ -349,7 +349,7 @@ unsigned sim_pods_on(unsigned node) {
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* The objects as they were before change @index. */
+/* The objects before change @index. */
 static void state_at(SimKind kind, size_t index, SimObject *ret, size_t *ret_index, size_t n) {
     memset(ret, 0, n * sizeof(*ret));
     for (size_t i = 0; i < index; i++) {
@@ -362,7 +362,7 @@ static void state_at(SimKind kind, size_t index, SimObject *ret, size_t *ret_ind
     }
 }
 
-/* The changes since a streamed list began, and the bookmark that ends it. */
+/* Sends the changes since a streamed list began, and the bookmark that ends it. */
 static void end_stream(void *context, uint64_t call) {
     Watch *watch = find_watch(call);
 
@@ -390,7 +390,7 @@ static void stream_list(uint64_t call, SimKind kind) {
     sim_after(sim_chance(30) ? sim_pick(0, 3 * SIM_SEC) : 0, end_stream, NULL, call);
 }
 
-/* A token is "INDEX-FIRST": the change before which the list is, and the name to go on with. */
+/* A token is "INDEX-FIRST": the list is as before this change, and goes on with this name. */
 static void answer_page(uint64_t call, SimKind kind, const char *token) {
     size_t n, index[SIM_PODS_MAX], at = sim_server.n_log, first = 0, last, used;
     SimObject state[SIM_PODS_MAX];
@@ -500,7 +500,7 @@ void sim_bind(SimObject *pod, unsigned node) {
     sim_check_binding(pod);
 }
 
-/* The change that last bound, or made, the pod. */
+/* The last change that bound or created the pod. */
 static size_t last_change(const SimObject *pod) {
     for (size_t i = sim_server.n_log; i-- > 0;)
         if (sim_server.log[i].kind == SIM_POD && sim_server.log[i].object.uid == pod->uid)

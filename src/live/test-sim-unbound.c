@@ -12,15 +12,15 @@
 
 #define GIVES_UP_PERCENT 5u
 
-/* A pod, by name. */
+/* The pod with a name. */
 typedef struct Unbound {
-    unsigned uid, node; /* chosen, and not bound yet; SIM_NO_NODE: none */
+    unsigned uid, node; /* the chosen node, not bound yet; SIM_NO_NODE: none */
     int64_t retry_at;
 } Unbound;
 
 static Unbound pods[SIM_PODS_MAX];
 static int64_t asked_at[SIM_UIDS_MAX];
-static uint64_t attempt; /* a filter under way; 0: none */
+static uint64_t attempt; /* a running filter; 0: none */
 static unsigned asked;   /* the name of its pod */
 static bool is_calm;
 
@@ -66,13 +66,13 @@ static void bind(void *context, uint64_t uid) {
     Unbound *pod = context;
 
     if (pod->uid != uid)
-        return; /* it is gone */
+        return; /* the name has another pod now */
     if (sim_server.pods[pod - pods].uid == uid)
         sim_bind(&sim_server.pods[pod - pods], pod->node);
     pod->node = SIM_NO_NODE;
 }
 
-/* The fewest pods; of equals one at random. */
+/* Chooses the node with the fewest pods, at random among equals. */
 static unsigned choose(const char *passed) {
     unsigned best = SIM_NO_NODE;
     int64_t n_best = 0;

@@ -1,4 +1,4 @@
-/* The queue of events, the chance, and the trace of a seed. */
+/* The queue of events, the random choices, and the trace of a seed. */
 
 #include "live/test-sim.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define MEMORY_MAX ((size_t)1024 * 1024 * 1024)
-#define START (1000 * SIM_SEC) /* clocks that show 0 mean "never" in many places */
+#define START (1000 * SIM_SEC) /* in many places a clock of 0 means "never" */
 
 Sim sim;
 
@@ -106,7 +106,7 @@ uint64_t sim_number(void) {
     return ++sim.last_number;
 }
 
-/* --- chance ------------------------------------------------------------------------------- */
+/* --- random choices ----------------------------------------------------------------------- */
 
 bool sim_chance(size_t percent) {
     return rng_percent(&sim.rng, percent);
@@ -122,7 +122,7 @@ int64_t sim_latency(int64_t most) {
     return sim_pick(SIM_MSEC / 10, 5 * SIM_MSEC);
 }
 
-/* --- what happens ----------------------------------------------------------------------- */
+/* --- trace -------------------------------------------------------------------------------- */
 
 void sim_trace(const char *format, ...) {
     va_list arguments;

@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Sim: the time, the chance and the pending events of one seed.
+ * Sim: the time, the random choices and the pending events of one seed.
  *
- * Everything runs on one thread, in the order of a queue: a seed is the same from run to run.
+ * Everything runs on one thread, in the order of a queue, so that a seed always gives the same run.
  */
 
 #include <stdbool.h>
@@ -30,8 +30,8 @@ typedef struct SimEvent {
 typedef struct Sim {
     uint64_t seed;
     Rng rng;
-    int64_t now;          /* in ns; replicas see it with an offset */
-    size_t fault_percent; /* of requests; 0 once the faults are over */
+    int64_t now;          /* in nanoseconds; each replica sees it with an offset */
+    size_t fault_percent; /* of requests that fail; 0 once the faults are over */
     bool is_traced;       /* each step is printed */
     uint64_t n_steps;     /* events so far */
     uint64_t digest;      /* of all events so far: two runs of a seed must agree */
@@ -48,18 +48,18 @@ extern Sim sim;
 void sim_begin(uint64_t seed, bool is_traced);
 void sim_end(void);
 
-/* Calls @run after @nsec. @context must exist then; for objects that may not, use @number. */
+/* Calls @run after @nsec. @context must still exist then; if it may not, use @number instead. */
 void sim_after(int64_t nsec, SimRun *run, void *context, uint64_t number);
 
 /* Runs events until @at, or until a rule is broken. */
 void sim_run_until(int64_t at);
 
-uint64_t sim_number(void); /* never the same twice in a seed; not 0 */
+uint64_t sim_number(void); /* unique in a seed; not 0 */
 
 bool sim_chance(size_t percent);
-int64_t sim_pick(int64_t from, int64_t to); /* both included */
+int64_t sim_pick(int64_t from, int64_t to); /* includes both ends */
 
-/* How long a message takes: mostly milliseconds; during faults sometimes up to @most. */
+/* The duration of a message: usually milliseconds; during faults sometimes up to @most. */
 int64_t sim_latency(int64_t most);
 
 #define SIM_TRACE(...)                                                                             \

@@ -7,7 +7,7 @@
 #include "cluster/store.h"
 #include "policy/test-scene.h"
 
-/* A cluster that changes, and the nodes that were touched because of it. */
+/* A changing cluster, and the nodes touched because of it. */
 typedef struct Fixture {
     Store *store;
     TestScene scene; /* for its program */
@@ -95,7 +95,7 @@ static void test_touches_node_that_starts_to_pass(void **state) {
     assert_string_equal(publish(&fixture, fixture.scene.program, 101), "a");
     set_pod(&fixture, "p", "b");
     assert_string_equal(
-        publish(&fixture, fixture.scene.program, 102), ""); /* it rejects now: nothing to wake */
+        publish(&fixture, fixture.scene.program, 102), ""); /* it starts to reject: no touch */
     store_remove_pod(fixture.store, STR_NULL, STR("p"), STR_NULL);
     assert_string_equal(publish(&fixture, fixture.scene.program, 103), "b");
     set_node(&fixture, "new", true);
@@ -215,13 +215,13 @@ static void test_touches_nothing_without_parked_pods(void **state) {
 
     reject(&fixture, "p", (late + 102) * NSEC_PER_SEC);
     wakeup_tick(&fixture.wakeup, (late + 103) * NSEC_PER_SEC, note_touch, &fixture);
-    assert_string_equal(fixture.touched, ""); /* an older change is not made up for */
+    assert_string_equal(fixture.touched, ""); /* the rejection is newer than the change */
     assert_string_equal(flap(&fixture, late + 103), "a");
     scene_done(&other);
     fixture_done(&fixture);
 }
 
-/* The parked pod was bound before the delayed touch. */
+/* The parked pod is bound before the delayed touch. */
 static void test_drops_delayed_touch_when_pod_is_bound(void **state) {
     const int64_t late = 2 * RECENT_PODS_PARKED_SEC;
     Fixture fixture;

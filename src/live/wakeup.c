@@ -28,12 +28,12 @@ static void mark(Wakeup *wakeup, Str node, int64_t now_nsec, WakeupTouch *touch,
     }
     wakeup->marked[wakeup->n_marked++ % WAKEUP_NODES_MAX] =
         (MarkedNode){.name = name, .at_nsec = now_nsec};
-    wakeup->delayed_len = 0; /* a mark also serves the delayed one */
+    wakeup->delayed_len = 0; /* one mark wakes all parked pods */
     touch(context, node);
 }
 
-/* Whether there may be a parked pod. Else no node is delayed. */
-static bool has_sleepers(Wakeup *wakeup, int64_t now_nsec) {
+/* Whether a pod may be parked. If not, drops the delayed node. */
+static bool may_have_parked(Wakeup *wakeup, int64_t now_nsec) {
     if (recent_pods_has_parked(wakeup->recent, now_nsec))
         return true;
     wakeup->delayed_len = 0;
@@ -44,7 +44,7 @@ void wakeup_tick(Wakeup *wakeup, int64_t now_nsec, WakeupTouch *touch, void *con
     char node[NODE_NAME_MAX];
     size_t len = wakeup->delayed_len;
 
-    if (len == 0 || !has_sleepers(wakeup, now_nsec))
+    if (len == 0 || !may_have_parked(wakeup, now_nsec))
         return;
     memcpy(node, wakeup->delayed, len);
     mark(wakeup, str_of(node, len), now_nsec, touch, context);
@@ -81,7 +81,7 @@ static bool is_same_node(const View *before, const View *after, uint32_t row) {
     return was && is && str_eq(was->name, is->name);
 }
 
-/* Any node does; one that is ready is likelier to be worth it. */
+/* Any node does; a ready one is the better choice. */
 static Str choose_one(const View *view) {
     Str any = STR_NULL;
 
@@ -98,7 +98,7 @@ static Str choose_one(const View *view) {
 
 void wakeup_note_view(Wakeup *wakeup, const View *before, const View *after, int64_t now_nsec,
     WakeupTouch *touch, void *context) {
-    if (!before->snapshot || !after->snapshot || !has_sleepers(wakeup, now_nsec))
+    if (!before->snapshot || !after->snapshot || !may_have_parked(wakeup, now_nsec))
         return;
     if (before->program != after->program) {
         Str one = choose_one(after);
