@@ -1,4 +1,4 @@
-/* Accepting clients, TLS handshakes, and the budget of these. */
+/* Accepts clients and does TLS handshakes, within a budget of CPU time. */
 
 #include "http/acceptor.h"
 
@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "http/server-internal.h"
 
-/* The kernel lowers it to net.core.somaxconn. When it is full, probes wait a second and more. */
+/* The kernel limits it to net.core.somaxconn. When the queue is full, probes wait over a second. */
 #define LISTEN_BACKLOG 4096
 
 /* Clients accepted before the next step of a handshake. */
@@ -66,19 +66,19 @@ static bool start_tls(const Server *server, Connection *connection) {
            gnutls_alpn_set_protocols(*session, &protocol, 1, GNUTLS_ALPN_MANDATORY) == 0;
 }
 
-/* Waits for @events of @fd, which belongs to @connection; NULL: it is the listening socket. */
+/* Waits for @events of @fd, the socket of @connection; NULL: @fd is the listening socket. */
 static bool watch(const Server *server, int how, int fd, uint32_t events, Connection *connection) {
     struct epoll_event event = {.events = events | EPOLLONESHOT, .data.ptr = connection};
 
     return epoll_ctl(server->workers[0].epoll_fd, how, fd, &event) == 0;
 }
 
-/* The connection no longer belongs to this thread. */
+/* Stops waiting, before another thread gets the connection. */
 static void unwatch(const Server *server, const Connection *connection) {
     (void)epoll_ctl(server->workers[0].epoll_fd, EPOLL_CTL_DEL, connection->transport.fd, NULL);
 }
 
-/* Passes the connection to its worker. The deadline of its headers is that of the handshake. */
+/* Passes the connection to its worker. The deadline of its headers began with the handshake. */
 static void pass_on(Server *server, Connection *connection) {
     bool is_ready = transport_has_buffered(&connection->transport);
 
@@ -89,8 +89,8 @@ static void pass_on(Server *server, Connection *connection) {
         connection_end(server, connection);
 }
 
-/* One step of a handshake. */
-static void shake_hands(Server *server, Connection *connection) {
+/* Does one step of a handshake. */
+static void step_handshake(Server *server, Connection *connection) {
     int r = -ENOMEM;
 
     if (connection->transport.session || start_tls(server, connection))
@@ -109,7 +109,7 @@ static void shake_hands(Server *server, Connection *connection) {
     pass_on(server, connection);
 }
 
-/* How long handshakes must wait now; 0: not at all. */
+/* Returns how long handshakes must wait for CPU time, in nanoseconds; 0: they need not. */
 static int64_t pause_of(Acceptor *acceptor, int64_t now) {
     acceptor->allowance_nsec += (now - acceptor->allowance_at) / HANDSHAKE_CPU_SHARE;
     acceptor->allowance_at = now;
@@ -118,7 +118,7 @@ static int64_t pause_of(Acceptor *acceptor, int64_t now) {
     return acceptor->allowance_nsec > 0 ? 0 : -acceptor->allowance_nsec * HANDSHAKE_CPU_SHARE + 1;
 }
 
-static void go_on_with_handshakes(Server *server) {
+static void run_next_handshake(Server *server) {
     Acceptor *acceptor = &server->acceptor;
     Connection *connection = NULL;
     int64_t now = clock_monotonic_nsec(), start;
@@ -130,13 +130,13 @@ static void go_on_with_handshakes(Server *server) {
     atomic_store(&connection->is_due, false);
     acceptor->n_due--;
     start = clock_thread_cpu_nsec();
-    shake_hands(server, connection);
+    step_handshake(server, connection);
     acceptor->allowance_nsec -= clock_thread_cpu_nsec() - start;
     acceptor_resume(acceptor);
 }
 
-/* Gives the waiting client a connection, or refuses it. False: it must wait. While handshakes wait
- * for their budget, only the first client of an address may, so that others need not wait long. */
+/* Gives the accepted client a connection, or refuses it. False: it must wait. While handshakes wait
+ * for CPU time, only the first client of an address must wait for a place, to keep others fast. */
 static bool take_client(Server *server) {
     Acceptor *acceptor = &server->acceptor;
     const Worker *worker = &server->workers[1 + acceptor->n_taken % (server->n_workers - 1)];
@@ -165,8 +165,9 @@ static bool take_client(Server *server) {
     return true;
 }
 
-/* As above. A place that became free before is_accepting was false is found by the second try. */
-static bool seat_client(Server *server) {
+/* Tries take_client() twice: a place that became free before is_accepting was false resumes
+ * nothing. */
+static bool place_client(Server *server) {
     atomic_bool *is_accepting = &server->acceptor.is_accepting;
 
     if (take_client(server))
@@ -178,7 +179,7 @@ static bool seat_client(Server *server) {
     return true;
 }
 
-/* 0 or a negative errno. */
+/* Accepts a client, unless one waits for a place. 0 or a negative errno. */
 static int accept_client(Acceptor *acceptor) {
     socklen_t size = sizeof(acceptor->waiting_address);
 
@@ -195,13 +196,13 @@ static void accept_clients(Server *server) {
     for (unsigned i = 0; i < ACCEPT_TURN; i++) {
         int r = accept_client(acceptor);
 
-        if (r == 0 && !seat_client(server))
+        if (r == 0 && !place_client(server))
             return;
         if (r == -EMFILE || r == -ENFILE || r == -ENOBUFS || r == -ENOMEM) {
             atomic_store(&acceptor->is_accepting, false);
             return;
         }
-        if (r == -EINVAL) /* server_drain() has closed it */
+        if (r == -EINVAL) /* server_drain() has shut it down */
             return;
         if (r == -EAGAIN)
             break;
@@ -214,14 +215,14 @@ void acceptor_resume(Acceptor *acceptor) {
         (void)eventfd_write(acceptor->resume_fd, 1);
 }
 
-/* Closes no connection but that of an event: later events are of others. */
+/* Closes only the connection of the current event: later events refer to other connections. */
 static void collect_events(Worker *worker) {
     Server *server = worker->server;
     Acceptor *acceptor = &server->acceptor;
     bool has_tls = server->options.tls;
     struct epoll_event events[EVENTS_MAX];
     int64_t now = clock_monotonic_nsec();
-    /* Until there is something to do besides events; -1: nothing. */
+    /* How long to wait for events; -1: without limit. */
     int64_t msec =
         acceptor->n_due == 0 ? -1 : (pause_of(acceptor, now) + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC;
     int n = epoll_wait(worker->epoll_fd, events, EVENTS_MAX, (int)msec);
@@ -246,8 +247,8 @@ void acceptor_run(Worker *worker) {
 
     while (!atomic_load(&server->is_stopping)) {
         collect_events(worker);
-        go_on_with_handshakes(server);
-        /* After each step: while handshakes wait, the kernel's queue must not fill up. */
+        run_next_handshake(server);
+        /* After each step: the kernel's queue must not fill up while handshakes wait. */
         if (atomic_load(&server->acceptor.is_accepting))
             accept_clients(server);
     }

@@ -1,4 +1,4 @@
-/* Bodies of requests: one buffer each, within a ceiling for all. */
+/* Bodies of requests: a buffer for each, and one limit for all. */
 
 #include "http/body.h"
 
@@ -28,11 +28,11 @@
 #define SMALL_STEP ((size_t)64 * 1024)
 #define HUGE_PAGE ((size_t)2 * 1024 * 1024)
 
-/* A body that announces more than BODY_SMALL gets huge pages when so much has arrived: its first
- * byte must not cost one. */
+/* A body that announces more than BODY_SMALL gets huge pages when it has this many bytes: a client
+ * must not get one for its first byte. */
 #define ENLARGE_AT ((size_t)256 * 1024)
 
-/* A buffer of BODY_SMALL bytes that waits for a body. */
+/* An unused buffer of BODY_SMALL bytes. */
 typedef struct Small {
     char *data;
     size_t touched; /* bytes written so far: these pages are in memory */
@@ -52,7 +52,7 @@ struct BodyStore {
 BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep) {
     BodyStore *store = calloc(1, sizeof(*store) + keep * sizeof(store->kept[0]));
     size_t share = memory_max / BODY_RESERVE_SHARE;
-    size_t left = body_max < memory_max ? memory_max - body_max : 0; /* one body always fits */
+    size_t left = body_max < memory_max ? memory_max - body_max : 0; /* after one body */
 
     if (!store)
         return NULL;
@@ -98,7 +98,7 @@ void body_store_release(BodyStore *store, size_t size) {
     atomic_fetch_sub_explicit(&store->memory, size, memory_order_relaxed);
 }
 
-/* Makes the store count @want bytes for @body, rounded up to steps. */
+/* Makes the store count at least @want bytes for @body, in steps. */
 static int charge(BodyStore *store, Body *body, size_t want) {
     size_t step = body->map ? HUGE_PAGE : SMALL_STEP;
     size_t limit = limit_of(store, body->is_known);
@@ -156,7 +156,7 @@ static int open_small(BodyStore *store, Body *body) {
     return body->data ? 0 : BODY_E_MEMORY;
 }
 
-/* A mapping for @size bytes that starts at a huge page. */
+/* Maps @size bytes that start at a huge page. */
 static int open_large(Body *body, size_t size) {
     size_t room = (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uintptr_t start;
@@ -169,16 +169,16 @@ static int open_large(Body *body, size_t size) {
     body->size = size;
     body->map = map;
     body->map_size = room + HUGE_PAGE;
-    (void)madvise(body->data, room, MADV_HUGEPAGE); /* failure is harmless: small pages work too */
+    (void)madvise(body->data, room, MADV_HUGEPAGE); /* optional: small pages work too */
     return 0;
 }
 
-/* Moves a body that has become large from its small buffer to a mapping. */
+/* Moves a body from its small buffer to a mapping. */
 static int enlarge(BodyStore *store, Body *body) {
     Body large = {.announced = body->announced, .is_known = body->is_known};
     int r;
 
-    body_store_release(store, body->charged); /* it does not count twice */
+    body_store_release(store, body->charged); /* do not count it twice */
     body->charged = 0;
     r = open_large(&large, large.announced);
     if (r == 0)

@@ -1,22 +1,22 @@
 #pragma once
 
 /*
- * Body: the body of one request, contiguous. BodyStore: the memory limit for all.
+ * Body: the contiguous body of one request. BodyStore: the memory limit for all bodies.
  *
- * Up to BODY_SMALL a body uses a recycled buffer, so that the usual request costs no page faults. A
- * larger one moves to its own mapping when some of it has arrived, in huge pages where the system
- * has them (82 MB: 7 ms instead of 34 to touch), which is unmapped with the request.
+ * A body of at most BODY_SMALL bytes uses a recycled buffer, so that a usual request costs no page
+ * faults. A larger one moves to its own mapping after its first bytes, in huge pages if the system
+ * has them (82 MB: 7 ms instead of 34 ms of page faults). The mapping is freed with the request.
  *
  * Address space is reserved for Content-Length, but only received bytes count: a hundred clients
- * that announce 128 MiB and send nothing, or a byte, block no other client. The count goes in steps
- * (64 KiB, or a huge page of 2 MiB after the first 256 KiB) and never exceeds the store's limit. A
- * recycled buffer counts with all bytes that were ever written to it. Other memory of requests may
- * be counted too, so that one limit covers all.
+ * that announce 128 MiB and send nothing, or a byte, block no other client. The count grows in
+ * steps (64 KiB, or a huge page of 2 MiB after the first 256 KiB) and never exceeds the store's
+ * limit. A recycled buffer counts all bytes ever written to it. Other memory of requests may be
+ * counted too, so that one limit covers all.
  *
- * Connections that are not known (strangers) leave BODY_RESERVE_SHARE of the memory to the others,
- * or all but a body of @body_max.
+ * Unknown clients leave BODY_RESERVE_SHARE of the memory to known ones, but may always use enough
+ * for one body of @body_max.
  *
- * A Body belongs to one thread at a time; the store to all of them.
+ * Threads: one at a time for a Body; any for the store.
  */
 
 #include "base/cleanup.h"
@@ -30,12 +30,12 @@ typedef struct BodyStore BodyStore;
 typedef struct Body {
     char *data;
     size_t len;
-    size_t announced; /* expected length */
-    size_t size;      /* room at data */
-    size_t touched;   /* bytes ever written to it, by this body or earlier ones */
-    size_t charged;   /* bytes that the store counts for it */
-    bool is_known;    /* may use the reserve, too */
-    Str secret;       /* the part to wipe; empty: all of it. Set by the user */
+    size_t announced; /* Content-Length */
+    size_t size;      /* bytes at data */
+    size_t touched;   /* bytes ever written at data, by this body or earlier ones */
+    size_t charged;   /* bytes counted by the store */
+    bool is_known;    /* may use the reserve */
+    Str secret;       /* the part to wipe, set by the caller; empty: all of it */
     void *map;        /* NULL: data is a recycled buffer */
     size_t map_size;
 } Body;
@@ -46,16 +46,16 @@ enum {
     BODY_E_MEMORY, /* would be over @memory_max, or the system has none */
 };
 
-/* Keeps up to @keep unused small buffers. NULL when out of memory. */
+/* Keeps up to @keep unused small buffers. Limits are in bytes. NULL when out of memory. */
 BodyStore *body_store_new(size_t body_max, size_t memory_max, unsigned keep);
-BodyStore *body_store_free(BodyStore *store); /* all bodies are closed; takes NULL */
+BodyStore *body_store_free(BodyStore *store); /* close all bodies before; takes NULL */
 DEFINE_CLEANUP(BodyStore *, body_store_free)
 
-/* Bytes counted now. */
+/* Bytes that count now. */
 size_t body_store_memory(const BodyStore *store);
 
-/* Counts @size other bytes; stops counting them. False: that would exceed memory_max or, if the
- * peer is not known, use the reserve, and nothing was counted. */
+/* Counts @size bytes of other memory, until body_store_release(). False: that would exceed
+ * memory_max, or use the reserve for an unknown client; nothing was counted. */
 bool body_store_charge(BodyStore *store, size_t size, bool is_known);
 void body_store_release(BodyStore *store, size_t size);
 
@@ -71,9 +71,9 @@ static inline bool body_is_complete(const Body *body) {
     return body->len == body->announced;
 }
 
-/* The body is complete: under AddressSanitizer, bytes after it are out of bounds from now on. */
+/* Call it for a complete body: under AddressSanitizer, bytes after it are out of bounds then. */
 Str body_seal(Body *body);
 
-/* Frees the body. In a recycled buffer, which may stay unused for long, its secret part is wiped
- * first. Takes one that was never opened. */
+/* Frees the body, and wipes the secret part of a recycled buffer, which may stay unused for long.
+ * Takes a zeroed or closed one. */
 void body_close(BodyStore *store, Body *body);

@@ -13,8 +13,7 @@ void certificates_done(Certificates *list) {
     *list = (Certificates){0};
 }
 
-/* The number of BEGIN lines: GnuTLS skips a block without an END line, which is what a half-written
- * bundle has. */
+/* Counts BEGIN lines: GnuTLS skips a block without an END line, as in a half-written bundle. */
 static unsigned count_blocks(const gnutls_datum_t *pem) {
     const char *at = (const char *)pem->data, *end = at + pem->size;
     unsigned n = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shared by connections.c (states, deadlines) and places.c (limits, and which to close first). */
+/* Shared by connections.c (states, deadlines) and places.c (limits, evictions). */
 
 #include "base/thread.h"
 #include "http/connections.h"
@@ -12,13 +12,13 @@ struct Connections {
 
     unsigned capacity;
     pthread_mutex_t lock; /* protects the fields below */
-    unsigned n;           /* cut ones included */
+    unsigned n;           /* of connections, cut ones included */
     uint64_t turn;        /* of the last handshake */
-    Connection *evicted;  /* in the state NEW */
+    Connection *evicted;  /* evicted in the state NEW, not taken yet */
     Connection *slots[];  /* NULL: free */
 };
 
 void connections_count_refusal(Connections *connections, ServerRefusal refusal);
 
-/* Shuts the socket down, @how as in shutdown(2). With the lock held. */
+/* Cuts it with shutdown(2) and @how. Called with the lock held. */
 void connection_shut(Connection *connection, int how);

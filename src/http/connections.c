@@ -1,5 +1,4 @@
-/* The table of connections: which thread holds each, limits, deadlines, and which to close
- * first. */
+/* The table of connections: the thread that holds each, states, deadlines and drains. */
 
 #include <assert.h>
 #include <linux/sockios.h>
@@ -21,7 +20,7 @@
 /* Connections checked per hold of the lock. */
 #define TICK_BATCH 32u
 
-/* TCP_CLOSE_WAIT, from <netinet/tcp.h>, whose tcp_info lacks byte counts. */
+/* TCP_CLOSE_WAIT, from <netinet/tcp.h>, which is not used: its tcp_info lacks byte counts. */
 #define PEER_HAS_CLOSED 8
 
 Connections *connections_new(const ServerOptions *options, atomic_uint_fast64_t *refused) {
@@ -81,16 +80,16 @@ void connection_hold(Connection *connection) {
     atomic_store(&connection->is_due, false);
 }
 
-/* Called with the lock held. A socket that can be written to is ready at once. */
+/* Called with the lock held. Waits for a writable socket, which is usually ready at once. */
 static void wake(Connection *connection) {
     if (!connection->is_asleep)
         return;
     connection->is_asleep = false;
-    (void)!connection_arm(connection, EPOLLOUT); /* registered: it cannot fail */
+    (void)!connection_arm(connection, EPOLLOUT); /* it is registered, so this cannot fail */
 }
 
-/* Called with the lock held. A client that still sends after its last reply gets a reset. Otherwise
- * it could wait for minutes: the kernel no longer tells it that there is room for more bytes. */
+/* Called with the lock held. A client that still sends after its last reply gets a reset. Without
+ * it the client could wait for minutes: the kernel no longer announces room for its bytes. */
 void connection_shut(Connection *connection, int how) {
     const struct linger reset = {.l_onoff = 1, .l_linger = 0};
 
@@ -167,7 +166,7 @@ bool connection_begin(Connections *connections, Connection *connection, int64_t 
     return true;
 }
 
-/* With the lock held: the client does not read. */
+/* Called with the lock held, if the client does not read. */
 static void give_up(Connections *connections, Connection *connection) {
     connections_count_refusal(connections, SERVER_REFUSED_WRITE_TIME);
     connection_shut(connection, SHUT_RDWR);
@@ -180,7 +179,7 @@ void connection_cut(Connections *connections, Connection *connection) {
         give_up(connections, connection);
 }
 
-/* Deadlines; all with the lock held. */
+/* Deadlines. All are checked with the lock held. */
 
 static bool tcp_info(const Connection *connection, struct tcp_info *ret) {
     socklen_t size = sizeof(*ret);
@@ -201,8 +200,7 @@ bool connection_has_unread(const Connection *connection) {
     return ioctl(connection->transport.fd, SIOCINQ, &n) == 0 && n > 0;
 }
 
-/* Shuts down reading. The worker then sees the end of input and replies 408 if the socket is
- * writable. */
+/* Shuts down reading. The worker then sees the end of input, and replies 408 if it can. */
 static void time_out(Connections *connections, Connection *connection, ServerRefusal refusal) {
     atomic_store(&connection->is_late, true);
     connections_count_refusal(connections, refusal);
@@ -227,8 +225,8 @@ static void check_body(Connections *connections, Connection *connection, int64_t
         time_out(connections, connection, SERVER_REFUSED_BODY_TIME);
 }
 
-/* The client must read at body_rate, measured over windows of write_sec: one that reads a byte now
- * and then keeps a reply in memory as long as one that reads none. */
+/* The client must read at body_rate, on average over write_sec: a client that reads a byte now and
+ * then keeps its reply in memory just as one that reads none. */
 static void check_reply(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     uint64_t wanted = (uint64_t)options->body_rate * options->write_sec;
@@ -251,8 +249,8 @@ static void check_reply(Connections *connections, Connection *connection, int64_
     connection->mark = info.tcpi_bytes_acked;
 }
 
-/* A stream may be silent, but the client must read what is sent. The rate does not matter here:
- * stream_send() drops a client whose buffer is full. */
+/* A stream may be silent, but the client must read its bytes. The rate does not matter here:
+ * stream_send() disconnects a client whose buffer is full. */
 static void check_stream(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
     struct tcp_info info;
@@ -272,7 +270,7 @@ static void check_stream(Connections *connections, Connection *connection, int64
     }
 }
 
-/* Unread bytes in the kernel mean that a request has begun. The end of the last reply may still be
+/* Unread bytes in the kernel are the start of a request. The end of the last reply may be
  * unacknowledged. */
 static void check_idle(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
@@ -304,8 +302,8 @@ static void (*const checks[])(Connections *connections, Connection *connection, 
     [CONNECTION_IDLE] = check_idle,
 };
 
-/* Whether the client of an idle connection or a stream had a valid certificate and has no longer.
- * The session is there under the lock; nothing changes its certificate after the handshake. */
+/* Whether the client of an idle connection or stream had a valid certificate that is no longer
+ * valid. The lock keeps the session alive; its certificate does not change after the handshake. */
 static bool is_disallowed(const Connections *connections, Connection *connection, int64_t now_sec) {
     const ServerOptions *options = &connections->options;
     int64_t until = atomic_load(&connection->allowed_until_sec);
@@ -345,8 +343,8 @@ void connections_tick(Connections *connections, int64_t now) {
     }
 }
 
-/* Whether no request seems to be on its way on @connection. A client that was busy a moment ago may
- * be sending its next one: better to answer that with "Connection: close". */
+/* Whether no request seems to be on its way. A client that was busy a moment ago may be sending its
+ * next request, which had better get a reply with "Connection: close". */
 static bool is_silent(const Connection *connection, int64_t now) {
     struct tcp_info info;
 
@@ -370,7 +368,7 @@ unsigned connections_drain(Connections *connections, int64_t now) {
         if (connection && !connection->is_cut && is_silent(connection, now))
             connection_shut(connection, SHUT_RDWR);
         else if (connection && connection->state == CONNECTION_STREAM)
-            wake(connection); /* to end */
+            wake(connection); /* so that it ends */
     }
     return connections->n;
 }

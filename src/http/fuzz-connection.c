@@ -1,5 +1,5 @@
-/* Any bytes on one connection, in any pieces: each reply is well-formed, the connection ends after
- * the client has, and how the bytes were cut makes no difference. */
+/* Any bytes on one connection, in any pieces. Each reply must be well-formed, the connection must
+ * end after the client has, and the cuts between pieces must make no difference. */
 
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,13 +14,13 @@
 #define INPUT_MAX ((size_t)64 * 1024)
 #define REPLIES_MAX ((size_t)16 * 1024 * 1024)
 
-/* Ends a piece, and is not sent. */
+/* separates pieces; is not sent */
 #define CUT '\xff'
 
 static Server server;
 static int epoll_fd;
 
-/* State of the present input. */
+/* State of the current input. */
 static HttpPending *pending;
 static HttpStream *stream;
 static unsigned n_begun, n_finished;
@@ -76,7 +76,7 @@ static void start(void) {
     require(server.connections && server.bodies && server.arenas && epoll_fd >= 0);
 }
 
-/* Other threads would do this later. */
+/* In place of other threads. */
 static void answer_deferred(void) {
     if (pending)
         require(server_answer(TAKE_PTR(pending), echo, NULL));
@@ -94,7 +94,7 @@ static void receive(int fd, Buf *replies) {
         buf_append(replies, str_of(bytes, (size_t)n));
 }
 
-/* Until the connection waits for its client. */
+/* Serves until the connection waits for its client. */
 static void serve(int fd, Buf *replies) {
     struct epoll_event event;
 
@@ -110,7 +110,7 @@ static void serve(int fd, Buf *replies) {
     }
 }
 
-/* The bytes that a client receives if it sends @input in pieces. */
+/* Appends the bytes that a client receives if it sends @input in pieces. */
 static void exchange(Str input, Buf *replies) {
     static const struct sockaddr address = {.sa_family = AF_UNIX};
     Connection *connection;
@@ -127,7 +127,7 @@ static void exchange(Str input, Buf *replies) {
         size_t n = str_find(input, CUT);
         Str piece = str_take(input, n);
 
-        /* A failure is the end of the connection. */
+        /* Sending fails when the connection has ended. */
         if (piece.len > 0 && send(fds[1], piece.ptr, piece.len, MSG_NOSIGNAL) < 0)
             break;
         input = str_skip(input, n == SIZE_MAX ? n : n + 1);
@@ -141,7 +141,7 @@ static void exchange(Str input, Buf *replies) {
     (void)close(fds[1]);
 }
 
-/* The value of a header, without blanks; NULL when it is not there. */
+/* Returns the value of a header without blanks; NULL if the header is missing. */
 static Str header_of(Str head, Str name) {
     Str line;
 
@@ -164,13 +164,13 @@ static void check_replies(Str replies, Buf *statuses) {
         require(!is_last && end < replies.len && str_has_prefix(head, STR("HTTP/1.1 ")));
         replies = str_skip(replies, end + 4);
         if (str_is(status, "100"))
-            continue; /* not sent when the body is there already */
+            continue; /* depends on the pieces */
         buf_append(statuses, status);
         is_last = header_of(head, STR("Connection:")).ptr;
         if (!header_of(head, STR("Content-Length:")).ptr)
             return; /* a stream, to the end */
         require(str_to_int64(header_of(head, STR("Content-Length:")), &length));
-        if (is_last && replies.len == 0) /* perhaps the reply to a HEAD that was refused */
+        if (is_last && replies.len == 0) /* may be the reply to a refused HEAD */
             return;
         require(replies.len >= (uint64_t)length);
         replies = str_skip(replies, (size_t)length);

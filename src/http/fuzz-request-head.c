@@ -1,4 +1,4 @@
-/* Any bytes as a request's head, in any pieces: the parser terminates and stays in bounds. */
+/* Any bytes as a request's head, in any pieces: the parser must terminate and stay in bounds. */
 
 #include "base/fuzz.h"
 #include "http/request-head.h"

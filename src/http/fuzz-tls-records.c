@@ -1,9 +1,9 @@
 /*
- * TLS records of a client, changed on their way, or any bytes in their place: the server ends the
- * handshake one way or the other, never accepts a client without a certificate, and reads nothing
- * that the client has not sent.
+ * TLS records of a client, with changes or replaced by any bytes. The server must end the
+ * handshake, never accept a client without a certificate, and read nothing that the client has not
+ * sent.
  *
- * Input: a byte of flags, then changes of four bytes each (or, by a flag, the bytes to send).
+ * Input: a byte of flags, then changes of four bytes each (with FLAG_RAW, the bytes to send).
  */
 
 #include <errno.h>
@@ -29,15 +29,15 @@ enum { FLAG_TLS_1_2 = 1, FLAG_CERTIFICATE = 2, FLAG_RAW = 4 };
 
 typedef enum ChangeKind {
     CHANGE_XOR,
-    CHANGE_DROP,   /* some bytes */
+    CHANGE_DROP,   /* "value" bytes */
     CHANGE_INSERT, /* one byte */
-    CHANGE_REPEAT, /* the bytes before it */
+    CHANGE_REPEAT, /* "value" bytes before it */
     CHANGE_END,    /* the client is gone */
     _CHANGE_MAX,
 } ChangeKind;
 
 typedef struct Change {
-    unsigned at; /* byte of the client's stream */
+    unsigned at; /* index in the client's stream */
     ChangeKind kind;
     unsigned char value;
 } Change;
@@ -72,7 +72,7 @@ static gnutls_x509_crt_t issue(
     return it;
 }
 
-/* A file with @pem, as a path. */
+/* Makes a file with @pem, and writes its path. */
 static void make_file(gnutls_datum_t pem, char path[static 32]) {
     int fd = memfd_create("pem", 0);
 
@@ -121,9 +121,9 @@ typedef struct Peer {
     gnutls_session_t session;
     gnutls_certificate_credentials_t credentials;
     Buf output, input;
-    size_t n_output, n_input; /* used of them */
+    size_t n_output, n_input; /* bytes used of them */
     bool is_done;
-    size_t n_sent; /* of the request */
+    size_t n_sent; /* bytes of the request */
 } Peer;
 
 static ssize_t on_push(gnutls_transport_ptr_t context, const void *bytes, size_t size) {
@@ -188,13 +188,13 @@ static void peer_step(Peer *peer) {
     peer->n_sent = n > 0 ? (size_t)n : 0;
 }
 
-/* --- the way between them --- */
+/* --- the network between them --- */
 
 typedef struct Way {
     int fd; /* the client's end of the server's socket */
     Change changes[CHANGES_MAX];
     unsigned n_changes;
-    Buf changed; /* to be sent at once: a socket holds few small pieces */
+    Buf changed; /* sent at once, because a socket holds few small pieces */
     bool is_changed, is_over;
 } Way;
 
@@ -223,7 +223,7 @@ static void way_send(Way *way) {
     buf_reset(&way->changed);
 }
 
-/* The byte at @at of @stream. Returns how many bytes are used up. */
+/* Passes on the byte at @at of @stream, with its changes. Returns the number of bytes used. */
 static size_t carry(Way *way, Str stream, size_t at) {
     char byte = stream.ptr[at];
     size_t used = 1;
@@ -250,7 +250,7 @@ static size_t carry(Way *way, Str stream, size_t at) {
     return used;
 }
 
-/* Everything that each side has for the other. */
+/* Passes on all bytes of both sides. */
 static void way_carry(Way *way, Peer *peer) {
     Str stream = buf_str(&peer->output);
     char bytes[4096];

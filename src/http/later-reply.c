@@ -1,15 +1,15 @@
 /*
- * Replies that another thread makes: deferred replies and streams, and the memory charged for them.
+ * Replies by other threads: deferred replies and streams, and the memory counted for them.
  *
  *   server_defer() → handle() returns → request_wait(): asleep ┐
  *                                       server_answer(): awake ┴→ request_wait() → sent
  *
  * Two threads use a deferred reply: the worker that holds the connection (at the end, the thread
  * that frees the server), and the one that answers, at any time, even before handle() has returned.
- * A lock orders the two and hands over the request's memory: while a fill function runs, arena and
- * body belong to its thread, else to the worker.
+ * A lock orders them and transfers the request's memory: while a fill function runs, arena and body
+ * belong to its thread, otherwise to the worker.
  *
- * An HttpPending belongs to its request and to the thread that answers, and may outlive the server.
+ * An HttpPending belongs to its request and the thread that answers. It may outlive the server.
  */
 
 #include <assert.h>
@@ -23,24 +23,24 @@ typedef enum Progress {
     PROGRESS_OPEN,
     PROGRESS_FILLING,
     PROGRESS_ANSWERED,
-    PROGRESS_OVER, /* the request has ended without an answer */
+    PROGRESS_OVER, /* the request has ended without a reply */
 } Progress;
 
 struct HttpPending {
     Ref ref;
-    Request *request; /* until PROGRESS_OVER */
+    Request *request; /* valid until PROGRESS_OVER */
 
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t filled;
     Progress progress;
-    HttpReply reply; /* of the thread that fills it, while one does */
+    HttpReply reply; /* used without the lock by the thread that fills it */
 };
 
 static Request *request_of(const HttpRequest *http) {
     return (Request *)((uintptr_t)http - offsetof(Request, head.http));
 }
 
-/* Counts one more. Returns false if there are @max already. */
+/* Counts one more. False: there are @max already. */
 static bool take_place(atomic_uint *n, unsigned max) {
     if (atomic_fetch_add(n, 1) < max)
         return true;
@@ -54,8 +54,8 @@ HttpPending *server_defer(const HttpRequest *http, int tag) {
     HttpPending *pending;
 
     assert(!request->pending && !request->stream);
-    if (!request->connection->is_kept ||  /* new connections have few places */
-        !request_charge_arena(request) || /* now: later another thread may use the arena */
+    if (!request->connection->is_kept ||  /* new ones may be evicted */
+        !request_charge_arena(request) || /* later another thread may use it */
         !take_place(&server->n_pendings, server->pendings_max))
         return NULL;
     pending = calloc(1, sizeof(*pending));
@@ -113,7 +113,7 @@ bool server_answer(HttpPending *pending, HttpFill *fill, void *context) {
     return is_wanted;
 }
 
-/* Ends the request's side; waits while a fill function runs. */
+/* Drops the request's reference. Waits while a fill function runs. */
 static void pending_end(HttpPending *pending) {
     pthread_mutex_lock(&pending->lock);
     while (pending->progress == PROGRESS_FILLING)

@@ -1,4 +1,4 @@
-/* Who sends a request: the client's certificate, and for which host and page. */
+/* The sender of a request: the client's certificate, and the host and page in its headers. */
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -13,14 +13,14 @@ static bool is_allowed_host(const ServerOptions *options, Str host) {
     return false;
 }
 
-/* DNS rebinding: a malicious page may resolve its own name to loopback and read berth's pages. Over
+/* DNS rebinding: a malicious page may resolve its own name to loopback and read berth's pages. With
  * TLS the certificate would not match that name. */
 static bool is_misaddressed(const ServerOptions *options, const RequestHead *head) {
     return head->has_named_host && !options->tls && server_is_loopback(options->address) &&
            !is_allowed_host(options, head->host);
 }
 
-/* Whether the Origin is this Host. The scheme is not compared: a proxy may terminate TLS. */
+/* Whether Origin names this Host. Ignores the scheme, because a proxy may terminate TLS. */
 static bool is_same_origin(const RequestHead *head) {
     const Str schemes[] = {STR("http://"), STR("https://")};
 
@@ -31,8 +31,8 @@ static bool is_same_origin(const RequestHead *head) {
     return false;
 }
 
-/* Once per connection, and again when the client CA or CRL has changed or the certificate has
- * expired. */
+/* Checks once per connection, and again when the client CA or CRL has changed or the certificate
+ * has expired. */
 static bool authenticate(const Server *server, Connection *connection) {
     TlsStore *tls = server->options.tls;
     int64_t until = atomic_load(&connection->allowed_until_sec);

@@ -1,4 +1,4 @@
-/* Places of the table of connections: limits, and which connection a new one evicts. */
+/* Places in the table of connections: limits, and the connection that a new one evicts. */
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool has_address(const Connection *connection, const unsigned char addres
 /* Connections of one address, or of all, that were not cut. */
 typedef struct Tally {
     unsigned all, handshakes, kept, unknown;
-    uint64_t next_turn; /* after those that are not kept */
+    uint64_t next_turn; /* the turn after those of connections that are not kept */
 } Tally;
 
 static bool is_among(const Connection *connection, const unsigned char *address) {
@@ -55,40 +55,40 @@ static Tally tally_of(const Connections *connections, const unsigned char *addre
     return tally;
 }
 
-/* Its first bytes are still to be read, or its handshake is not complete: it soon waits for its
- * client, or has gone. */
+/* Its first bytes are not read yet, or its handshake is not complete: soon it waits for its client,
+ * or has ended. */
 static bool is_early(const Connection *connection) {
     return connection->state == CONNECTION_NEW || connection->state == CONNECTION_HEADERS;
 }
 
-/* Whether no thread uses it. The accepting thread calls this, and holds those in NEW. */
+/* Whether no thread uses it. Called by the accepting thread, which holds all in NEW. */
 static bool is_evictable(const Connection *connection) {
     return !connection->is_kept && connection->state != CONNECTION_HANDLING &&
            connection->state != CONNECTION_STREAM &&
            (connection->state == CONNECTION_NEW || !atomic_load(&connection->is_held));
 }
 
-/* Refused ones go first, those whose request is under way last. */
+/* Lower ranks are evicted first: refused connections first, those with a request last. */
 static unsigned rank_of(const Connection *connection) {
     return connection->state == CONNECTION_LINGER ? 0 : is_early(connection) ? 1 : 2;
 }
 
-/* Whether to close @a before @b. */
+/* Whether to evict @a before @b. */
 static bool goes_before(const Connection *a, const Connection *b) {
     unsigned rank_a = rank_of(a), rank_b = rank_of(b);
 
     return rank_a != rank_b ? rank_a < rank_b : a->heard_nsec < b->heard_nsec;
 }
 
-/* Whether @candidate came later in its address's queue than @newcomer in its own. Past turns do not
- * count. */
+/* Whether @candidate came later in the queue of its address than @newcomer in its own. Turns that
+ * are over do not count. */
 static bool is_behind(
     const Connections *connections, const Connection *candidate, const Connection *newcomer) {
     return candidate->turn > connections->turn && candidate->turn > newcomer->turn;
 }
 
-/* Whether @newcomer may replace @candidate if that is silent: not if its own address has more new
- * connections. */
+/* Whether @newcomer may replace @candidate if that is silent: not if the newcomer's address has
+ * more new connections. */
 static bool may_replace(
     const Connections *connections, const Connection *candidate, const Connection *newcomer) {
     return newcomer->turn <= connections->turn || candidate->turn >= newcomer->turn ||
@@ -104,15 +104,15 @@ static void evict(Connections *connections, Connection *victim) {
     }
 }
 
-/* Connections that a newcomer may replace. */
+/* Connections that a newcomer may evict. */
 typedef struct Candidates {
-    Connection *silent; /* the one that has been silent the longest */
-    Connection *last;   /* the one of the last turn, if that is after the newcomer's */
+    Connection *silent; /* silent the longest */
+    Connection *last;   /* of the last turn, if after the newcomer's */
     bool has_due;
-    bool has_busy; /* one that a thread soon reads, ends or stops using: the newcomer can wait */
+    bool has_busy; /* a thread will soon read, end or give up one: the newcomer can wait */
 } Candidates;
 
-/* Whether to close @connection before the one that has been silent the longest so far. */
+/* Whether to evict @connection before the most silent one so far. */
 static bool is_more_silent(const Candidates *candidates, const Connection *connection) {
     if (candidates->silent && !goes_before(connection, candidates->silent))
         return false;
@@ -135,8 +135,8 @@ static void consider(Candidates *candidates, const Connections *connections, Con
         candidates->last = connection;
 }
 
-/* Evicts a connection, of @address unless that is NULL, for @newcomer: one that is silent; or, if
- * all wait for this server, the last one of a longer queue. 0 or CONNECTIONS_E_*. */
+/* Evicts a connection, of @address if not NULL, for @newcomer: a silent one; or, if all wait for
+ * this server, the last one of a longer queue. 0 or CONNECTIONS_E_*. */
 static int evict_one(Connections *connections, const Connection *newcomer,
     const unsigned char *address, bool only_handshakes) {
     Candidates candidates = {0};
@@ -161,7 +161,7 @@ static int evict_one(Connections *connections, const Connection *newcomer,
     return 0;
 }
 
-/* Makes room for one more of @address, or of all. */
+/* Makes room for one more connection, of @address if not NULL. */
 static int make_room(Connections *connections, const Connection *newcomer,
     const unsigned char *address, const Tally *tally, unsigned max) {
     unsigned handshakes_max = (max + CONNECTIONS_HANDSHAKE_SHARE - 1) / CONNECTIONS_HANDSHAKE_SHARE;
@@ -259,7 +259,7 @@ Connection *connections_next_handshake(Connections *connections, int64_t now) {
     return next;
 }
 
-/* One more kept connection still leaves the share of new ones. */
+/* Whether one more kept connection leaves the share of new ones free. */
 static bool may_keep(const Tally *tally, unsigned max, bool is_unknown) {
     return tally->kept < max - max / CONNECTIONS_NEW_SHARE &&
            (!is_unknown || tally->unknown < max / CONNECTIONS_UNKNOWN_SHARE);

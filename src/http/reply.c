@@ -1,4 +1,4 @@
-/* The head of a reply, and writing head and slices as fast as the peer takes them. */
+/* Makes the head of a reply, and writes head and slices as fast as the peer reads. */
 
 #include "http/reply.h"
 
@@ -43,7 +43,7 @@ static const struct {
     {505, "HTTP Version Not Supported"},
 };
 
-/* For other codes the text is empty, which RFC 9112, 4 allows. */
+/* Other codes have an empty text, which RFC 9112, 4 allows. */
 static const char *reason_of(unsigned status) {
     for (size_t i = 0; i < ELEMENTS_OF(reasons); i++)
         if (reasons[i].status == status)
@@ -95,7 +95,7 @@ void reply_stream_head(Buf *head, const char *content_type, bool is_chunked) {
     append_status_and_date(head, 200);
     append_line(head, "Content-Type", content_type ? content_type : "text/event-stream");
     append_line(head, "Cache-Control", "no-store");
-    append_line(head, "X-Accel-Buffering", "no"); /* else nginx buffers it */
+    append_line(head, "X-Accel-Buffering", "no"); /* so that nginx does not buffer it */
     append_line(head, "X-Content-Type-Options", "nosniff");
     append_line(head, "Connection", "close");
     if (is_chunked)

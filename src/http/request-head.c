@@ -1,4 +1,4 @@
-/* Request lines and header lines, strictly by RFC 9112. */
+/* Parses request lines and header lines, strictly by RFC 9112. */
 
 #include "http/request-head.h"
 
@@ -7,7 +7,7 @@
 #include "base/ascii.h"
 #include "base/cleanup.h"
 
-/* So many digits always fit 64 bits. */
+/* this many digits always fit into 64 bits */
 #define LENGTH_DIGITS_MAX 18
 
 static void refuse(RequestHead *head, unsigned status, const char *problem) {
@@ -39,7 +39,7 @@ static bool is_field_value(Str text) {
     return true;
 }
 
-/* Without bytes that no URI has. Browsers send some of the others that RFC 3986 forbids. */
+/* Refuses bytes that no URI has. Browsers send some others that RFC 3986 forbids. */
 static bool is_target(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -86,7 +86,7 @@ static bool is_address(int family, Str text) {
     return inet_pton(family, address, bytes) == 1;
 }
 
-/* "", ":", ":80" */
+/* "", ":" or ":80" */
 static bool is_port(Str text) {
     Str digits = str_skip(text, 1);
     unsigned port = 0;
@@ -107,8 +107,8 @@ static bool is_localhost(Str name) {
            (name.len > suffix.len && str_eq_nocase(str_skip(name, name.len - suffix.len), suffix));
 }
 
-/* "name", "1.2.3.4:80", "[::1]:80"; false for anything else. *ret_is_name: an attacker's DNS may
- * resolve it to any address, unlike addresses and localhost. */
+/* Accepts "name", "1.2.3.4:80" and "[::1]:80". *ret_is_name: unlike an address or localhost, an
+ * attacker's DNS may resolve it to any address. */
 static bool read_host(Str host, bool *ret_is_name) {
     bool is_ipv6 = str_has_prefix(host, STR("["));
     size_t end = str_find(host, is_ipv6 ? ']' : ':');
@@ -129,7 +129,7 @@ static void add_host(RequestHead *head, Str value) {
         refuse(head, 400, "Host is malformed\n");
 }
 
-/* "q=0", "q=0.000": the client does not accept it. */
+/* Whether the client excludes a value: "q=0", "q=0.000". */
 static bool is_refused(Str parameters) {
     size_t at = str_find(parameters, '=');
     Str value = str_trim(str_skip(parameters, at + 1));
@@ -142,7 +142,7 @@ static bool is_refused(Str parameters) {
     return true;
 }
 
-/* Whether @list, "text/html, text/plain;q=0.5", names @wanted. Patterns (*) do not count. */
+/* Whether @list, such as "text/html, text/plain;q=0.5", names @wanted. Ignores patterns (*). */
 static bool names(Str list, Str wanted) {
     Str item;
 
@@ -201,7 +201,7 @@ static void add_line(RequestHead *head, Str name, Str value) {
     }
 }
 
-/* The first line of @bytes, without the CR LF that request_head_length() has found. */
+/* Takes the first line of @bytes, without its CR LF, which request_head_length() has found. */
 static Str take_line(Str *bytes) {
     size_t end = str_find(*bytes, '\n');
     Str line = str_take(*bytes, end - 1);
@@ -210,7 +210,7 @@ static Str take_line(Str *bytes) {
     return line;
 }
 
-/* "HTTP/1.1": RFC 9112, 2.3. */
+/* A version such as "HTTP/1.1": RFC 9112, 2.3. */
 static bool is_version(Str text) {
     Str number = str_skip(text, strlen("HTTP/"));
 
@@ -219,7 +219,7 @@ static bool is_version(Str text) {
            is_made_of(str_skip(number, 2), DIGITS);
 }
 
-/* "POST /filter HTTP/1.1" */
+/* Reads a line such as "POST /filter HTTP/1.1". */
 static void read_request_line(RequestHead *head, Str line) {
     Str version;
 
@@ -232,8 +232,8 @@ static void read_request_line(RequestHead *head, Str line) {
         refuse(head, 505, "only HTTP/1.1 and HTTP/1.0 are supported\n");
 }
 
-/* "http://berth:8080/filter": the target is "/filter", and the Host is "berth:8080" whatever the
- * header of that name says (RFC 9112, 3.2.2). */
+/* "http://berth:8080/filter" is the target "/filter" with the Host "berth:8080", which replaces the
+ * header of that name (RFC 9112, 3.2.2). */
 static void read_absolute_target(RequestHead *head, Str rest) {
     size_t slash = str_find(rest, '/'), mark = str_find(rest, '?');
     size_t end = slash < mark ? slash : mark;
@@ -244,7 +244,7 @@ static void read_absolute_target(RequestHead *head, Str rest) {
         refuse(head, 400, "the host of the target is malformed\n");
 }
 
-/* The four forms of RFC 9112, 3.2. After the header lines: it may replace the Host. */
+/* Reads the four forms of RFC 9112, 3.2, after the header lines: it may replace the Host. */
 static void read_target(RequestHead *head) {
     static const Str schemes[] = {STR("http://"), STR("https://")};
     Str target = head->target;
@@ -260,7 +260,7 @@ static void read_target(RequestHead *head) {
     refuse(head, 400, "the target is neither a path nor a URL\n");
 }
 
-/* RFC 9112, 2.2: an empty line before a request is ignored. */
+/* RFC 9112, 2.2: ignore an empty line before a request. */
 static size_t skip_empty_line(Str bytes) {
     return str_has_prefix(bytes, STR("\r\n")) ? 2 : 0;
 }
@@ -286,7 +286,7 @@ size_t request_head_length(Str bytes, size_t *scanned) {
 
         if (n == SIZE_MAX && (cr == SIZE_MAX || cr + 1 == rest.len))
             return 0;
-        if (n == SIZE_MAX || n == 0 || cr != n - 1) /* either is alone */
+        if (n == SIZE_MAX || n == 0 || cr != n - 1) /* CR or LF is alone */
             return REQUEST_HEAD_MALFORMED;
         if (*scanned == from && !is_request_line(str_take(rest, n + 1)))
             return REQUEST_HEAD_MALFORMED;

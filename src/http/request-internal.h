@@ -1,7 +1,7 @@
 #pragma once
 
-/* Shared by request.c (the steps of a request), peer.c (who sends it) and later-reply.c (replies
- * that another thread makes). */
+/* Shared by request.c (the steps of a request), peer.c (its sender) and later-reply.c (replies by
+ * other threads). */
 
 #include "http/reply.h"
 #include "http/request-head.h"
@@ -16,26 +16,26 @@ typedef struct Request {
     ReplyWriter writer;
     HttpPending *pending; /* NULL: not deferred; see later-reply.c */
     HttpStream *stream;   /* NULL: not a stream */
-    int later_tag;        /* of pending or stream */
-    uint64_t streamed;    /* bytes */
+    int later_tag;        /* for finished(), of pending or stream */
+    uint64_t streamed;    /* body bytes of the stream */
     Str text;             /* body of a refusal by the server itself */
     size_t arena_charged; /* bytes that the body store counts for head.http.arena */
     Body body;
     int64_t started_nsec; /* the head is complete */
-    int64_t whole_nsec;   /* the body is complete; 0: it is not, or was not read */
-    int64_t made_nsec;    /* the reply is made; 0: it is not */
-    int64_t waited_nsec;  /* as HttpReply has it, also if the reply is deferred */
+    int64_t whole_nsec;   /* the body is complete; 0: not yet, or not read */
+    int64_t made_nsec;    /* the reply is made; 0: not yet */
+    int64_t waited_nsec;  /* as in HttpReply, also if the reply is deferred */
     bool is_last;         /* the connection ends with this request */
-    bool has_more_input;  /* refused, and the client may still be sending it */
+    bool has_more_input;  /* refused; the client may still be sending the request */
 } Request;
 
-/* Counts the arena at its present size. Returns false if it is over memory_max. */
+/* Counts the arena at its current size. False: that exceeds memory_max. */
 bool request_charge_arena(Request *request);
 
-/* Completes what handlers see of @head, but for body and arena. */
+/* Completes the part of @head for handlers, except body and arena. */
 void request_describe(const Server *server, Connection *connection, RequestHead *head);
 
-/* For a deferred reply, on the worker that holds the connection. True: it is in request->reply.
+/* For a deferred reply, on the worker that holds the connection. True: request->reply has it.
  * False: there is none yet; the connection is asleep, and the caller no longer holds it. */
 bool request_wait(Request *request);
 

@@ -1,15 +1,15 @@
 /*
- * Request: from its first byte to its end.
+ * Serves a request from its first byte to its end.
  *
  *   read_head → start → read_body … → handle → write_reply … → end_request
  *                                            ↘ write_stream …
  *
  * start() checks the head and calls admit(); read_body() collects the body; handle() calls the
  * handler. Each may refuse the request instead. A step runs on the worker that holds the
- * connection; it ends when the connection must wait for its client or for a deferred reply
+ * connection, until the connection must wait for its client or for a deferred reply
  * (http/later-reply.c).
  *
- * While a client sends its body or receives its reply, the body store counts the memory held: the
+ * While a client sends its body or receives its reply, the body store counts the memory in use: the
  * body, and the arena unless it is small. While a body arrives there is no arena.
  */
 
@@ -20,11 +20,11 @@
 #include "base/clock.h"
 #include "http/request-internal.h"
 
-/* A worker reads this much of one body before it serves other connections. */
+/* A worker reads this many bytes of one body before it serves other connections. */
 #define READ_TURN ((size_t)1024 * 1024)
 
-/* Arenas up to this size are not counted, nor is a connection's memory: health checks must be
- * answered even when memory_max is used up. */
+/* Smaller arenas are not counted, nor is a connection's memory: health checks must be answered even
+ * when memory_max is used up. */
 #define ARENA_SMALL ((size_t)64 * 1024)
 
 #define TOO_MUCH_TEXT "too many large requests at once\n"
@@ -33,7 +33,7 @@
 typedef enum Step {
     STEP_NEXT,  /* run the step of the connection's state now */
     STEP_READ,  /* wait until the socket is readable */
-    STEP_WRITE, /* wait until the socket is writable, which may be at once */
+    STEP_WRITE, /* wait until the socket is writable, usually at once */
     STEP_GONE,  /* the connection is asleep; the worker no longer holds it */
     STEP_END,   /* close the connection */
 } Step;
@@ -134,8 +134,8 @@ static Step refuse_body(Request *request, int problem) {
     return refuse(request, SERVER_REFUSED_MEMORY, 503, TOO_MUCH_TEXT);
 }
 
-/* Replies @status to input that is not a request, or not a complete one. */
-static void say(Connection *connection, unsigned status, const char *text) {
+/* Sends @status for input that is not a request, or not a complete one. */
+static void send_error(Connection *connection, unsigned status, const char *text) {
     const Str slice = str_from_c(text);
     const HttpReply reply = {.status = status,
         .content_type = "text/plain; charset=utf-8",
@@ -150,7 +150,7 @@ static void say(Connection *connection, unsigned status, const char *text) {
 
 /* --- the end of a request -------------------------------------------------------------------- */
 
-/* @is_sent: the whole reply was sent; always true for streams. */
+/* Calls finished(). @is_sent: the whole reply was sent; always true for streams. */
 static void report(const Request *request, bool is_sent) {
     const Server *server = request->server;
     bool is_late = atomic_load(&request->connection->is_late);
@@ -173,8 +173,8 @@ static void report(const Request *request, bool is_sent) {
         server->callbacks.finished(server->callbacks.context, &outcome);
 }
 
-/* Removes @n bytes at @from from the input and wipes them: they may be secret. An idle connection
- * has no buffer. */
+/* Removes @n bytes at @from from the input and wipes them: they may be secret. Frees an empty
+ * buffer, so that idle connections have none. */
 static void drop_input(Connection *connection, size_t from, size_t n) {
     char *input = connection->input;
 
@@ -212,8 +212,8 @@ void connection_end(Server *server, Connection *connection) {
     connections_remove(server->connections, connection);
 }
 
-/* Closing now would reset the connection of a client that is still sending, and it might lose the
- * reply. So its input is read and discarded for a while. */
+/* Reads and discards input for a while. To close a connection while its client still sends would
+ * reset it, and the client might lose the reply. */
 static Step finish_output(Server *server, Connection *connection, bool has_more_input) {
     transport_end_output(&connection->transport);
     if (!has_more_input && connection->input_len == 0 && !connection_has_unread(connection))
@@ -262,8 +262,8 @@ static Step write_stream(Request *request) {
 
 /* --- handling -------------------------------------------------------------------------------- */
 
-/* No memory to hold the reply: frees everything and replies 503. */
-static void give_up_answer(Request *request) {
+/* Replies 503 and frees everything, if there is no memory for the reply. */
+static void replace_by_503(Request *request) {
     body_close(request->server->bodies, &request->body);
     request->head.http.arena = arena_free(request->head.http.arena);
     release_arena(request);
@@ -271,7 +271,7 @@ static void give_up_answer(Request *request) {
     request->is_last = true;
 }
 
-/* Another thread ends the stream. Until then only the stream's buffer is kept. */
+/* Starts the stream, which another thread ends. Until then only the stream's buffer is kept. */
 static Step start_stream(Request *request) {
     const char *content_type = request->reply.content_type;
 
@@ -283,7 +283,7 @@ static Step start_stream(Request *request) {
                : STEP_END;
 }
 
-/* The request is complete, or its deferred reply is. */
+/* Runs when the request is complete, and again when its deferred reply is. */
 static Step handle(Request *request) {
     const ServerCallbacks *callbacks = &request->server->callbacks;
     bool has_memory = true;
@@ -304,14 +304,14 @@ static Step handle(Request *request) {
             return STEP_GONE;
     }
     if (!has_memory || !request_charge_arena(request))
-        give_up_answer(request);
+        replace_by_503(request);
     request->made_nsec = clock_monotonic_nsec();
     return start_reply(request);
 }
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-/* The input after the head is the start of the body. */
+/* Input behind the head is the start of the body. */
 static Step start_body(Request *request) {
     Connection *connection = request->connection;
     size_t n = connection->input_len - request->head_size;
@@ -320,7 +320,7 @@ static Step start_body(Request *request) {
     struct iovec slice = {.iov_base = (void *)(uintptr_t)go_on, .iov_len = sizeof(go_on) - 1};
 
     if (is_asked && transport_write(&connection->transport, &slice, 1) != sizeof(go_on) - 1)
-        return STEP_END; /* the first bytes of a reply always fit */
+        return STEP_END; /* an empty socket buffer has room */
     if (enter(request, CONNECTION_BODY, request->started_nsec) == STEP_END)
         return STEP_END;
     /* Memory is allocated for bytes received, not for Content-Length. */
@@ -337,7 +337,7 @@ static Step refuse_head(Request *request) {
     return refuse_with_reply(request);
 }
 
-/* The head is complete. */
+/* Runs when the head is complete. */
 static Step start(Request *request) {
     Server *server = request->server;
     const RequestHead *head = &request->head;
@@ -390,7 +390,7 @@ static Step refuse_input(Server *server, Connection *connection, ServerRefusal r
     return request ? refuse(request, refusal, status, text) : STEP_END;
 }
 
-/* The next request, if its head is in the input. */
+/* Takes the next request, if its head is complete. */
 static Step take_head(Server *server, Connection *connection) {
     Str input = str_of(connection->input, connection->input_len);
     size_t size;
@@ -417,15 +417,15 @@ static Step take_head(Server *server, Connection *connection) {
     return start(request);
 }
 
-/* End of input: the client closed the connection, or missed a deadline. */
+/* Handles the end of input: the client closed the connection, or missed a deadline. */
 static Step end_input(Connection *connection) {
     bool is_late = atomic_load(&connection->is_late);
 
     if ((connection->request || connection->input_len > 0) && (is_late || !connection->is_cut)) {
         if (is_late)
-            say(connection, 408, "the request came late\n");
+            send_error(connection, 408, "the request came late\n");
         else
-            say(connection, 400, "the request is not complete\n");
+            send_error(connection, 400, "the request is not complete\n");
         transport_end_output(&connection->transport);
     }
     return STEP_END;
@@ -458,7 +458,7 @@ static Step read_head(Server *server, Connection *connection) {
 
 /* --- the body -------------------------------------------------------------------------------- */
 
-/* Up to @room bytes of the body; as transport_read(). */
+/* Returns up to @room bytes of the body, like transport_read(). */
 static ssize_t read_input(Request *request, char *to, size_t room) {
     Connection *connection = request->connection;
     size_t n = connection->input_len - request->head_size;
@@ -496,7 +496,7 @@ static Step read_body(Request *request) {
     return enter(request, CONNECTION_HANDLING, clock_monotonic_nsec());
 }
 
-/* Discards input. TLS records are not decrypted any more. */
+/* Discards input. TLS records are no longer decrypted. */
 static Step linger(Connection *connection) {
     Transport plain = {.fd = connection->transport.fd};
     char bytes[16 * 1024];
@@ -516,7 +516,7 @@ static Step linger(Connection *connection) {
 
 static Step run(Server *server, Connection *connection) {
     switch (connection->state) {
-    case CONNECTION_NEW: /* of the accepting thread */
+    case CONNECTION_NEW: /* held by the accepting thread */
         break;
     case CONNECTION_HEADERS:
     case CONNECTION_IDLE:

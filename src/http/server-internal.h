@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Shared by server.c (threads, limits), acceptor.c (new clients) and request.c (one request from
- * its first byte to its end).
+ * Shared by server.c (threads, limits), acceptor.c (new clients) and request.c (the steps of a
+ * request).
  */
 
 #include <pthread.h>
@@ -15,8 +15,8 @@
 #include "http/server.h"
 #include "http/stream.h"
 
-/* A thread and its epoll set. A connection stays with one worker: its memory is in that processor's
- * cache, and a request wakes one thread. */
+/* A thread and its epoll set. A connection always has the same worker: its memory is in that
+ * processor's cache, and a request wakes one thread. */
 struct Worker {
     Server *server;
     pthread_t thread;
@@ -30,10 +30,10 @@ struct Server {
     atomic_bool is_stopping, is_retiring, is_draining;
 
     Acceptor acceptor;
-    int stop_fd;        /* an eventfd that wakes all threads for good */
+    int stop_fd;        /* an eventfd that ends all threads */
     Worker *workers;    /* the first is the acceptor, the others serve */
     unsigned n_workers; /* with the first */
-    unsigned n_threads; /* of them: started */
+    unsigned n_threads; /* those that were started */
 
     Connections *connections;
     BodyStore *bodies;
@@ -43,15 +43,15 @@ struct Server {
     atomic_uint_fast64_t refused[_SERVER_REFUSED_MAX];
 };
 
-/* Serves @connection, which the caller holds, as far as possible without waiting. The caller does
- * not hold it afterwards. */
+/* Serves @connection, which the caller holds, until it must wait. Afterwards the caller no longer
+ * holds it. */
 void connection_serve(Server *server, Connection *connection);
 
-/* The handshake is complete: a client whose certificate is accepted keeps its connection. */
+/* The handshake is complete: if the client's certificate is accepted, the connection is kept. */
 void connection_greet(Server *server, Connection *connection);
 
-/* The handshake failed. The client sees the end of the connection, no reset, whatever it sends. */
+/* The handshake failed: sends the end of the connection, never a reset. */
 void connection_reject(Server *server, Connection *connection);
 
-/* Ends its request, if there is one, and closes it. */
+/* Ends the connection's request, if there is one, and closes the connection. */
 void connection_end(Server *server, Connection *connection);

@@ -1,4 +1,4 @@
-/* Workers, limits and shutdown. Clients come from acceptor.c; requests are in request.c. */
+/* Workers, limits and shutdown. acceptor.c accepts clients; request.c serves requests. */
 
 #include "http/server.h"
 
@@ -99,7 +99,7 @@ ServerOptions server_default_options(void) {
     };
 }
 
-/* A scheduler has one address: its deferred binds must not use up that address's connections. */
+/* A scheduler has one address: its deferred binds must leave connections of that address free. */
 static unsigned pendings_max(const ServerOptions *options) {
     unsigned n = options->connections_per_address_max < options->connections_max
                      ? options->connections_per_address_max
@@ -111,7 +111,7 @@ static unsigned pendings_max(const ServerOptions *options) {
 int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, Server **ret) {
     _cleanup_(server_freep) Server *server = calloc(1, sizeof(*server));
     unsigned n_workers = options->n_workers > 0 ? options->n_workers : 1;
-    unsigned n_arenas = KEEP_PER_WORKER * n_workers; /* kept for all workers */
+    unsigned n_arenas = KEEP_PER_WORKER * n_workers; /* for all workers together */
     size_t n_buffers = options->memory_max / KEEP_SHARE / BODY_SMALL;
     int r;
 
@@ -127,7 +127,7 @@ int server_new(const ServerOptions *options, const ServerCallbacks *callbacks, S
         options->memory_max < SERVER_ARENA_BUDGET ? options->memory_max : SERVER_ARENA_BUDGET,
         options->memory_max / KEEP_SHARE / n_arenas);
     server->connections = connections_new(&server->options, server->refused);
-    /* As many as arenas, if memory_max has room. */
+    /* One for each arena, if memory_max has room. */
     server->bodies = body_store_new(options->body_max, options->memory_max,
         n_buffers < n_arenas ? (unsigned)n_buffers : n_arenas);
     server->pendings_max = pendings_max(options);
@@ -183,17 +183,17 @@ void server_tick(Server *server, int64_t monotonic_nsec) {
     acceptor_resume(&server->acceptor);
 }
 
-/* Closes no connection. A Go client that finds its idle connection closed opens another one, but a
+/* Closes no connection. A Go client that finds an idle connection closed opens another one, but a
  * POST that it has begun to write fails: the client cannot know whether the server handled it. So
  * each reply has "Connection: close" instead. A connection that is idle at the end was idle for the
- * whole delay, and is unlikely to send a request just when it is closed. */
+ * whole delay, and is unlikely to send a request in the moment when it is closed. */
 void server_retire(Server *server) {
     atomic_store(&server->is_retiring, true);
 }
 
 unsigned server_drain(Server *server) {
     if (!atomic_exchange(&server->is_draining, true))
-        (void)shutdown(server->acceptor.listen_fd, SHUT_RDWR); /* the kernel refuses new clients */
+        (void)shutdown(server->acceptor.listen_fd, SHUT_RDWR); /* now the kernel refuses clients */
     return connections_drain(server->connections, clock_monotonic_nsec());
 }
 

@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "http/reply.h"
 
-/* Room for the unsent bytes of a sender, and for the lines of its chunks. */
+/* Room for unsent bytes and the lines of their chunks. */
 #define RING_SIZE (SERVER_STREAM_BUFFER + (size_t)4 * 1024)
 #define CHUNK_LINES_MAX 24u /* "40000", two line ends, and the last chunk */
 
@@ -19,7 +19,7 @@ struct HttpStream {
     Connections *connections;
     bool is_chunked;
 
-    /* Used by the worker that holds the connection. */
+    /* Used only by the worker that holds the connection. */
     Buf head;
     size_t head_sent;
 
@@ -55,7 +55,7 @@ HttpStream *stream_new(Connections *connections, Connection *connection, bool is
     return stream;
 }
 
-/* The ring; with the lock held. */
+/* The ring; called with the lock held. */
 
 static void put(HttpStream *stream, Str bytes) {
     size_t at = (stream->from + stream->n) % RING_SIZE;
@@ -123,7 +123,7 @@ static void advance(HttpStream *stream, size_t n) {
     stream->n -= n - of_head;
 }
 
-/* The bytes to write. Called with the lock held. Returns false, with *ret set, if none are. */
+/* Collects the bytes to write. Called with the lock held. False: none; *ret is set. */
 static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, StreamState *ret) {
     if (stream->n == 0 && !stream->is_ended && stream->is_over) {
         stream->is_ended = true;
@@ -144,7 +144,7 @@ static bool next(HttpStream *stream, struct iovec slices[3], size_t *ret_n, Stre
     return false;
 }
 
-/* Unsent bytes do not move while they are written: senders only append. */
+/* Writes without the lock: senders only append, so unsent bytes do not move. */
 StreamState stream_write(HttpStream *stream, bool is_ending) {
     Transport *transport = &stream->connection->transport;
     StreamState state;

@@ -22,7 +22,7 @@ static void test_keeps_up_to_max(void **state) {
     arena_pool_give(pool, arenas[1]);
 }
 
-/* A recycled arena is empty, has its budget, and is not large. */
+/* An arena from the pool is empty, has its whole budget, and is not large. */
 static void test_large_arenas_are_not_kept(void **state) {
     _cleanup_(arena_pool_freep) ArenaPool *pool = arena_pool_new(2, BUDGET, KEEP_MAX);
     Arena *arena = arena_pool_make(pool);

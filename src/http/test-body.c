@@ -83,7 +83,7 @@ static void test_refuses_size(void **state) {
 }
 
 /* Received bytes are counted, Content-Length is not. */
-static void test_counts_what_arrived(void **state) {
+static void test_counts_received_bytes(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(100 * MIB, 8 * MIB, 2);
     Body bodies[50] = {0}, one = {0};
 
@@ -122,8 +122,8 @@ static void test_counts_one_byte_of_many_bodies(void **state) {
     assert_int_equal(body_store_memory(store), 0);
 }
 
-/* Strangers leave a quarter to known clients, unless one body needs it. */
-static void test_strangers_leave_a_reserve(void **state) {
+/* Unknown clients leave a quarter to known ones, unless one body needs it. */
+static void test_unknown_clients_leave_a_reserve(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 2);
     _cleanup_(body_store_freep) BodyStore *tight = body_store_new(8 * MIB, 8 * MIB, 2);
     Body strangers[2] = {0}, known = {0};
@@ -167,7 +167,7 @@ static void test_counts_other_memory(void **state) {
 }
 
 /* Rounding up the count does not refuse a body of exactly body_max. */
-static void test_one_body_may_take_all(void **state) {
+static void test_one_body_may_use_all_memory(void **state) {
     const size_t sizes[] = {1, 100000, 10000000, 2 * MIB, 2 * MIB + 1};
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -186,7 +186,7 @@ static void test_one_body_may_take_all(void **state) {
     }
 }
 
-static void test_recycles(void **state) {
+static void test_recycles_buffers(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 16 * MIB, 1);
     Body a = {0}, b = {0};
     char *kept;
@@ -195,14 +195,14 @@ static void test_recycles(void **state) {
     assert_int_equal(body_open(store, &b, 10, true), 0);
     kept = a.data;
     body_close(store, &a);
-    body_close(store, &b); /* one too many: given back */
+    body_close(store, &b); /* over the limit: freed */
     assert_int_equal(body_open(store, &a, 10, true), 0);
     assert_ptr_equal(a.data, kept);
     body_close(store, &a);
 }
 
 /* The secret part of a body is wiped before reuse; the rest is not. */
-static void test_wipes(void **state) {
+static void test_wipes_secrets(void **state) {
     static const struct {
         const char *name;
         size_t from, len, wiped_from, wiped;
@@ -230,7 +230,7 @@ static void test_wipes(void **state) {
     }
 }
 
-/* A recycled buffer counts in full, however small the next body is. */
+/* A recycled buffer counts in full, even for a small body. */
 static void test_counts_recycled_buffers(void **state) {
     _cleanup_(body_store_freep) BodyStore *store = body_store_new(8 * MIB, 2 * MIB, 2);
     Body large = {0}, small = {0};
@@ -248,8 +248,9 @@ static void test_counts_recycled_buffers(void **state) {
     assert_filled(&small, 10);
     body_close(store, &small);
 
-    assert_true(body_store_charge(store, 2 * MIB - 65536, true)); /* no room for a recycled one: */
-    assert_int_equal(body_open(store, &small, 10, true), 0);      /* a new one fits */
+    assert_true(
+        body_store_charge(store, 2 * MIB - 65536, true));    /* not enough for a recycled buffer, */
+    assert_int_equal(body_open(store, &small, 10, true), 0); /* but for a new one */
     assert_int_equal(fill(store, &small, 10, 10), 0);
     assert_int_equal(body_store_memory(store), 2 * MIB);
     body_close(store, &small);
@@ -261,13 +262,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keeps_bytes),
         cmocka_unit_test(test_refuses_size),
-        cmocka_unit_test(test_counts_what_arrived),
+        cmocka_unit_test(test_counts_received_bytes),
         cmocka_unit_test(test_counts_one_byte_of_many_bodies),
-        cmocka_unit_test(test_strangers_leave_a_reserve),
+        cmocka_unit_test(test_unknown_clients_leave_a_reserve),
         cmocka_unit_test(test_counts_other_memory),
-        cmocka_unit_test(test_one_body_may_take_all),
-        cmocka_unit_test(test_recycles),
-        cmocka_unit_test(test_wipes),
+        cmocka_unit_test(test_one_body_may_use_all_memory),
+        cmocka_unit_test(test_recycles_buffers),
+        cmocka_unit_test(test_wipes_secrets),
         cmocka_unit_test(test_counts_recycled_buffers),
     };
 

@@ -1,4 +1,4 @@
-/* A client whose key is expensive to use is refused before it is used. */
+/* A client whose key is expensive to verify is refused before its signature is verified. */
 
 #include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
@@ -14,7 +14,7 @@
 
 #define KEY_MAX 4096u /* bytes */
 
-/* An RSA key that is only numbers. */
+/* An RSA public key of invented numbers: there is no private key. */
 typedef struct MadeUpKey {
     unsigned char modulus[KEY_MAX], exponent[KEY_MAX];
     unsigned n_modulus, n_exponent; /* bytes */
@@ -22,7 +22,7 @@ typedef struct MadeUpKey {
     gnutls_privkey_t key;
 } MadeUpKey;
 
-/* GnuTLS's callbacks of such a key. A signature is a number, too. */
+/* GnuTLS's callbacks for such a key. The signature is invented, too. */
 static int sign(gnutls_privkey_t key, gnutls_sign_algorithm_t algorithm, void *context,
     unsigned flags, const gnutls_datum_t *data, gnutls_datum_t *ret) {
     const MadeUpKey *it = context;
@@ -110,7 +110,7 @@ static void *run_client(void *context) {
     return NULL;
 }
 
-/* The server's result with a client that has @key. */
+/* Returns the server's result for a client that has @key. */
 static int shake_hands(const Identity *server, MadeUpKey *key, const char *priorities) {
     Handshake handshake;
     pthread_t thread;
@@ -129,8 +129,8 @@ static int shake_hands(const Identity *server, MadeUpKey *key, const char *prior
     return r;
 }
 
-/* The signature is wrong in every case: the error shows whether it was computed. */
-static void test_expensive_keys(void **state) {
+/* Every signature is wrong; the error shows whether the server verified it. */
+static void test_refuses_expensive_keys(void **state) {
     static const struct {
         const char *name;
         unsigned modulus_bits, exponent_bits;
@@ -142,7 +142,7 @@ static void test_expensive_keys(void **state) {
         {"exponent of 72 bits", 2048, 72, GNUTLS_E_CERTIFICATE_ERROR},
         {"exponent like the modulus", 2048, 2048, GNUTLS_E_CERTIFICATE_ERROR},
         {"modulus too large", 8200, 24, GNUTLS_E_CERTIFICATE_ERROR},
-        {"both", 32768, 32768, GNUTLS_E_CERTIFICATE_ERROR}, /* three seconds */
+        {"both", 32768, 32768, GNUTLS_E_CERTIFICATE_ERROR}, /* would take three seconds */
     };
     static const char *const versions[] = {
         "NORMAL:-VERS-ALL:+VERS-TLS1.2", "NORMAL:-VERS-ALL:+VERS-TLS1.3"};
@@ -158,8 +158,8 @@ static void test_expensive_keys(void **state) {
     identity_done(&server);
 }
 
-/* Messages that GnuTLS will refuse itself. */
-static void test_broken_messages(void **state) {
+/* Malformed messages, which GnuTLS refuses later. */
+static void test_leaves_malformed_messages_to_gnutls(void **state) {
     static const char *const messages[] = {"", "\0", "\0\0", "\0\0\0\0", "\0\0\0\3\0\0\0",
         "\0\0\0\4\0\0\1\60", "\377\377\377\377\377", "\0\377\377\377\377\377\377\377"};
 
@@ -179,8 +179,8 @@ static void test_broken_messages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expensive_keys),
-        cmocka_unit_test(test_broken_messages),
+        cmocka_unit_test(test_refuses_expensive_keys),
+        cmocka_unit_test(test_leaves_malformed_messages_to_gnutls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A client of a server that runs in the same test. */
+/* A client for a server in the same test. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -35,12 +35,12 @@ static inline int client_connect(uint16_t port, int buffer) {
     return fd;
 }
 
-/* All of @text. */
+/* Sends all of @text. */
 static inline void client_send(int fd, Str text) {
     assert_int_equal(send(fd, text.ptr, text.len, MSG_NOSIGNAL), text.len);
 }
 
-/* Reads to the end of input, at most @size - 1 bytes, NUL-terminated. Returns how many. */
+/* Reads to the end of input, at most @size - 1 bytes, NUL-terminated. Returns their number. */
 static inline size_t client_read_all(int fd, char *text, size_t size) {
     size_t len = 0;
     ssize_t n;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A server whose requests are answered by the test, later. */
+/* A server whose requests the test answers later. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,7 +36,7 @@ static inline void put(DeferFixture *fixture, HttpPending *pending) {
     pthread_mutex_unlock(&fixture->lock);
 }
 
-/* Waits for a deferred request and takes it. NULL: the test ends. */
+/* Waits for a deferred request and takes a random one. NULL: the test ends. */
 static inline HttpPending *take(DeferFixture *fixture, unsigned *rng) {
     HttpPending *pending = NULL;
 
@@ -66,7 +66,7 @@ static inline void wait_for_queue(DeferFixture *fixture, size_t n) {
     pthread_mutex_unlock(&fixture->lock);
 }
 
-/* Waits until @n deferred requests have ended; returns how many were broken. */
+/* Waits until @n deferred requests have ended; returns the number of broken ones. */
 static inline size_t wait_for_outcomes(DeferFixture *fixture, size_t n) {
     size_t n_broken;
 
@@ -82,8 +82,8 @@ static inline bool admit(void *context, const HttpRequest *request, HttpReply *r
     return true;
 }
 
-/* The body between two brackets, in three slices of the arena. */
-static inline void say_back(const HttpRequest *request, HttpReply *reply, Str open, Str close) {
+/* Replies with the body between two texts, in three slices of the arena. */
+static inline void echo(const HttpRequest *request, HttpReply *reply, Str open, Str close) {
     Str *slices = ARENA_ARRAY(request->arena, Str, 3);
 
     assert_non_null(slices);
@@ -102,7 +102,7 @@ static inline void fill(void *context, const HttpRequest *request, HttpReply *re
     assert_int_equal(reply->tag, TAG);
     assert_int_equal(reply->status, 0);
     atomic_fetch_add(&fixture->n_filled, 1);
-    say_back(request, reply, STR("<"), STR(">"));
+    echo(request, reply, STR("<"), STR(">"));
 }
 
 static inline void fill_large(void *context, const HttpRequest *request, HttpReply *reply) {
@@ -134,7 +134,7 @@ static inline void handle(void *context, const HttpRequest *request, HttpReply *
     HttpPending *pending;
 
     if (str_is(request->path, "/now")) {
-        say_back(request, reply, STR("["), STR("]"));
+        echo(request, reply, STR("["), STR("]"));
         return;
     }
     if (str_is(request->path, "/greedy"))
@@ -146,7 +146,7 @@ static inline void handle(void *context, const HttpRequest *request, HttpReply *
         assert_true(server_answer(pending, fill, fixture));
     } else {
         put(fixture, pending);
-        reply->status = 500; /* is ignored */
+        reply->status = 500; /* must be ignored */
         reply->tag = 77;
         if (str_is(request->path, "/slow"))
             (void)usleep(20 * 1000); /* most answers come before this is over */
@@ -190,7 +190,7 @@ static inline ServerFigures figures_of(const DeferFixture *fixture) {
     return figures;
 }
 
-/* A request has ended a little after finished(). */
+/* Memory is freed a little after finished(). */
 static inline void wait_for_memory(const DeferFixture *fixture) {
     while (figures_of(fixture).memory > 0)
         (void)usleep(1000);

@@ -27,9 +27,9 @@ static void tls_expect(gnutls_session_t session, const char *end) {
 #define TLS_REQUEST(path, body)                                                                    \
     "POST " path " HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n" body
 
-/* Requests that were read with the first one, or that GnuTLS has decrypted already, are answered
- * after it. */
-static void test_tls(void **state) {
+/* Requests that came with the first one, or that GnuTLS has decrypted already, are answered after
+ * it. */
+static void test_requests_behind_a_deferred_one_are_answered(void **state) {
     _cleanup_(tls_store_freep) TlsStore *store = store_open();
     ServerOptions options = server_default_options();
     gnutls_certificate_credentials_t credentials;
@@ -67,7 +67,7 @@ static void test_tls(void **state) {
 }
 
 /* A client that does not use TLS gets at most an alert, and its connection is closed. */
-static void test_refuses_what_is_no_handshake(void **state) {
+static void test_refuses_plain_http(void **state) {
     _cleanup_(tls_store_freep) TlsStore *store = store_open();
     ServerOptions options = server_default_options();
     DeferFixture fixture;
@@ -91,8 +91,8 @@ static void test_refuses_what_is_no_handshake(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tls),
-        cmocka_unit_test(test_refuses_what_is_no_handshake),
+        cmocka_unit_test(test_requests_behind_a_deferred_one_are_answered),
+        cmocka_unit_test(test_refuses_plain_http),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,8 +17,8 @@ static void ask(int fd, const char *path, const char *body) {
     client_send(fd, str_of(text, (size_t)len));
 }
 
-/* Reads exactly one reply, its body to @body (only counted if it does not fit). Returns the status;
- * 0: the connection has ended. */
+/* Reads exactly one reply, and its body into @body (skips it if it does not fit). Returns the
+ * status; 0: the connection has ended. */
 static unsigned read_reply(int fd, char *body, size_t size, bool *ret_close) {
     static const char length_is[] = "Content-Length: ";
     char head[1024], rest[4096];
@@ -81,7 +81,7 @@ static void test_others_are_served_meanwhile(void **state) {
     start_fixture(&fixture, options);
     fd = connect_to(&fixture);
     other = connect_to(&fixture);
-    for (int i = 0; i < 3; i++) { /* kept alive */
+    for (int i = 0; i < 3; i++) { /* on the same connection */
         ask(fd, "/later", "a");
         wait_for_queue(&fixture, 1);
         seen_at = clock_monotonic_nsec();
@@ -110,7 +110,7 @@ static void test_others_are_served_meanwhile(void **state) {
 }
 
 /* Pipelined requests are answered in order. */
-static void test_pipelined(void **state) {
+static void test_answers_pipelined_requests_in_order(void **state) {
     DeferFixture fixture;
     int fd;
 
@@ -180,7 +180,7 @@ static void *be_client(void *context) {
     return NULL;
 }
 
-/* Many at once, in any order, before and after handle() has returned. */
+/* Many deferred requests, answered in any order, before and after handle() has returned. */
 static void test_many_at_once(void **state) {
     DeferFixture fixture;
     Client clients[CLIENTS];
@@ -204,7 +204,7 @@ static void test_many_at_once(void **state) {
 }
 
 /* A deferred reply that the socket does not take at once is sent like any other. */
-static void test_large(void **state) {
+static void test_sends_large_replies(void **state) {
     DeferFixture fixture;
     char byte;
     int fd;
@@ -223,8 +223,8 @@ static void test_large(void **state) {
     stop_fixture(&fixture);
 }
 
-/* A closed client is noticed only when its answer comes; then all memory is freed. */
-static void test_clients_that_go(void **state) {
+/* A closed client is noticed only when its reply is sent; then all memory is freed. */
+static void test_closed_clients(void **state) {
     DeferFixture fixture;
     const struct linger reset = {.l_onoff = 1};
     int fds[4];
@@ -256,7 +256,7 @@ static void test_clients_that_go(void **state) {
     stop_fixture(&fixture);
 }
 
-static void test_drain_waits(void **state) {
+static void test_drain_waits_for_deferred_replies(void **state) {
     DeferFixture fixture;
     char body[16];
     bool is_closed = false;
@@ -351,9 +351,9 @@ static void test_end_waits_for_fill(void **state) {
     (void)close(fd);
 }
 
-/* Half of the connections may be deferred. New ones evict neither these nor an idle one, but one
- * that is silent; and they are not kept when only the share of new ones is left. */
-static void test_ceiling(void **state) {
+/* Half of the connections may be deferred. A new connection evicts only a silent one, neither a
+ * deferred nor an idle one; it is not kept if only the share of new ones is left. */
+static void test_limits_of_connections(void **state) {
     DeferFixture fixture;
     ServerOptions options = server_default_options();
     char body[16];
@@ -395,14 +395,14 @@ static void test_ceiling(void **state) {
     stop_fixture(&fixture);
 }
 
-/* Deferred requests count towards memory_max; over it they are refused. */
-static void test_memory(void **state) {
+/* Deferred requests count towards memory_max, and are refused when it is used up. */
+static void test_deferred_requests_count_as_memory(void **state) {
     DeferFixture fixture;
     ServerOptions options = server_default_options();
     char body[16];
     int first, second;
 
-    options.memory_max = 2 * LARGE; /* with the reserve, of which strangers get nothing */
+    options.memory_max = 2 * LARGE; /* with the reserve for known clients */
     options.body_max = LARGE / 4;
     start_fixture(&fixture, options);
     first = connect_to(&fixture);
@@ -424,16 +424,16 @@ static void test_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_others_are_served_meanwhile),
-        cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_answers_pipelined_requests_in_order),
         cmocka_unit_test(test_many_at_once),
-        cmocka_unit_test(test_large),
-        cmocka_unit_test(test_clients_that_go),
-        cmocka_unit_test(test_drain_waits),
+        cmocka_unit_test(test_sends_large_replies),
+        cmocka_unit_test(test_closed_clients),
+        cmocka_unit_test(test_drain_waits_for_deferred_replies),
         cmocka_unit_test(test_ends_without_answers),
         cmocka_unit_test(test_ends_among_answers),
         cmocka_unit_test(test_end_waits_for_fill),
-        cmocka_unit_test(test_ceiling),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_limits_of_connections),
+        cmocka_unit_test(test_deferred_requests_count_as_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The server's side of a handshake on a socket, with the options of a listener that asks for client
+/* The server's side of a handshake on a socket, with the options of a listener that requests client
  * certificates. */
 
 #include <gnutls/gnutls.h>
@@ -22,7 +22,7 @@ static inline int handshake_finish(gnutls_session_t session) {
     return r;
 }
 
-/* GnuTLS's result. handshake_done() follows in any case. */
+/* Returns GnuTLS's result. Call handshake_done() in any case. */
 static inline int handshake_accept(Handshake *it, const Identity *server, int fd) {
     gnutls_x509_crt_t chain[] = {server->certificate};
 

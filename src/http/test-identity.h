@@ -1,6 +1,6 @@
 #pragma once
 
-/* Identity: a certificate and its key, made for a test. */
+/* Identity: a certificate and its key, created for a test. */
 
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>

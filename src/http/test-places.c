@@ -1,4 +1,4 @@
-/* Which connection a new one replaces, and whose handshake is next. */
+/* Which connection a new one evicts, and whose handshake is next. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -44,8 +44,8 @@ static void table_done(Table *table) {
         (void)close(table->peers[i]);
 }
 
-/* A client of @address connects. NULL: *@ret_r says why not. */
-static Connection *come(Table *table, const char *address, int *ret_r) {
+/* A client of @address connects. NULL: *ret_r has the reason. */
+static Connection *add_client(Table *table, const char *address, int *ret_r) {
     struct sockaddr_in from = {.sin_family = AF_INET};
     Connection *connection = NULL;
     int fds[2];
@@ -63,10 +63,10 @@ static Connection *come(Table *table, const char *address, int *ret_r) {
     return connection;
 }
 
-/* The same, and its first bytes have arrived. */
-static Connection *come_and_send(Table *table, const char *address) {
+/* Adds a client whose first bytes have arrived. */
+static Connection *add_sending_client(Table *table, const char *address) {
     int r;
-    Connection *connection = come(table, address, &r);
+    Connection *connection = add_client(table, address, &r);
 
     assert_int_equal(r, 0);
     assert_int_equal(write(table->peers[table->n_peers - 1], "x", 1), 1);
@@ -74,8 +74,8 @@ static Connection *come_and_send(Table *table, const char *address) {
     return connection;
 }
 
-/* The bytes of @connection have been read. */
-static void is_read(Connection *connection) {
+/* The server has read the bytes of @connection. */
+static void note_read(Connection *connection) {
     char byte;
 
     assert_int_equal(read(connection->transport.fd, &byte, 1), 1);
@@ -86,29 +86,29 @@ static uint64_t n_refused(const Table *table) {
     return atomic_load(&table->refused[SERVER_REFUSED_CONNECTIONS]);
 }
 
-/* Addresses take turns, so one that has come late is not behind all of another one. */
+/* Addresses take turns, so a late address is not behind all connections of another one. */
 static void test_addresses_take_turns(void **state) {
     Connection *order[4];
     Table table;
 
     (void)state;
     table_init(&table, /* has_tls= */ true);
-    order[0] = come_and_send(&table, "10.0.0.1");
-    order[2] = come_and_send(&table, "10.0.0.1");
-    order[3] = come_and_send(&table, "10.0.0.1");
-    order[1] = come_and_send(&table, "10.0.0.2");
+    order[0] = add_sending_client(&table, "10.0.0.1");
+    order[2] = add_sending_client(&table, "10.0.0.1");
+    order[3] = add_sending_client(&table, "10.0.0.1");
+    order[1] = add_sending_client(&table, "10.0.0.2");
     for (size_t i = 0; i < 4; i++) {
         table.now += NSEC_PER_MSEC;
         assert_ptr_equal(connections_next_handshake(table.connections, table.now), order[i]);
-        assert_int_equal(order[i]->heard_nsec, table.now); /* its time limit begins anew */
-        is_read(order[i]);
+        assert_int_equal(order[i]->heard_nsec, table.now); /* its deadline starts again */
+        note_read(order[i]);
     }
     assert_null(connections_next_handshake(table.connections, table.now));
     table_done(&table);
 }
 
-/* A busy server gets to a handshake after the deadline of its client: the client has all of its
- * time left, and no more. */
+/* A busy server gets to a handshake after the client's deadline: the client has its whole time
+ * again, and no more. */
 static void test_waiting_for_the_server_is_not_late(void **state) {
     const int64_t deadline = SERVER_HEADER_SEC * NSEC_PER_SEC;
     Connection *connection;
@@ -116,11 +116,11 @@ static void test_waiting_for_the_server_is_not_late(void **state) {
 
     (void)state;
     table_init(&table, /* has_tls= */ true);
-    connection = come_and_send(&table, "10.0.0.1");
+    connection = add_sending_client(&table, "10.0.0.1");
     table.now += 10 * deadline;
     connections_tick(table.connections, table.now);
     assert_ptr_equal(connections_next_handshake(table.connections, table.now), connection);
-    is_read(connection);
+    note_read(connection);
     connections_tick(table.connections, table.now + deadline - NSEC_PER_SEC);
     assert_false(connection->is_cut);
     assert_int_equal(atomic_load(&table.refused[SERVER_REFUSED_HEADER_TIME]), 0);
@@ -130,8 +130,8 @@ static void test_waiting_for_the_server_is_not_late(void **state) {
     table_done(&table);
 }
 
-/* All handshakes wait for the server: another address replaces the last one of the longest queue,
- * and the address with that queue replaces none. */
+/* All handshakes wait for the server: another address replaces the last one of the longest queue;
+ * the address with that queue replaces none. */
 static void test_newcomer_replaces_the_last_of_the_longest_queue(void **state) {
     Connection *first = NULL;
     Table table;
@@ -140,22 +140,22 @@ static void test_newcomer_replaces_the_last_of_the_longest_queue(void **state) {
     (void)state;
     table_init(&table, /* has_tls= */ true);
     for (unsigned i = 0; i < HANDSHAKES_MAX; i++) {
-        Connection *connection = come_and_send(&table, "10.0.0.1");
+        Connection *connection = add_sending_client(&table, "10.0.0.1");
 
         first = first ? first : connection;
     }
-    assert_null(come(&table, "10.0.0.1", &r));
+    assert_null(add_client(&table, "10.0.0.1", &r));
     assert_int_equal(r, CONNECTIONS_E_QUEUED);
     assert_int_equal(n_refused(&table), 0);
-    assert_non_null(come(&table, "10.0.0.2", &r));
+    assert_non_null(add_client(&table, "10.0.0.2", &r));
     assert_int_equal(n_refused(&table), 1);
     assert_int_equal(connections_count(table.connections), HANDSHAKES_MAX);
     assert_ptr_equal(connections_next_handshake(table.connections, table.now), first);
     table_done(&table);
 }
 
-/* Each is the first of its address: the newcomer waits until one has been read. That one was heard
- * a moment ago, so it has to be silent for a while, or all others have been read. */
+/* Each is the first of its address, so the newcomer waits until the server has read one. That one
+ * sent bytes a moment ago: it must be silent for a while, or all others must have been read. */
 static void test_newcomer_waits_for_the_server(void **state) {
     Connection *clients[MAX];
     Table table;
@@ -167,24 +167,24 @@ static void test_newcomer_waits_for_the_server(void **state) {
         char address[] = "10.0.0.0";
 
         address[sizeof(address) - 2] = (char)('1' + i);
-        clients[i] = come_and_send(&table, address);
+        clients[i] = add_sending_client(&table, address);
     }
-    assert_null(come(&table, "10.0.0.9", &r));
+    assert_null(add_client(&table, "10.0.0.9", &r));
     assert_int_equal(r, CONNECTIONS_E_WAIT);
-    is_read(clients[0]);
-    assert_null(come(&table, "10.0.0.9", &r));
+    note_read(clients[0]);
+    assert_null(add_client(&table, "10.0.0.9", &r));
     assert_int_equal(r, CONNECTIONS_E_WAIT);
     table.now += CONNECTION_GRACE_MSEC * NSEC_PER_MSEC;
-    assert_non_null(come(&table, "10.0.0.9", &r));
+    assert_non_null(add_client(&table, "10.0.0.9", &r));
     assert_int_equal(n_refused(&table), 1);
     for (unsigned i = 1; i < MAX; i++)
-        is_read(clients[i]);
-    assert_non_null(come(&table, "10.0.0.10", &r));
+        note_read(clients[i]);
+    assert_non_null(add_client(&table, "10.0.0.10", &r));
     assert_int_equal(n_refused(&table), 2);
     table_done(&table);
 }
 
-/* A worker is about to end the only connection that may be replaced: it has sent its last reply. */
+/* A worker is about to end the only connection that may be replaced, after its last reply. */
 static void test_newcomer_waits_for_a_worker(void **state) {
     Connection *last;
     Table table;
@@ -195,12 +195,12 @@ static void test_newcomer_waits_for_a_worker(void **state) {
     table.options.connections_max = 1;
     connections_free(table.connections);
     table.connections = connections_new(&table.options, table.refused);
-    last = come(&table, "10.0.0.1", &r);
+    last = add_client(&table, "10.0.0.1", &r);
     assert_true(connection_enter(table.connections, last, CONNECTION_LINGER, table.now));
-    assert_null(come(&table, "10.0.0.2", &r));
+    assert_null(add_client(&table, "10.0.0.2", &r));
     assert_int_equal(r, CONNECTIONS_E_WAIT);
     connections_remove(table.connections, last);
-    assert_non_null(come(&table, "10.0.0.2", &r));
+    assert_non_null(add_client(&table, "10.0.0.2", &r));
     assert_int_equal(n_refused(&table), 0);
     table_done(&table);
 }
@@ -215,10 +215,10 @@ static void test_refuses_among_kept_connections(void **state) {
     table.options.connections_max = table.options.connections_per_address_max = 1;
     connections_free(table.connections);
     table.connections = connections_new(&table.options, table.refused);
-    assert_true(connection_keep(table.connections, come(&table, "10.0.0.1", &r), false));
-    assert_null(come(&table, "10.0.0.2", &r));
+    assert_true(connection_keep(table.connections, add_client(&table, "10.0.0.1", &r), false));
+    assert_null(add_client(&table, "10.0.0.2", &r));
     assert_int_equal(r, CONNECTIONS_E_FULL);
-    assert_null(come(&table, "10.0.0.1", &r));
+    assert_null(add_client(&table, "10.0.0.1", &r));
     assert_int_equal(r, CONNECTIONS_E_FULL);
     table_done(&table);
 }

@@ -7,7 +7,7 @@
 
 #define WIRE(text) STR("POST /filter HTTP/1.1\r\n" text "\r\n")
 
-/* As the server reads it: malformed bytes get 400. */
+/* Parses like the server: malformed bytes get 400. */
 static RequestHead read_wire(Str wire) {
     RequestHead head = {.status = 400, .problem = "malformed"};
     size_t scanned = 0, length = request_head_length(wire, &scanned);
@@ -19,7 +19,7 @@ static RequestHead read_wire(Str wire) {
     return head;
 }
 
-static void test_verdicts(void **state) {
+static void test_status_of_heads(void **state) {
     static const struct {
         const char *name;
         Str wire;
@@ -107,7 +107,7 @@ static void test_verdicts(void **state) {
     }
 }
 
-static void test_what_it_reads(void **state) {
+static void test_reads_method_target_and_headers(void **state) {
     RequestHead head = read_wire(STR("\r\nPUT /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 4711\r\n"
                                      "Expect: 100-Continue\r\nContent-Type:  x/y \r\n\r\n"));
 
@@ -121,7 +121,7 @@ static void test_what_it_reads(void **state) {
     assert_true(read_wire(WIRE("Host: a\r\nConnection: Keep-Alive, CLOSE\r\n")).is_last);
 }
 
-static void test_browsers(void **state) {
+static void test_hosts(void **state) {
     static const struct {
         Str wire;
         bool has_named_host;
@@ -151,7 +151,7 @@ static void test_browsers(void **state) {
     assert_true(read_wire(WIRE("Host: a\r\norigin: null\r\n")).http.has_origin);
 }
 
-static void test_what_is_accepted(void **state) {
+static void test_accepted_types_and_encodings(void **state) {
     static const struct {
         const char *name, *value;
         bool html, gzip;
@@ -186,7 +186,7 @@ static void test_what_is_accepted(void **state) {
     }
 }
 
-/* The host of an absolute target counts, not the header. */
+/* The host of an absolute target replaces the header. */
 static void test_absolute_target(void **state) {
     RequestHead head = read_wire(STR("GET https://b:80/c?d HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 
@@ -279,8 +279,8 @@ static void test_pieces(void **state) {
         request_head_length(STR("GET / HTTP/1.1\n"), &scanned), REQUEST_HEAD_MALFORMED);
 }
 
-/* Any bytes, as a target and as a header line: the parser terminates and stays in bounds. The Host
- * is missing, so no request is accepted. */
+/* Any bytes as a target and as a header line: the parser must terminate and stay in bounds. Host is
+ * missing, so no request is accepted. */
 static void test_any_bytes(void **state) {
     static const char alphabet[] = {'/', ':', ' ', '\0', '\r', '\n', '1', '\t'};
     static const struct {
@@ -317,10 +317,10 @@ static void test_any_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_what_it_reads),
-        cmocka_unit_test(test_browsers),
-        cmocka_unit_test(test_what_is_accepted),
+        cmocka_unit_test(test_status_of_heads),
+        cmocka_unit_test(test_reads_method_target_and_headers),
+        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_accepted_types_and_encodings),
         cmocka_unit_test(test_absolute_target),
         cmocka_unit_test(test_http_1_0),
         cmocka_unit_test(test_request_line),

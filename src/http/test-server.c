@@ -43,7 +43,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
 
 #define LARGE ((size_t)8 * 1024 * 1024) /* more than the kernel buffers for one socket */
 
-/* LARGE bytes of the arena. */
+/* Replies with LARGE bytes of the arena. */
 static void handle_large(const HttpRequest *request, HttpReply *reply) {
     Str *slice = ARENA_NEW(request->arena, Str);
 
@@ -53,7 +53,7 @@ static void handle_large(const HttpRequest *request, HttpReply *reply) {
     *reply = (HttpReply){.status = 200, .slices = slice, .n_slices = 1, .tag = 42};
 }
 
-/* Replies the body in brackets. */
+/* Replies with the body in brackets. */
 static void handle(void *context, const HttpRequest *request, HttpReply *reply) {
     Seen *seen = context;
 
@@ -111,8 +111,8 @@ static int connect_to(const Server *server) {
     return client_connect(server_port(server), /* buffer= */ 0);
 }
 
-/* Sends @request on its own connection and compares the reply without its Date. @allow: the header
- * Allow; NULL: there is none. */
+/* Sends @request on its own connection and checks the reply. @allow: its Allow header; NULL:
+ * none. */
 static void ask_allow(
     const Server *server, Str request, const char *status, const char *allow, const char *end) {
     char reply[4096];
@@ -207,7 +207,7 @@ static void test_refuses(void **state) {
     assert_int_equal(figures.memory, 0);
 }
 
-/* The client ends its output in the middle of a request. */
+/* The client shuts down its output in the middle of a request. */
 static void test_refuses_incomplete_requests(void **state) {
     static const char *const requests[] = {"GET / HT", "GET / HTTP/1.1\r\n" LAST,
         "POST / HTTP/1.1\r\n" LAST "Content-Length: 3\r\n\r\nxy"};
@@ -229,7 +229,7 @@ static void test_refuses_incomplete_requests(void **state) {
 }
 
 /* admit() may set a lower limit than the options. */
-static void test_limits_of_a_path(void **state) {
+static void test_admit_may_lower_the_limit_of_bodies(void **state) {
     Seen seen;
     _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
 
@@ -243,7 +243,7 @@ static void test_limits_of_a_path(void **state) {
 
 /* --- browsers --- */
 
-static bool say_what_was_seen(void *context, const HttpRequest *request, HttpReply *reply) {
+static bool reply_with_headers_seen(void *context, const HttpRequest *request, HttpReply *reply) {
     static const HttpHeader headers[] = {{"X-One", "1"}, {"X-Two", "2"}};
     Str *slice = ARENA_NEW(request->arena, Str);
 
@@ -262,7 +262,7 @@ static bool say_what_was_seen(void *context, const HttpRequest *request, HttpRep
     return false;
 }
 
-static void test_browsers(void **state) {
+static void test_headers_of_browsers(void **state) {
     static const struct {
         Str lines;
         const char *seen;
@@ -282,7 +282,7 @@ static void test_browsers(void **state) {
         {STR("Host: localhost\r\nIf-None-Match: \"x\"\r\nContent-Type: a/b\r\n"), "|\"x\"|a/b"},
     };
     const Str hosts[] = {STR("other"), STR("good.example")};
-    const ServerCallbacks callbacks = {.admit = say_what_was_seen};
+    const ServerCallbacks callbacks = {.admit = reply_with_headers_seen};
     _cleanup_(server_freep) Server *server = NULL;
     ServerOptions options = server_default_options();
 
@@ -307,7 +307,7 @@ static void test_browsers(void **state) {
     }
 }
 
-static void test_announced_bodies(void **state) {
+static void test_admit_knows_whether_there_is_a_body(void **state) {
     static const struct {
         const char *request;
         bool has_body;
@@ -400,7 +400,7 @@ static void test_broken_and_late_requests(void **state) {
     assert_int_equal(figures.refused[SERVER_REFUSED_BODY_TIME], 1);
 }
 
-static void test_addresses(void **state) {
+static void test_refuses_unusable_addresses(void **state) {
     Seen seen;
     ServerOptions options = server_default_options();
     const ServerCallbacks callbacks = {.context = &seen, .admit = admit, .handle = handle};
@@ -416,7 +416,7 @@ static void test_addresses(void **state) {
     assert_int_equal(server_new(&options, &callbacks, &second), 0);
 }
 
-static void test_drains(void **state) {
+static void test_drain_closes_idle_connections(void **state) {
     Seen seen;
     _cleanup_(server_freep) Server *server = start(&seen, server_default_options());
     int fd = connect_to(server);
@@ -429,7 +429,7 @@ static void test_drains(void **state) {
     (void)close(fd);
 }
 
-static void test_names(void **state) {
+static void test_every_refusal_has_a_name(void **state) {
     for (ServerRefusal i = 0; i < _SERVER_REFUSED_MAX; i++)
         assert_non_null(server_refusal_names[i]);
 }
@@ -439,14 +439,14 @@ int main(void) {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_refuses_incomplete_requests),
-        cmocka_unit_test(test_limits_of_a_path),
-        cmocka_unit_test(test_browsers),
-        cmocka_unit_test(test_announced_bodies),
+        cmocka_unit_test(test_admit_may_lower_the_limit_of_bodies),
+        cmocka_unit_test(test_headers_of_browsers),
+        cmocka_unit_test(test_admit_knows_whether_there_is_a_body),
         cmocka_unit_test(test_counts_replies),
         cmocka_unit_test(test_broken_and_late_requests),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_drains),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_refuses_unusable_addresses),
+        cmocka_unit_test(test_drain_closes_idle_connections),
+        cmocka_unit_test(test_every_refusal_has_a_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A TlsStore of a test: a certificate of its own, and no client certificates. */
+/* A TlsStore for a test, with its own certificate and no client certificates. */
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -12,7 +12,7 @@
 
 #define TAG 7
 #define HEAD_MAX 1024u
-#define ROOM 256u /* more than run at a time: the test may not know that some ended */
+#define ROOM 256u /* above SERVER_STREAMS_MAX: some may have ended unnoticed */
 
 /* Counts recorded by the callbacks, and the open streams. */
 typedef struct StreamFixture {
@@ -74,7 +74,7 @@ static void stop_fixture(StreamFixture *fixture) {
     fixture->n = 0;
 }
 
-/* Waits for the first stream and takes it. */
+/* Waits for a stream and takes it. */
 static HttpStream *take_stream(StreamFixture *fixture) {
     HttpStream *stream;
 
@@ -115,7 +115,7 @@ static int request_stream(const StreamFixture *fixture, const char *request_line
     return fd;
 }
 
-/* Reads through @until, or to the end of input: at most @size - 1 bytes, NUL-terminated. */
+/* Reads to the end of @until, or of input: at most @size - 1 bytes, NUL-terminated. */
 static const char *read_to(int fd, const char *until, char *text, size_t size) {
     size_t n = 0, len = strlen(until);
 
@@ -132,8 +132,8 @@ static const char *read_head(int fd, char *text, size_t size) {
     return read_to(fd, "\r\n\r\n", text, size);
 }
 
-/* Starts @fixture and a client of one stream, whose reply head goes to @head. Returns the client's
- * socket. */
+/* Starts @fixture and a client of one stream. Reads the reply's head into @head. Returns the
+ * client's socket. */
 static int open_stream(StreamFixture *fixture, const char *request_line, HttpStream **ret,
     char head[static HEAD_MAX]) {
     int fd;
@@ -159,7 +159,7 @@ static void send_to_the_end(HttpStream *stream, Str bytes) {
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static void test_what_is_sent_arrives(void **state) {
+static void test_delivers_sent_bytes(void **state) {
     char text[HEAD_MAX];
     HttpOutcome outcome;
     HttpStream *stream;
@@ -187,7 +187,7 @@ static void test_what_is_sent_arrives(void **state) {
     close_stream(&fixture, fd);
 }
 
-static void test_old_clients(void **state) {
+static void test_http_1_0_and_head_requests(void **state) {
     char text[HEAD_MAX];
     HttpStream *stream;
     StreamFixture fixture;
@@ -209,8 +209,8 @@ static void test_old_clients(void **state) {
     close_stream(&fixture, fd);
 }
 
-/* More than the ring holds, so that it wraps. */
-static void test_more_than_the_buffer(void **state) {
+/* The bytes exceed the ring, so that it wraps. */
+static void test_sends_more_than_the_buffer(void **state) {
     static char block[100 * 1000];
     uint64_t n_sent = 0, n_read = 0;
     char text[4096];
@@ -235,7 +235,7 @@ static void test_more_than_the_buffer(void **state) {
     close_stream(&fixture, fd);
 }
 
-static void test_number_is_limited(void **state) {
+static void test_limits_streams(void **state) {
     int fds[SERVER_STREAMS_MAX + 1];
     char text[HEAD_MAX];
     StreamFixture fixture;
@@ -247,7 +247,8 @@ static void test_number_is_limited(void **state) {
         assert_true((strstr(text, "HTTP/1.1 200") != NULL) == (i < SERVER_STREAMS_MAX));
     }
     (void)close(fds[0]);
-    while (figures_of(&fixture).connections > SERVER_STREAMS_MAX) { /* a send notices it */
+    while (
+        figures_of(&fixture).connections > SERVER_STREAMS_MAX) { /* only a send notices the close */
         pthread_mutex_lock(&fixture.lock);
         for (size_t i = 0; i < fixture.n; i++)
             (void)!stream_send(fixture.streams[i], STR("x"));
@@ -259,7 +260,7 @@ static void test_number_is_limited(void **state) {
     stop_fixture(&fixture);
 }
 
-static void test_client_goes(void **state) {
+static void test_ends_when_the_client_closes(void **state) {
     HttpStream *stream;
     StreamFixture fixture;
     int fd;
@@ -275,8 +276,8 @@ static void test_client_goes(void **state) {
     stop_fixture(&fixture);
 }
 
-/* A client that reads nothing is dropped when the buffer is full, not before. */
-static void test_client_does_not_read(void **state) {
+/* A client that reads nothing is disconnected when the buffer is full, not before. */
+static void test_disconnects_a_client_that_does_not_read(void **state) {
     static char block[64 * 1024];
     HttpStream *stream;
     StreamFixture fixture;
@@ -295,7 +296,7 @@ static void test_client_does_not_read(void **state) {
     close_stream(&fixture, fd);
 }
 
-/* With a test clock: a silent stream is not cut; one whose client does not read is. */
+/* With a test clock: a silent stream is not cut; a stream whose client does not read is. */
 static void test_deadlines(void **state) {
     static char block[SERVER_STREAM_BUFFER];
     int64_t now = clock_monotonic_nsec();
@@ -304,7 +305,7 @@ static void test_deadlines(void **state) {
     StreamFixture fixture;
     int fd;
 
-    /* qemu returns 4 bytes of TCP_INFO, without the count of acknowledged bytes. */
+    /* qemu returns only 4 bytes of TCP_INFO, without the count of acknowledged bytes. */
     if (getenv("MESON_EXE_WRAPPER"))
         skip();
     start_fixture(&fixture);
@@ -328,7 +329,7 @@ static void test_deadlines(void **state) {
     close_stream(&fixture, fd);
 }
 
-static void test_drain(void **state) {
+static void test_drain_ends_streams(void **state) {
     char text[HEAD_MAX];
     HttpStream *stream;
     StreamFixture fixture;
@@ -345,7 +346,7 @@ static void test_drain(void **state) {
     close_stream(&fixture, fd);
 }
 
-static void test_end_of_the_server(void **state) {
+static void test_streams_outlive_the_server(void **state) {
     HttpStream *stream;
     char text[HEAD_MAX];
     StreamFixture fixture;
@@ -369,7 +370,7 @@ typedef struct Clients {
     atomic_uint seed;
 } Clients;
 
-/* Stays for a while, reads or does not, and closes. */
+/* Opens streams, reads a little or nothing, and closes them. */
 static void *come_and_go(void *context) {
     Clients *clients = context;
     unsigned rng = atomic_fetch_add(&clients->seed, 1);
@@ -390,8 +391,8 @@ static void *come_and_go(void *context) {
     return NULL;
 }
 
-/* Sends to all streams; closes those whose client has gone, and sometimes another. */
-static void tell_all(StreamFixture *fixture, Str news, unsigned *rng) {
+/* Sends to all streams. Closes streams whose client has closed, and some others at random. */
+static void send_to_all(StreamFixture *fixture, Str news, unsigned *rng) {
     size_t n = 0;
 
     pthread_mutex_lock(&fixture->lock);
@@ -416,7 +417,7 @@ static void test_many_clients(void **state) {
     for (size_t i = 0; i < N_CLIENTS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, &clients), 0);
     while (atomic_load(&clients.n_clients) > 0) {
-        tell_all(&fixture, str_of(news, sizeof(news)), &rng);
+        send_to_all(&fixture, str_of(news, sizeof(news)), &rng);
         server_tick(fixture.server, clock_monotonic_nsec());
         (void)usleep(300);
     }
@@ -427,15 +428,15 @@ static void test_many_clients(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_sent_arrives),
-        cmocka_unit_test(test_old_clients),
-        cmocka_unit_test(test_more_than_the_buffer),
-        cmocka_unit_test(test_number_is_limited),
-        cmocka_unit_test(test_client_goes),
-        cmocka_unit_test(test_client_does_not_read),
+        cmocka_unit_test(test_delivers_sent_bytes),
+        cmocka_unit_test(test_http_1_0_and_head_requests),
+        cmocka_unit_test(test_sends_more_than_the_buffer),
+        cmocka_unit_test(test_limits_streams),
+        cmocka_unit_test(test_ends_when_the_client_closes),
+        cmocka_unit_test(test_disconnects_a_client_that_does_not_read),
         cmocka_unit_test(test_deadlines),
-        cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_end_of_the_server),
+        cmocka_unit_test(test_drain_ends_streams),
+        cmocka_unit_test(test_streams_outlive_the_server),
         cmocka_unit_test(test_many_clients),
     };
 

@@ -67,7 +67,7 @@ static TlsFiles files_of(const Folder *folder) {
     };
 }
 
-/* A good set without a CRL. */
+/* Writes a good set without a CRL. */
 static void fill(Folder *folder) {
     folder_init(folder);
     identity_write_certificate(folder->certificate, &server, 0);
@@ -99,7 +99,7 @@ static TlsReload reload(TlsStore *store, char *error, size_t size) {
 
 /* --- the store --- */
 
-static void test_good_set(void **state) {
+static void test_loads_a_good_set(void **state) {
     Folder folder;
     _cleanup_(tls_store_freep) TlsStore *store = open_store(&folder, NULL, 0);
     char error[512];
@@ -114,7 +114,7 @@ static void test_good_set(void **state) {
     assert_non_null(key);
     tls_set_unref(set);
     (void)tls_store_client_names(store, &n_names);
-    assert_int_equal(n_names, 1); /* none was given: kube-scheduler's name is used */
+    assert_int_equal(n_names, 1); /* the default: kube-scheduler's name */
     assert_true(tls_store_expiry(store) > time(NULL) + 90000);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_UNCHANGED);
     assert_int_equal(tls_store_generation(store), 0);
@@ -137,7 +137,7 @@ static void test_rotation(void **state) {
     assert_int_equal(tls_store_generation(store), 1);
     new = tls_store_ref_set(store);
     assert_ptr_not_equal(old, new);
-    tls_set_unref(old); /* complete up to here */
+    tls_set_unref(old); /* usable until here */
     tls_set_unref(new);
 
     identity_write_certificate(folder.ca, &other_ca, 0);
@@ -228,7 +228,7 @@ static void client_pair(Folder *folder) {
     write_pair(folder, &(IdentitySpec){.issuer = &ca});
 }
 
-static void key_of_everyone(Folder *folder) {
+static void key_writable_by_everyone(Folder *folder) {
     assert_int_equal(chmod(folder->key, 0666), 0);
 }
 
@@ -253,7 +253,7 @@ static void test_refuses(void **state) {
         {"an expired certificate", expired_pair, "expired at 2"},
         {"a certificate that is not valid yet", early_pair, "not valid before 2"},
         {"a certificate for clients", client_pair, "serverAuth"},
-        {"a key that everyone can write", key_of_everyone, "(mode 0666): chmod 600 /tmp/"},
+        {"a key that everyone can write", key_writable_by_everyone, "(mode 0666): chmod 600 /tmp/"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -289,7 +289,7 @@ static void test_purpose_of_a_server(void **state) {
     folder_done(&folder);
 }
 
-/* A Secret's file in a pod is for its group; elsewhere a key is for its owner. */
+/* In a pod a Secret's file is for its group; elsewhere a key is for its owner. */
 static void test_mode_of_the_key(void **state) {
     static const struct {
         mode_t mode;
@@ -314,7 +314,7 @@ static void test_mode_of_the_key(void **state) {
     }
 }
 
-/* The pair in use may expire; a new client CA applies all the same. */
+/* The pair in use may expire; a new client CA must still apply. */
 static void test_client_ca_changes_after_expiry(void **state) {
     Folder folder;
     _cleanup_(tls_store_freep) TlsStore *store = NULL;
@@ -350,7 +350,7 @@ typedef struct Peer {
     int result;
 } Peer;
 
-/* Sends its certificate whatever authorities the server names, as Go does when it names none. */
+/* Sends its certificate whatever CAs the server names, as Go does when the server names none. */
 static void *run_client(void *context) {
     Peer *peer = context;
     gnutls_certificate_credentials_t credentials;
@@ -480,7 +480,7 @@ static void test_refuses_crls(void **state) {
     store = open_folder(&folder, NULL, 0);
     assert_false(is_allowed(store, &client, error, sizeof(error)));
 
-    /* With any other content of the file, the last good list stays in force. */
+    /* With any other content of the file, the last good list must stay in force. */
     for (int i = 0; i < 5; i++) {
         static const char *const says[] = {"unknown CA", "PEM", "PEM", "PEM", "No such file"};
 
@@ -525,7 +525,7 @@ static void test_crls(void **state) {
     assert_non_null(strstr(error, "revoked"));
     assert_true(is_allowed(store, &second, error, sizeof(error)));
 
-    /* Overdue: it applies, with a warning. */
+    /* An overdue CRL applies, with a warning. */
     assert_int_equal(unlink(folder.crl), 0);
     identity_append_crl(folder.crl, &ca, &second, true, 0);
     assert_int_equal(reload(store, error, sizeof(error)), TLS_RELOADED);
@@ -538,7 +538,7 @@ static void test_crls(void **state) {
     folder_done(&folder);
 }
 
-/* A CA whose key usage does not allow CRLs. */
+/* The key usage of the CA does not allow CRLs. */
 static void test_crl_of_a_ca_that_may_not(void **state) {
     Identity weak = identity_new(
         &(IdentitySpec){.common_name = "weak", .is_ca = true, .may_not_sign_crls = true});
@@ -559,7 +559,7 @@ static void test_crl_of_a_ca_that_may_not(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_set),
+        cmocka_unit_test(test_loads_a_good_set),
         cmocka_unit_test(test_rotation),
         cmocka_unit_test(test_refuses),
         cmocka_unit_test(test_purpose_of_a_server),

@@ -23,12 +23,12 @@
 #define TIME_MAX 40u
 #define DIGEST_SIZE 32
 
-/* A reload may happen between two renames of a change that is not atomic: it tries again before it
+/* A reload may run between two renames of a change that is not atomic, so it tries again before it
  * reports an error. */
 #define LOAD_ATTEMPTS 2
 
-/* Other users of the machine can replace the key: refused. They, or a group, can read or replace
- * it: a warning. A group may read it, as kubelet mounts Secrets for a pod's fsGroup. */
+/* Refused: other users of the machine can replace the key. Warned: they can read it, or its group
+ * can replace it. A group may read it: kubelet mounts Secrets for a pod's fsGroup. */
 #define MODE_REFUSED S_IWOTH
 #define MODE_WARNED (S_IROTH | S_IWGRP)
 
@@ -43,10 +43,10 @@ struct TlsSet {
     gnutls_privkey_t key;
     mode_t key_mode;
     gnutls_x509_trust_list_t clients; /* NULL: no client certificates */
-    CertificateTimes times;           /* of the leaf, like the next */
+    CertificateTimes times;           /* of the leaf */
     bool is_for_servers;
-    int64_t crl_until_sec;                        /* first of the next updates; INT64_MAX: none */
-    unsigned char digest[_FILE_MAX][DIGEST_SIZE]; /* of the files it was made from */
+    int64_t crl_until_sec;                        /* the earliest next update; INT64_MAX: none */
+    unsigned char digest[_FILE_MAX][DIGEST_SIZE]; /* of its files */
 };
 
 struct TlsStore {
@@ -58,12 +58,12 @@ struct TlsStore {
     pthread_mutex_t lock; /* guards set */
     TlsSet *set;
 
-    /* GnuTLS does not document that two threads may verify with one trust list. It is one check per
+    /* GnuTLS does not document that threads may share a trust list. There is one check per
      * connection, so a lock is cheap. */
     pthread_mutex_t verify_mutex;
 };
 
-/* The texts of the files, and where an error in them goes. */
+/* The texts of the files, and the buffer for an error about them. */
 typedef struct Loading {
     const TlsStore *store;
     char *error;
@@ -211,8 +211,8 @@ static bool set_fits(const TlsSet *set) {
     return fits;
 }
 
-/* Each CRL must be signed by a CA of @ca_pem, or it would never apply. One past its next update
- * does apply: what it revokes stays revoked. */
+/* Each CRL must be signed by a CA of the client CA file, or it would never apply. A CRL past its
+ * next update still applies: revoked certificates stay revoked. */
 static int set_load_crls(TlsSet *set, const Loading *loading) {
     const gnutls_datum_t ca_pem = datum_of(loading, FILE_CLIENT_CA);
     const gnutls_datum_t crl_pem = datum_of(loading, FILE_CLIENT_CRL);
@@ -261,7 +261,7 @@ static int set_load_parts(TlsSet *set, const Loading *loading) {
     return loading->store->paths[FILE_CLIENT_CRL] ? set_load_crls(set, loading) : 0;
 }
 
-/* "2026-11-17T02:00:00Z" */
+/* Formats a time as "2026-11-17T02:00:00Z". */
 static const char *show_time(int64_t sec, char text[static TIME_MAX]) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TIME_MAX);
 
@@ -306,7 +306,7 @@ static int set_new(const Loading *loading, TlsSet **ret) {
             GNUTLS_DIG_SHA256, loading->files[i].data, loading->files[i].len, set->digest[i]);
     r = set_load_parts(set, loading);
     /* A pair that is in use is not checked again: a new client CA or CRL applies even if the
-     * server's certificate has expired meanwhile. */
+     * server's certificate has expired since. */
     if (r == 0 &&
         (!used || memcmp(used->digest, set->digest, sizeof(set->digest[0]) * (FILE_KEY + 1)) != 0))
         r = check_pair(set, loading);
@@ -378,7 +378,7 @@ TlsReload tls_store_reload(TlsStore *store, char *error, size_t error_size) {
     pthread_mutex_lock(&store->lock);
     old = store->set;
     store->set = set;
-    /* With the lock held: a user of the new set knows that all connections are checked. */
+    /* With the lock held: who sees the new set must also see the new generation. */
     atomic_fetch_add(&store->generation, 1);
     pthread_mutex_unlock(&store->lock);
     tls_set_unref(old);
@@ -460,7 +460,7 @@ void tls_set_credentials(
 
 /* --- clients --- */
 
-/* GnuTLS's hook: before a Certificate message is used. */
+/* GnuTLS's hook, called before it uses a Certificate message. */
 static int on_certificate_message(gnutls_session_t session, unsigned type, unsigned when,
     unsigned is_incoming, const gnutls_datum_t *message) {
     bool is_tls_1_3 = gnutls_protocol_get_version(session) == GNUTLS_TLS1_3;
@@ -476,7 +476,7 @@ void tls_request_certificate(gnutls_session_t session) {
         session, GNUTLS_HANDSHAKE_CERTIFICATE_PKT, GNUTLS_HOOK_PRE, on_certificate_message);
 }
 
-/* The chain ends in the client CA, is valid now and for client authentication. */
+/* Whether the chain ends in the client CA, is valid now, and is for client authentication. */
 static bool chain_is_good(
     TlsStore *store, const TlsSet *set, Certificates *chain, char *error, size_t size) {
     gnutls_typed_vdata_st purpose = {

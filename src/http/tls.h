@@ -1,20 +1,20 @@
 #pragma once
 
 /*
- * TlsStore: the certificate, key, client CA and its CRLs, always a consistent set.
+ * TlsStore: certificate, key, client CA and its CRLs, always as a consistent set.
  *
- * Files are read, checked together and only then replace the set in use: a certificate that does
- * not match the key, has expired, is not valid yet or not for servers, a key that every user can
- * replace, a half-written file, an empty CA, a CRL of another CA is refused, and the old set stays.
- * A handshake references the current set, so a change needs no restart and breaks no connection.
- * Contents are compared, not file times: a mounted Secret changes by an atomic symlink swap.
+ * A set of files replaces the one in use only after all checks. Refused, while the old set stays: a
+ * certificate that does not match the key, is not valid now or not for servers, a key that every
+ * user can replace, a half-written file, an empty CA, a CRL of another CA. A handshake references
+ * the current set, so a reload needs no restart and breaks no connection. Contents are compared,
+ * not file times: a mounted Secret changes by an atomic symlink swap.
  *
- * Clients: with a client CA, a client needs a certificate that chains to it for client
- * authentication, is not revoked, and has a subject CN or a DNS or URI SAN in a list of names: that
- * of the files, or another listener's own. The chain alone is not enough: every kubelet has a
- * certificate of the cluster's CA. Sessions are never resumed, so each handshake has a certificate.
+ * With a client CA, a client needs a certificate that chains to it for client authentication, is
+ * not revoked, and has a subject CN or a DNS or URI SAN in a list of names: that of TlsFiles, or a
+ * listener's own. The chain alone is not enough: every kubelet has a certificate of the cluster's
+ * CA. Sessions are never resumed, so each handshake has a certificate.
  *
- * Any thread may look up; one thread reloads.
+ * Threads: any; only one may reload.
  */
 
 #include <gnutls/abstract.h>
@@ -32,12 +32,12 @@ typedef struct TlsFiles {
     const char *key;         /* PEM */
     const char *client_ca;   /* PEM bundle; NULL: no client certificates */
     const char *client_crl;  /* PEM, CRLs of CAs in client_ca; NULL: none is revoked */
-    const Str *client_names; /* allowed; none given with a CA: TLS_CLIENT_NAME */
+    const Str *client_names; /* allowed names; none with a CA: TLS_CLIENT_NAME */
     size_t n_client_names;
 } TlsFiles;
 
-/* Reads and checks. 0, or a negative errno with @error: which file, and what is wrong with it.
- * Paths and names are borrowed. */
+/* Reads and checks the files. Paths and names are borrowed. 0; or a negative errno, with file and
+ * reason in @error. */
 int tls_store_new(const TlsFiles *files, TlsStore **ret, char *error, size_t error_size);
 TlsStore *tls_store_free(TlsStore *store); /* takes NULL */
 DEFINE_CLEANUP(TlsStore *, tls_store_free)
@@ -60,31 +60,30 @@ void tls_store_print_chain(const TlsStore *store, Buf *out);
 /* The earliest nextUpdate of the CRLs in use, seconds since 1970; 0: no CRL, or no such time. */
 int64_t tls_store_crl_expiry(const TlsStore *store);
 
-/* Whether other users can read the key, or its group replace it: @text names file and fix. */
+/* Whether other users can read the key, or its group replace it. @text: the file and the fix. */
 bool tls_store_key_warning(const TlsStore *store, char *text, size_t size);
 
 /* Whether a CRL is past its next update; it still applies. @text as above. */
 bool tls_store_crl_warning(const TlsStore *store, int64_t now_sec, char *text, size_t size);
 
-/* The allowed client names: those of TlsFiles, or TLS_CLIENT_NAME. Borrowed; none without a client
- * CA. */
+/* The allowed client names: of TlsFiles, or TLS_CLIENT_NAME. Borrowed; none without a client CA. */
 const Str *tls_store_client_names(const TlsStore *store, size_t *ret_n);
 
-/* Asks the peer of @session, before its handshake, for a certificate. One whose key is expensive to
- * use ends the handshake. */
+/* Requests a certificate of the peer of @session; call it before the handshake. A certificate whose
+ * key is expensive to verify ends the handshake. */
 void tls_request_certificate(gnutls_session_t session);
 
 /* Whether the peer of @session has a certificate that is valid now by the rules above, with one of
- * @names; @ret_until_sec is when its chain expires, since 1970. Otherwise that is 0, and @error has
- * the reason, for the log. */
+ * @names. *ret_until_sec: when its chain expires, since 1970; 0 and a reason for the log in @error
+ * if it is not allowed. */
 bool tls_store_peer_is_allowed(TlsStore *store, gnutls_session_t session, const Str *names,
     size_t n_names, int64_t *ret_until_sec, char *error, size_t size);
 
-/* Incremented for each new set. A cached result of tls_store_peer_is_allowed() is valid only while
- * this does not change. */
+/* Changes with each new set. A cached result of tls_store_peer_is_allowed() is valid only while
+ * this stays the same. */
 uint64_t tls_store_generation(const TlsStore *store);
 
-/* The set of one handshake; it lives while it is referenced. */
+/* The set of a handshake; it lives while it is referenced. */
 typedef struct TlsSet TlsSet;
 
 TlsSet *tls_store_ref_set(const TlsStore *store); /* the current one; never NULL */
@@ -94,9 +93,9 @@ TlsSet *tls_set_unref(TlsSet *set);               /* takes NULL, returns NULL */
 void tls_set_credentials(
     TlsSet *set, gnutls_pcert_st **ret_chain, unsigned *ret_n, gnutls_privkey_t *ret_key);
 
-/* For the server: TLS 1.3 and 1.2, AEAD and forward secrecy only, in the server's order. No
- * finite-field groups: a made-up ffdhe8192 key share costs the server half a second, and its sender
- * nothing. */
+/* For the server: TLS 1.3 and 1.2, only AEAD and forward secrecy, in the server's order. No
+ * finite-field groups: an invented ffdhe8192 key share costs the server half a second, and its
+ * sender nothing. */
 #define TLS_PRIORITIES                                                                             \
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-CIPHER-ALL:+AES-128-GCM:+AES-256-GCM:+CHACHA20-"  \
     "POLY1305:-RSA:-DHE-RSA:-SHA1:-SIGN-RSA-SHA1:-SIGN-ECDSA-SHA1:-GROUP-ALL:+GROUP-X25519:"       \

@@ -1,4 +1,4 @@
-/* Reading and writing without waiting, on a socket or on a TLS session. */
+/* Reads and writes without waiting, on a socket or on a TLS session. */
 
 #include "http/transport.h"
 
@@ -14,7 +14,7 @@ static int from_gnutls(ssize_t code) {
     return code == GNUTLS_E_AGAIN || code == GNUTLS_E_INTERRUPTED ? -EAGAIN : -ECONNABORTED;
 }
 
-/* As above; the peer gets an alert with the reason if it broke the protocol. */
+/* Like from_gnutls(). If the peer broke the protocol, it gets an alert with the reason. */
 static int refuse_input(Transport *transport, ssize_t code) {
     int r = from_gnutls(code);
 
@@ -35,7 +35,7 @@ ssize_t transport_read(Transport *transport, char *to, size_t room) {
     return n >= 0 ? n : errno == EINTR ? -EAGAIN : -errno;
 }
 
-/* One record. GnuTLS keeps unsent bytes, so they are not copied again here. */
+/* Writes one record. GnuTLS keeps unsent bytes, so they are not copied again. */
 static ssize_t write_record(Transport *transport, const struct iovec *slices, size_t n_slices) {
     char record[RECORD_MAX];
     size_t len = 0;
