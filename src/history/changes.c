@@ -1,6 +1,6 @@
 /*
- * A ring of entries, each of which owns its texts; and a short list of versions, the newest first,
- * refcounted so that a difference is worked out without the lock.
+ * A ring of entries, each with its own texts; and a short list of versions, newest first,
+ * refcounted so that differences are computed without the lock.
  */
 
 #include "history/changes.h"
@@ -18,7 +18,7 @@
 /* The texts of all policy files at one time. */
 typedef struct Version {
     Ref ref;
-    Arena *arena; /* of what follows */
+    Arena *arena; /* of the fields below */
     Digest digest;
     PolicySource *sources;
     size_t n;
@@ -28,7 +28,7 @@ typedef struct Version {
 typedef struct Entry {
     ChangeKind kind;
     int64_t at_nsec;
-    char *texts; /* both of these: */
+    char *texts; /* what and text, in one block */
     Str what, text;
     Digest digest, before; /* CHANGE_POLICY only */
 } Entry;
@@ -37,7 +37,7 @@ struct Changes {
     pthread_mutex_t lock;
     Entry entries[CHANGES_MAX];              /* a ring: id - 1, modulo its size */
     uint64_t n;                              /* noted since the start */
-    Version *versions[CHANGES_VERSIONS_MAX]; /* the newest first, no two with the same digest */
+    Version *versions[CHANGES_VERSIONS_MAX]; /* newest first; no two with the same digest */
     size_t n_versions, bytes;
     Digest digest;   /* of the policies in force */
     bool has_digest; /* ... once they are known */
@@ -72,7 +72,7 @@ DEFINE_CLEANUP(Version *, version_unref)
 
 DEFINE_REF(Version, version)
 
-/* Into @arena; NULL when out of memory. */
+/* Copies into @arena; NULL when out of memory. */
 static PolicySource *copy_sources(Arena *arena, const PolicySource *sources, size_t n) {
     PolicySource *copies = ARENA_ARRAY(arena, PolicySource, n);
 
@@ -99,7 +99,7 @@ static Version *version_new(Digest digest, const PolicySource *sources, size_t n
     return version->sources ? version : version_unref(version);
 }
 
-/* Under the lock. The index in the list, or n_versions. */
+/* Called with the lock held. The index in the list; n_versions: not found. */
 static size_t find_version(const Changes *changes, Digest digest) {
     size_t i = 0;
 
@@ -116,7 +116,7 @@ static void drop_version(Changes *changes, size_t at) {
         changes->versions[i] = changes->versions[i + 1];
 }
 
-/* Takes @version. One that is there already becomes the newest. */
+/* Takes @version as the newest, and drops an older one with the same digest. */
 static void keep_version(Changes *changes, Version *version) {
     size_t at = find_version(changes, version->digest);
 
@@ -152,7 +152,7 @@ Changes *changes_free(Changes *changes) {
     return NULL;
 }
 
-/* The first line of @text, not longer than may be. */
+/* The first line of @text, up to CHANGES_TEXT_MAX bytes. */
 static Str cut(Str text) {
     return utf8_take(str_take(text, str_find(text, '\n')), CHANGES_TEXT_MAX);
 }
@@ -192,7 +192,7 @@ static LinediffText text_of(const Version *version, Str file) {
                   : (LinediffText){.name = STR("/dev/null")};
 }
 
-/* One file, which is in one of the two or in both. */
+/* Compares one file, which at least one of the two has. */
 static bool diff_file(
     const Version *before, const Version *after, Str file, Buf *out, LinediffCounts *counts) {
     LinediffText old = text_of(before, file), new = text_of(after, file);
@@ -212,7 +212,7 @@ static bool diff_versions(
     return is_fine;
 }
 
-/* A reference to the version of @digest; NULL: it is not kept. With the lock. */
+/* Called with the lock held. A reference to the version of @digest; NULL: it is not kept. */
 static Version *take_version(const Changes *changes, Digest digest) {
     size_t at = find_version(changes, digest);
 
@@ -227,7 +227,7 @@ static uint64_t first_id(const Changes *changes) {
     return changes->n > CHANGES_MAX ? changes->n - CHANGES_MAX + 1 : 1;
 }
 
-/* The newest change to @digest; NULL: none is remembered. With the lock. */
+/* Called with the lock held. The newest change to @digest; NULL: none is remembered. */
 static const Entry *change_to(const Changes *changes, Digest digest) {
     for (uint64_t id = changes->n; id >= first_id(changes); id--) {
         const Entry *entry = entry_at(changes, id);
@@ -294,7 +294,7 @@ bool changes_sources(
     return *ret != NULL;
 }
 
-/* With the lock. Returns false if out of memory. */
+/* Called with the lock held. False when out of memory. */
 static bool read_entry(const Changes *changes, uint64_t id, Arena *arena, Change *ret) {
     const Entry *entry = entry_at(changes, id);
 

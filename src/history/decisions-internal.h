@@ -3,8 +3,8 @@
 /*
  * Decisions, for decisions.c and main-reasons.c only.
  *
- * A ring of decisions by id. Ids are handed out under the lock, so the kept ones are the last n
- * without a gap, and the decision with id i is at i % max.
+ * A ring of decisions by id. The lock orders ids, so the kept ones are the last n without a gap,
+ * and the decision with id i is at index i % max.
  */
 
 #include <assert.h>
@@ -17,7 +17,7 @@
 typedef struct Kept {
     PastDecision *past;
     Outcomes *outcomes;
-    SavedViewEntry *saved_view; /* the inputs: both, */
+    SavedViewEntry *saved_view; /* the inputs: both are set, */
     PodText *pod_text;          /* or neither */
 } Kept;
 
@@ -28,23 +28,24 @@ struct Decisions {
     Kept *ring;
     size_t n;
     uint64_t next;          /* id of the next one */
-    uint64_t next_outcomes; /* all that are older have no outcomes; */
-    uint64_t next_inputs;   /* and these no inputs, */
-    uint64_t next_raw;      /* or none with a pod as it was sent */
-    uint64_t next_reason;   /* filters that are older have been looked at for their main reason */
-    NodeNumbers *numbers;   /* the current ones */
-    RuleNames *rule_names;  /* the current ones, ... */
-    Program *program;       /* ... of this program: a reference, for its address */
+    uint64_t next_outcomes; /* older decisions have no outcomes, */
+    uint64_t next_inputs;   /* ... older than this no inputs, */
+    uint64_t next_raw;      /* ... and older than this no raw pod */
+    uint64_t next_reason;   /* find_reasons() has checked older filters */
+    NodeNumbers *numbers;   /* for new decisions */
+    RuleNames *rule_names;  /* for new decisions, ... */
+    Program *program;       /* ... of this program: a reference, so that its address is not
+                               reused */
     RowNumbers row_numbers;
     SavedViews saved_views;
     PodTexts pods;
     size_t pods_bytes;
-    DecisionsFigures figures; /* bytes: all but those of pods and saved views */
+    DecisionsFigures figures; /* bytes: without pods and saved views */
 };
 
-/* All with the lock held. */
+/* Call all functions below with the lock held. */
 
-/* The place of the decision with this id. */
+/* The entry of the decision with this id. */
 static inline Kept *decisions_at(Decisions *decisions, uint64_t id) {
     assert(decisions->max > 0);
     return &decisions->ring[id % decisions->max];
@@ -59,8 +60,8 @@ static inline void decisions_raise(uint64_t *id, uint64_t least) {
     *id = *id < least ? least : *id;
 }
 
-/* References to everything of a decision. */
+/* Returns references to all parts of a decision. */
 FoundDecision decisions_take(const Kept *kept);
 
-/* Back below the ceiling; the newest decision goes last, and its headline stays. */
+/* Drops decisions until the limit holds. The newest comes last, and keeps its summary. */
 void decisions_make_room(Decisions *decisions);

@@ -1,7 +1,6 @@
 /*
- * Keeps decisions, and drops old ones. Node numbers, rule names, pod texts and saved views are
- * shared by decisions; each is counted while a kept decision refers to it, so that the size of all
- * is known to the byte.
+ * Keeps decisions, and drops old ones. Decisions share node numbers, rule names, pod texts and
+ * saved views; each is counted while a kept decision refers to it, so that the total size is exact.
  */
 
 #include "history/decisions.h"
@@ -13,20 +12,20 @@
 #include "base/log.h"
 #include "history/decisions-internal.h"
 
-/* malloc's overhead per block, about. */
+/* malloc's overhead per block, roughly */
 #define PIECE_COST 16u
 
 /* NodeNumbers may hold names of deleted nodes: up to this many plus four times the nodes of a
  * request or the cluster. */
 #define NUMBERS_SPARE 16384u
 
-/* Bytes of a name in NodeNumbers, about; and the share of the ceiling that names may take: a
- * ceiling too low for the cluster keeps headlines only. */
+/* About the bytes of a name in NodeNumbers, and the share of the limit for all names: if the limit
+ * is too low for the cluster, only summaries are kept. */
 #define NUMBERS_NAME_COST 160u
 #define NUMBERS_SHARE 2u
 
-/* Shares of the ceiling: above the first, inputs are dropped before outcomes; programs no longer in
- * force may take the second; a pod larger than the third is not kept. */
+/* Shares of the limit: above the first, inputs are dropped before outcomes; the second is for
+ * programs no longer in force; a pod over the third is not kept. */
 #define INPUTS_SHARE 2u
 #define PROGRAMS_SHARE 8u
 #define POD_SHARE 8u
@@ -89,7 +88,7 @@ static void drop_rule_names(Decisions *decisions) {
     decisions->program = program_unref(decisions->program);
 }
 
-/* A reload that changes nothing keeps the names there are. */
+/* A reload that changes nothing keeps the names. */
 static RuleNames *find_rule_names(Decisions *decisions, Program *program) {
     if (decisions->program == program)
         return decisions->rule_names;
@@ -107,7 +106,7 @@ static RuleNames *find_rule_names(Decisions *decisions, Program *program) {
     return decisions->rule_names;
 }
 
-/* Returns false if it has none. */
+/* False: there are none. */
 static bool forget_outcomes(Decisions *decisions, Kept *kept) {
     NodeNumbers *numbers;
 
@@ -162,7 +161,7 @@ static void forget_oldest(Decisions *decisions) {
 }
 
 /* Calls @forget for decisions from *@next on, except @spare, until one had something to drop.
- * Returns false if none had. */
+ * False: none had. */
 static bool forget_next(Decisions *decisions, uint64_t *next, uint64_t spare,
     bool (*forget)(Decisions *decisions, Kept *kept)) {
     while (*next < decisions->next && *next != spare)
@@ -190,7 +189,7 @@ static bool forget_details(Decisions *decisions, uint64_t spare) {
     return true;
 }
 
-/* In the order of the header. */
+/* The order is that of the header. */
 void decisions_make_room(Decisions *decisions) {
     uint64_t newest = decisions->next - 1;
 
@@ -203,7 +202,7 @@ void decisions_make_room(Decisions *decisions) {
     while (is_over(decisions) && forget_details(decisions, /* spare= */ 0))
         ;
     if (is_over(decisions))
-        drop_numbers(decisions); /* nothing refers to it any more */
+        drop_numbers(decisions); /* nothing refers to them now */
 }
 
 Decisions *decisions_free(Decisions *decisions) {
@@ -224,7 +223,7 @@ Decisions *decisions_free(Decisions *decisions) {
     return NULL;
 }
 
-/* Its names may have grown. */
+/* Counts the bytes of @numbers again, after names were added. */
 static void count_numbers(Decisions *decisions, NodeNumbers *numbers) {
     decisions->figures.bytes += node_numbers_bytes(numbers) - numbers->n_counted;
     numbers->n_counted = node_numbers_bytes(numbers);
@@ -242,7 +241,7 @@ static Outcomes *make_outcomes(
         decisions->figures.n_outcomes_dropped++;
         return NULL;
     }
-    /* Numbers that can hold this request, without too many nodes that are gone. */
+    /* Numbers with room for this request, and without too many deleted nodes. */
     if (decisions->numbers && node_numbers_size(decisions->numbers) > 4 * n_nodes + NUMBERS_SPARE)
         drop_numbers(decisions);
     if (!decisions->numbers)
@@ -256,7 +255,7 @@ static Outcomes *make_outcomes(
     return outcomes;
 }
 
-/* SavedView and pod, both or neither: one without the other is of no use. */
+/* Keeps saved view and pod, or neither: one alone cannot be replayed. */
 static void keep_inputs(
     Decisions *decisions, const View *view, Str pod_text, Digest digest, Kept *kept) {
     if (str_is_empty(pod_text) || pod_text.len > decisions->bytes_max / POD_SHARE)
@@ -282,7 +281,7 @@ static void keep_outcomes(Decisions *decisions, Outcomes *outcomes, Kept *kept) 
     outcomes_numbers(outcomes)->n_users++;
 }
 
-/* The place of @past, which is all that is there. */
+/* Adds @past to the ring. The caller adds the other parts to the returned entry. */
 static Kept *keep(Decisions *decisions, PastDecision *past) {
     Kept *kept;
 
@@ -325,7 +324,7 @@ void decisions_note(
     }
 }
 
-/* Ids go on after the last one that was restored. */
+/* Ids continue after the last restored one. */
 void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outcomes) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     Kept *kept;
@@ -334,7 +333,7 @@ void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outco
         decisions->next = decisions->next_outcomes = decisions->next_inputs = past->id;
         decisions->next_raw = past->id;
     } else if (decisions->n == decisions->max) {
-        forget_oldest(decisions); /* it may be the last that has these rule names */
+        forget_oldest(decisions); /* may be the last one with these rule names */
     }
     past->id = decisions->next; /* kept ids have no gap (decisions-internal.h) */
     if (past->rule_names->n_users == 0)
@@ -348,7 +347,7 @@ void decisions_restore(Decisions *decisions, PastDecision *past, Outcomes *outco
 
 /* --- reading: references are taken under the lock, a few at a time ---------------------------- */
 
-/* How many names are copied under one hold of the lock. */
+/* names copied under one hold of the lock */
 #define NAMES_AT_ONCE 2048u
 
 FoundDecision decisions_take(const Kept *kept) {
@@ -383,7 +382,7 @@ bool decisions_next(DecisionsWalk *walk, FoundDecision *ret) {
     if (walk->next == walk->n && walk->decisions) {
         walk->n = decisions_read(walk->decisions, walk->below, walk->some, DECISIONS_AT_ONCE);
         walk->next = 0;
-        walk->numbers = NULL; /* may be freed by now, and their address another's */
+        walk->numbers = NULL; /* may be freed, and the address reused */
     }
     if (walk->next == walk->n)
         return false;
@@ -420,7 +419,8 @@ uint32_t decisions_number(Decisions *decisions, const Outcomes *outcomes, Str no
     return node_numbers_find(outcomes_numbers(outcomes), node);
 }
 
-/* In turns: there may be a hundred thousand, and decisions wait for the lock. They only grow. */
+/* Copies in turns: there may be a hundred thousand names, and decisions wait for the lock. Names
+ * are only added. */
 const Str *decisions_names(Decisions *decisions, const Outcomes *outcomes, Arena *arena) {
     const NodeNumbers *numbers = outcomes_numbers(outcomes);
     Str *names;
@@ -471,25 +471,26 @@ void decisions_figures(Decisions *decisions, DecisionsFigures *ret) {
     ret->oldest = decisions->n > 0 ? decisions_oldest(decisions) : 0;
 }
 
-/* --- secrets: pods as they were sent are replaced by what policies can read of them ----------- */
+/* --- secrets: raw pods are reduced to the fields that policies can read ----------------------- */
 
-/* So many are taken, or exchanged, under one hold of the lock; they are written without it. */
+/* Pods taken, or exchanged, under one hold of the lock; they are written without it. */
 #define RAW_AT_ONCE 64u
 
 #define REDUCE_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* A pod as it was sent, and the decision that has it. */
+/* A raw pod, and its decision. */
 typedef struct RawPod {
     uint64_t id;
     PodText *text;    /* a reference */
-    PodText *reduced; /* a reference; NULL: it cannot be reduced, and the decision not replayed */
+    PodText *reduced; /* a reference; NULL: the pod cannot be reduced, so the decision cannot be
+                         replayed */
 } RawPod;
 
 static bool is_raw(const Kept *kept) {
     return kept->pod_text && kept->pod_text->is_raw;
 }
 
-/* Up to @n of the oldest decisions whose pod is still as it was sent; how many. */
+/* Takes up to @n of the oldest raw pods. Returns their number. */
 static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n_found = 0;
@@ -507,7 +508,7 @@ static size_t take_raw(Decisions *decisions, RawPod *ret, size_t n) {
     return n_found;
 }
 
-/* Filter and prioritize sent the same text: mostly the one before, or near it. */
+/* Filter and prioritize sent the same text, so it is usually the one before, or near. */
 static PodText *reduce(const RawPod *pods, size_t i, Arena *arena) {
     Pod pod;
 
@@ -518,7 +519,7 @@ static PodText *reduce(const RawPod *pods, size_t i, Arena *arena) {
     return pod_text_decode(pods[i].text, arena, &pod) ? pod_text_new(&pod) : NULL;
 }
 
-/* A decision that has another text by now, or none, stays as it is. */
+/* Replaces raw texts, unless a decision has another text by now, or none. */
 static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
 
@@ -535,10 +536,10 @@ static void exchange(Decisions *decisions, const RawPod *pods, size_t n) {
             (void)forget_inputs(decisions, kept);
         }
     }
-    decisions_make_room(decisions); /* a nearly empty pod may be written longer than it was sent */
+    decisions_make_room(decisions); /* an almost empty pod may be longer now */
 }
 
-/* Adds to @n_lost. Returns how many there were. */
+/* Reduces some raw pods, and adds failures to @n_lost. Returns the number of pods. */
 static size_t reduce_some(Decisions *decisions, Arena *arena, size_t *n_lost) {
     RawPod pods[RAW_AT_ONCE];
     size_t n = take_raw(decisions, pods, RAW_AT_ONCE);

@@ -1,10 +1,10 @@
 /*
- * Lines of a journal: 16 hexadecimal digits of a checksum, a blank, and a JSON object with one of
+ * Lines of a journal: 16 hexadecimal digits of a checksum, a space, and a JSON object with one of
  *
  *   form      the version of the format: the first line of a file
  *   rules     the names of the filters of program number @program
  *   nodes     names of list number @list, for numbers from @first on
- *   decision  a summary, of a program; "columns" has the outcomes of the nodes of a list as base64
+ *   decision  a summary, of a program; "columns" has the outcomes of a list's nodes as base64
  */
 
 #include <errno.h>
@@ -27,7 +27,7 @@ void journal_context_reset(JournalContext *context) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Room for the checksum; returns where the object begins. */
+/* Makes room for the checksum; returns the index where the object starts. */
 static size_t begin_line(Buf *out) {
     buf_append_repeat(out, '0', SUM_DIGITS);
     buf_append_char(out, ' ');
@@ -72,7 +72,7 @@ static void write_rules(const JournalContext *context, Buf *out) {
     end_line(out, start);
 }
 
-/* The names that @outcomes needs and the file has not got. */
+/* Writes the names that @outcomes needs and the file lacks. */
 static void write_names(JournalContext *context, Decisions *decisions, const Outcomes *outcomes,
     Arena *arena, Buf *out) {
     uint32_t highest = outcomes_highest(outcomes);
@@ -174,7 +174,7 @@ void journal_line_decision(JournalContext *context, Decisions *decisions,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A line, before its parts are put together. */
+/* A parsed line. */
 typedef struct Line {
     int64_t form, program, list, first;
     Str digest;
@@ -191,7 +191,7 @@ typedef struct Line {
         int64_t rule, n_nodes, never_rule, n_never;
         Str never_resource;
     } main;                  /* n_nodes 0: none */
-    OutcomesColumns columns; /* bytes as base64; none: ptr NULL */
+    OutcomesColumns columns; /* bytes as base64; ptr NULL: none */
 } Line;
 
 static const JsonField rule_fields[] = {
@@ -297,7 +297,7 @@ static bool take_rules(JournalContext *context, const Line *line) {
     return context->rule_names != NULL;
 }
 
-/* Numbers must not change: a name that is there twice would shift all after it. */
+/* Numbers must not change: a duplicate name would shift all later ones. */
 static bool take_nodes(JournalContext *context, const Line *line) {
     if (line->first == 1) {
         node_numbers_unref(context->node_numbers);
@@ -342,7 +342,7 @@ static bool is_below(int64_t number, size_t limit) {
     return number >= 0 && (uint64_t)number < limit;
 }
 
-/* Not written, or damaged: pages fall back on the counts. */
+/* Without a valid main reason pages use the counts. */
 static void take_main(const JournalContext *context, const Line *line, PastDecision *past) {
     size_t n_rules = context->rule_names->n_rules, n_in = past->summary.n_in;
 
@@ -359,7 +359,7 @@ static void take_main(const JournalContext *context, const Line *line, PastDecis
                               });
 }
 
-/* Without its outcomes a decision is still worth its summary. */
+/* A decision without its outcomes still has a useful summary. */
 static bool take_decision(const JournalContext *context, Line *line, Decisions *decisions) {
     PastDecision *past;
 

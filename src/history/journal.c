@@ -1,4 +1,4 @@
-/* The two files of a journal: opened and locked, read once, appended to, replaced when full. */
+/* Opens, locks and reads the two files of a journal, appends to one, and replaces it when full. */
 
 #include "history/journal.h"
 
@@ -17,21 +17,21 @@
 #define OLD_NAME "decisions.old.jsonl"
 #define LOCK_NAME "lock"
 
-/* Memory for reading one line; its strings are slices of the line, unless they have escapes. */
+/* For reading one line; its strings are parts of the line, unless they have escapes. */
 #define LINE_BUDGET (4 * JOURNAL_LINE_MAX)
 
 #define READ_SIZE ((size_t)256 * 1024)
-#define WRITE_SIZE ((size_t)1024 * 1024) /* so much is collected before it is written */
+#define WRITE_SIZE ((size_t)1024 * 1024) /* bytes collected before a write */
 
 struct Journal {
     int folder_fd, lock_fd;
-    int fd;           /* of NAME; -1: it could not be created yet */
+    int fd;           /* of NAME; -1: not created yet */
     size_t size;      /* of NAME: up to the end of its last complete line */
     size_t size_max;  /* of each file */
-    uint64_t written; /* the last decision that is stored */
+    uint64_t written; /* id of the last stored decision */
     JournalContext context;
     Arena *arena;
-    bool is_failing; /* logged */
+    bool is_failing; /* a failure was logged */
 };
 
 int journal_make_folder(const char *folder) {
@@ -40,11 +40,11 @@ int journal_make_folder(const char *folder) {
 
 typedef struct FileRead {
     size_t n_lines, n_damaged;
-    size_t end; /* after the last complete line that is sound */
+    size_t end; /* after the last complete, undamaged line */
 } FileRead;
 
-/* Lines of @rest that have an end; returns how many bytes they take. A file whose first line is not
- * a head of this form has nothing that is sound. */
+/* Reads the complete lines of @rest; returns their bytes. If the first line of a file is not a head
+ * of this format, all its lines are damaged. */
 static size_t read_lines(
     Journal *journal, Str rest, size_t offset, Decisions *decisions, FileRead *ret) {
     size_t taken = 0;
@@ -73,7 +73,7 @@ static int read_file(Journal *journal, int fd, Decisions *decisions, FileRead *r
     for (;;) {
         char *room = buf_reserve(&text, READ_SIZE);
 
-        if (!room) /* a line without end: the rest is no journal */
+        if (!room) /* an endless line: not a journal */
             return buf_error(&text) == -EFBIG ? 0 : buf_error(&text);
         n = read(fd, room, READ_SIZE);
         if (n < 0 && errno == EINTR)
@@ -115,7 +115,7 @@ static int lock_folder(Journal *journal) {
     return 0;
 }
 
-/* A new file, or the old one up to its last complete line. */
+/* Creates the file, or opens it and cuts it off after its last complete line. */
 static int open_file(Journal *journal, size_t end) {
     _cleanup_(buf_done) Buf head = BUF_INIT(JOURNAL_LINE_MAX);
     int r = 0;
@@ -197,7 +197,7 @@ Journal *journal_free(Journal *journal) {
     return NULL;
 }
 
-/* The full file becomes the old one. */
+/* Makes the full file the old one. */
 static int replace_file(Journal *journal) {
     fd_closep(&journal->fd);
     journal->fd = -1;
@@ -207,8 +207,7 @@ static int replace_file(Journal *journal) {
     return open_file(journal, 0);
 }
 
-/* All of @lines or nothing: half a line would be cut off by the next start, and join the line that
- * follows until then. */
+/* Appends all of @lines or nothing: after half a line, the next line would be damaged too. */
 static int append(Journal *journal, Str lines) {
     int r = fd_write(journal->fd, lines);
 
@@ -221,7 +220,7 @@ static int append(Journal *journal, Str lines) {
     return 0;
 }
 
-/* Some decisions from @written on, at most up to @newest; sets the last one that is in @out. */
+/* Collects some decisions after journal->written, up to @newest. Returns the id of the last one. */
 static uint64_t collect(Journal *journal, Decisions *decisions, uint64_t newest, Buf *out) {
     uint64_t id = journal->written;
 
@@ -257,7 +256,7 @@ static int write_some(Journal *journal, Decisions *decisions, uint64_t newest) {
     return r;
 }
 
-/* Errors are not repeated four times a second. */
+/* Logs only changes, not the same error four times a second. */
 static void report(Journal *journal, int r) {
     if (r < 0 && !journal->is_failing)
         log_warn("decisions cannot be written to --state-dir; a restart would forget them",

@@ -1,4 +1,4 @@
-/* Limits how often Events are written, and writes their texts. */
+/* Limits the rate of Events, and writes their texts. */
 
 #include "history/kube-events.h"
 
@@ -13,19 +13,19 @@
 
 #define NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX)
 #define MAIN_BUDGET ((size_t)64 * 1024 * 1024)
-#define REASON_MAX 240u /* bytes of a reason, or of a name */
+#define REASON_MAX 240u /* bytes of a reason or name */
 
-/* Why nodes did not pass, and how many. */
+/* A reason why nodes did not pass, and their number. */
 typedef struct Cause {
     Str text;
     size_t n;
 } Cause;
 
 typedef struct Causes {
-    Str first;                            /* the main reason, which comes first; may be empty */
-    Cause items[KUBE_EVENTS_REASONS + 1]; /* then the most frequent, the last one is to go */
+    Str first;                            /* the main reason, which is listed first; may be empty */
+    Cause items[KUBE_EVENTS_REASONS + 1]; /* then the most frequent; the last is a spare entry */
     size_t n;
-    size_t n_others; /* nodes of other causes */
+    size_t n_others; /* nodes with other causes */
 } Causes;
 
 uint64_t kube_events_dropped(KubeEvents *events) {
@@ -66,7 +66,7 @@ static bool comes_before(const Causes *causes, const Cause *a, const Cause *b) {
     return is_first != was_first ? is_first : a->n > b->n;
 }
 
-/* Rules with one text are one cause, if they come one after the other often enough to be kept. */
+/* Rules with one text are one cause, unless the first of them has been dropped before. */
 static void add_cause(Causes *causes, Str text, size_t n) {
     Cause cause = {.text = text, .n = n};
     size_t i = 0;
@@ -106,7 +106,7 @@ static void write_causes(const Causes *causes, Buf *out) {
         buf_printf(out, ", %zu for other reasons", causes->n_others);
 }
 
-/* Evaluates the rules again, which is not too much for one Event a second. */
+/* Evaluates the rules again; one Event a second makes that cheap enough. */
 static MainReason find_main(const View *view, const Decision *decision) {
     _cleanup_(arena_freep) Arena *arena = arena_new(MAIN_BUDGET);
     const FilterArgs *args = decision->args;
@@ -119,7 +119,7 @@ static MainReason find_main(const View *view, const Decision *decision) {
     return main;
 }
 
-/* The command is always whole; causes have the room that is left. */
+/* Writes the whole command; causes get the remaining room. */
 static void write_filter_note(const View *view, const Decision *decision, Buf *out) {
     _cleanup_(buf_done) Buf why = BUF_INIT(NOTE_MAX);
     _cleanup_(buf_done) Buf command = BUF_INIT(NOTE_MAX);
@@ -165,7 +165,7 @@ void kube_events_note_bypassed(KubeEvents *events, const Pod *pod, int64_t now_n
     post(events, "Bypassed", "Bind", &note, pod);
 }
 
-/* Whether an Event about berth's own pod may be written now: then *ret is the pod. */
+/* Whether an Event about berth's own pod may be written now; *ret is that pod. */
 static bool find_self(KubeEvents *events, int64_t now_nsec, Pod *ret) {
     const OwnPod *self = &events->self;
 

@@ -1,17 +1,17 @@
 /*
- * Finds the main reason of filters in which no node passed. That takes another evaluation of the
- * rules, which no decision waits for: it happens a moment later, on the view that the filter was
- * answered from. References are taken under the lock, a few at a time.
+ * Finds the main reason of filters that no node passed. That evaluates the rules again, so no
+ * decision waits for it: it happens a moment later, on the view that the filter was answered from.
+ * References are taken under the lock, a few at a time.
  */
 
 #include "base/clock.h"
 #include "extender/explain.h"
 #include "history/decisions-internal.h"
 
-/* So many are looked at under one hold of the lock. */
+/* decisions checked under one hold of the lock */
 #define AT_ONCE 8u
 
-/* Filters that are further behind keep the reason of most nodes: newer ones matter more. */
+/* Older filters keep the reason of most nodes: newer ones matter more. */
 #define BEHIND_MAX 4096u
 
 #define REASON_BUDGET ((size_t)256 * 1024 * 1024)
@@ -20,9 +20,9 @@ typedef struct ReasonSearch {
     Decisions *decisions;
     const View *now; /* in force */
     RecentPods *recent;
-    Arena *arena, *scratch;   /* of one decision */
-    View *restored;           /* the last one that is not in force; a reference, or NULL */
-    SavedView *restored_from; /* the same */
+    Arena *arena, *scratch;   /* for one decision */
+    View *restored;           /* the last view restored; a reference, or NULL */
+    SavedView *restored_from; /* ... from this; a reference, or NULL */
 } ReasonSearch;
 
 static bool needs_reason(const Kept *kept) {
@@ -32,7 +32,7 @@ static bool needs_reason(const Kept *kept) {
            kept->outcomes && kept->saved_view && kept->saved_view->saved_view && kept->pod_text;
 }
 
-/* Up to AT_ONCE of the oldest that have not been looked at; how many. */
+/* Takes up to AT_ONCE of the oldest unchecked filters. Returns their number. */
 static size_t take_some(Decisions *decisions, FoundDecision *ret) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&decisions->mutex);
     size_t n = 0;
@@ -49,7 +49,7 @@ static size_t take_some(Decisions *decisions, FoundDecision *ret) {
     return n;
 }
 
-/* The view that @found was answered from; borrowed. NULL: it cannot be made any more. */
+/* The view that @found was answered from; borrowed. NULL: it cannot be restored. */
 static const View *view_of(ReasonSearch *search, const FoundDecision *found) {
     const View *now = search->now;
     const RestoreOptions setting = {.zones = now->zones, .exemptions = now->exemptions};
@@ -70,7 +70,7 @@ static const View *view_of(ReasonSearch *search, const FoundDecision *found) {
     return search->restored;
 }
 
-/* Returns false if it is not known. */
+/* False: the reason is not known. */
 static bool find_reason(ReasonSearch *search, const FoundDecision *found, MainReason *ret) {
     RequestTime time = {.now_nsec = found->past->at_nsec, .scratch = search->scratch};
     const View *view = view_of(search, found);
@@ -100,7 +100,7 @@ static void set_reason(Decisions *decisions, PastDecision *past, const MainReaso
     }
 }
 
-static void look_at(ReasonSearch *search, const FoundDecision *found) {
+static void add_reason(ReasonSearch *search, const FoundDecision *found) {
     const PastDecision *past = found->past;
     MainReason reason;
 
@@ -129,7 +129,7 @@ bool decisions_find_reasons(Decisions *decisions, const View *view, RecentPods *
 
         n = take_some(decisions, found);
         for (size_t i = 0; i < n; i++) {
-            look_at(&search, &found[i]);
+            add_reason(&search, &found[i]);
             found_done(&found[i]);
         }
     }

@@ -1,4 +1,4 @@
-/* Interned node names, and the rows of the current cluster as numbers of them. */
+/* Interned node names, and their numbers for the rows of the current cluster. */
 
 #include "history/node-numbers.h"
 
@@ -48,7 +48,7 @@ void row_numbers_done(RowNumbers *row_numbers) {
     *row_numbers = (RowNumbers){0};
 }
 
-/* Room for @n numbers at *@at, which has *@size. */
+/* Makes room for @n numbers at *@at, which has *@size. */
 static bool reserve(uint32_t **at, size_t *size, size_t n) {
     uint32_t *more;
 
@@ -62,7 +62,7 @@ static bool reserve(uint32_t **at, size_t *size, size_t n) {
     return true;
 }
 
-/* Numbers for the rows of @names. Most have them from before: a few nodes change at a time. */
+/* Numbers the rows of @names. Most keep their number: a few nodes change at a time. */
 static bool number_rows(RowNumbers *row_numbers, NodeNumbers *numbers, const NodeNames *names) {
     if (row_numbers->names == names)
         return true;
@@ -100,7 +100,7 @@ static bool number_names(RowNumbers *row_numbers, NodeNumbers *numbers, const Fi
         return false;
     if (has_known)
         look_up_rows(row_numbers->rows, args->rows, args->n, row_numbers->nodes);
-    /* Names that the cluster does not know are in the request only, as JSON. */
+    /* Names that the cluster does not have are only in the request, as JSON. */
     for (size_t i = 0; args->n_unknown > 0 && i < args->n; i++) {
         Str literal = body_span_text(args->body.ptr, args->spans[i]);
         Str raw = str_of(literal.ptr + 1, literal.len - 2);

@@ -1,15 +1,14 @@
 #pragma once
 
 /*
- * NodeNumbers: a number for each node name in decisions, so thousands of decisions over the same
- * nodes store each name once.
+ * NodeNumbers: a number for each node name in decisions. Thousands of decisions over the same nodes
+ * store each name once.
  *
- * RowNumbers: the nodes of a request as such numbers. Requests name the same few thousand nodes
- * repeatedly, by row: rows are numbered once for each set of nodes, then a request looks its
- * numbers up.
+ * RowNumbers: the numbers of a request's nodes. Requests name the same few thousand nodes again and
+ * again, by row: rows are numbered once for each set of nodes, and then looked up.
  *
- * Threads: references from any; everything else under the lock of the owner. A name, once read,
- * stays valid without it for as long as the numbers are referenced.
+ * Threads: any may take references; everything else under the owner's lock. A name that was read
+ * stays valid without the lock while the numbers are referenced.
  */
 
 #include "base/intern.h"
@@ -17,9 +16,9 @@
 #include "cluster/names.h"
 #include "extender/wire.h"
 
-#define NODE_NUMBER_NONE 0u /* numbers begin at 1 */
+#define NODE_NUMBER_NONE 0u /* numbers start at 1 */
 
-/* No node has a longer name; longer ones get no number. */
+/* No node has a longer name; a longer one gets no number. */
 #define NODE_NUMBERS_NAME_MAX 253u
 
 #define NODE_NUMBERS_BUDGET ((size_t)32 * 1024 * 1024)
@@ -28,15 +27,15 @@ typedef struct NodeNumbers {
     Ref ref;
     Arena *arena;
     Intern names;
-    size_t n_users;   /* for its owner: how many outcomes refer to it */
-    size_t n_counted; /* for its owner: bytes of it that are accounted for */
+    size_t n_users;   /* for its owner: outcomes that refer to it */
+    size_t n_counted; /* for its owner: bytes of it that are counted */
 } NodeNumbers;
 
 NodeNumbers *node_numbers_new(void); /* NULL when out of memory */
 DEFINE_REF(NodeNumbers, node_numbers)
 NodeNumbers *node_numbers_unref(NodeNumbers *numbers); /* takes NULL, returns NULL */
 
-/* The number of @name, new or old; NODE_NUMBER_NONE when it can get none. */
+/* Returns the number of @name. NODE_NUMBER_NONE: empty, too long, or out of memory. */
 uint32_t node_numbers_add(NodeNumbers *numbers, Str name);
 
 static inline uint32_t node_numbers_find(const NodeNumbers *numbers, Str name) {
@@ -47,7 +46,7 @@ static inline Str node_numbers_name(const NodeNumbers *numbers, uint32_t number)
     return intern_get(&numbers->names, number);
 }
 
-/* Numbers are up to this one. */
+/* The highest number. */
 static inline size_t node_numbers_size(const NodeNumbers *numbers) {
     return numbers->names.strings.n;
 }
@@ -57,26 +56,26 @@ static inline size_t node_numbers_bytes(const NodeNumbers *numbers) {
 }
 
 typedef struct RowNumbers {
-    NodeNames *names; /* whose rows are numbered; a reference, so that its address is not reused */
-    uint32_t *rows;   /* by row; the unknown node, after the last, is NODE_NUMBER_NONE */
+    NodeNames *names; /* of these rows; a reference, so that its address is not reused */
+    uint32_t *rows;   /* by row; the unknown node, after the last row, has NODE_NUMBER_NONE */
     size_t n_rows, rows_size;
-    bool has_all;    /* no name of a row is too long for a number */
-    uint32_t *nodes; /* of one request, to be written over by the next */
+    bool has_all;    /* every name of a row has a number */
+    uint32_t *nodes; /* of one request, overwritten by the next */
     size_t nodes_size;
 } RowNumbers;
 
 void row_numbers_done(RowNumbers *row_numbers); /* takes a zeroed one */
 
-/* With other NodeNumbers rows are numbered again. */
+/* Lets rows be numbered again, for other NodeNumbers. */
 void row_numbers_forget(RowNumbers *row_numbers);
 
-/* The nodes of a request: node i has numbers[rows[i]], or numbers[i] if rows is NULL. With rows
- * none is NODE_NUMBER_NONE. */
+/* The numbers of a request's nodes: node i has numbers[rows[i]], or numbers[i] if rows is NULL.
+ * With rows no number is NODE_NUMBER_NONE. */
 typedef struct NumberedNodes {
     const uint32_t *numbers; /* NULL: out of memory */
     const uint32_t *rows;
 } NumberedNodes;
 
-/* The number of each node of @args, always the same one until row_numbers_forget(). New names are
- * added. Valid until the next call. */
+/* Returns the number of each node of @args, and adds new names. A node keeps its number until
+ * row_numbers_forget(). Valid until the next call. */
 NumberedNodes row_numbers_of(RowNumbers *row_numbers, NodeNumbers *numbers, const FilterArgs *args);

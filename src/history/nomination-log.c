@@ -69,7 +69,7 @@ void nomination_log_add(NominationLog *log, const NominationRecord *record) {
     }
 }
 
-/* The entry that was added @age before the newest; NULL: no more. With the lock. */
+/* Called with the lock held. The entry @age places before the newest; NULL: no more. */
 static LogEntry *entry_of_age(NominationLog *log, size_t age) {
     if (age >= log->n_added || age >= NOMINATION_LOG_MAX)
         return NULL;

@@ -1,4 +1,4 @@
-/* Columns of one byte per node, and of scores and ranks where there are any. */
+/* Columns: one byte per node, and scores and ranks if there are any. */
 
 #include "history/outcomes.h"
 
@@ -10,7 +10,7 @@
 
 /* Values of an entry's byte: the index of a rule, or one of these. */
 enum {
-    CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule that has no place */
+    CODE_REJECTED = OUTCOMES_RULES_MAX, /* by a rule without a place */
     CODE_LATE,
     CODE_NARROWED,
     CODE_UNKNOWN,
@@ -24,11 +24,11 @@ struct Outcomes {
     NodeNumbers *node_numbers;
     size_t bytes;
     size_t n;
-    const uint32_t *numbers; /* by entry; NULL: entry i is of number i + 1 */
+    const uint32_t *numbers; /* by entry; NULL: entry i has number i + 1 */
     const uint16_t *places;  /* or NULL */
     const uint8_t *codes;
     const uint8_t *scores; /* or NULL */
-    uint32_t columns[];    /* all of the above */
+    uint32_t columns[];    /* all columns above */
 };
 
 const char *const outcome_names[] = {
@@ -43,8 +43,8 @@ const char *const outcome_names[] = {
 
 /* --- writing ------------------------------------------------------------------------- */
 
-/* By verdict: filters have the first numbers, special verdicts the last, and the low bits tell them
- * all apart. No branch: verdicts come in no pattern that a processor could predict. */
+/* Codes by verdict: filters have the lowest numbers, special verdicts the highest, and the low bits
+ * distinguish them. A table avoids branches that a processor could not predict. */
 #define N_CODES 1024u
 
 typedef struct Codes {
@@ -61,23 +61,23 @@ static void fill_codes(Codes *codes, const RulePlaces *places) {
     codes->of[VERDICT_LATE % N_CODES] = CODE_LATE;
 }
 
-/* The columns while they are filled; entry places[i] is of node i of the request. */
+/* The columns while they are filled. Entry places[i] belongs to node i of the request. */
 typedef struct Columns {
     uint32_t *numbers;
     uint16_t *places;
     uint8_t *codes, *scores;
 } Columns;
 
-/* Where node @i goes, or SIZE_MAX. NULL numbers: to entry i. */
+/* The entry of node @i, or SIZE_MAX. If numbers is NULL, it is entry i. */
 static inline size_t entry_of(NumberedNodes nodes, size_t i) {
     if (!nodes.numbers)
         return i;
     return (size_t)nodes.numbers[nodes.rows ? nodes.rows[i] : i] - 1; /* NODE_NUMBER_NONE is 0 */
 }
 
-/* A filter in the usual case: every node has an entry, and it does not narrow. Arrays are restrict:
- * a byte that is written could be any part of them otherwise. */
-static void fill_said(uint8_t *restrict codes, const uint16_t *restrict verdicts, size_t n,
+/* Fills a filter in the usual case: every node has an entry, and it does not narrow. Without
+ * restrict each written byte could change any array. */
+static void fill_verdicts(uint8_t *restrict codes, const uint16_t *restrict verdicts, size_t n,
     const Codes *restrict of, NumberedNodes nodes) {
     const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
 
@@ -86,7 +86,7 @@ static void fill_said(uint8_t *restrict codes, const uint16_t *restrict verdicts
         codes[(size_t)numbers[rows[i]] - 1] = of->of[verdicts[i] % N_CODES];
 }
 
-/* Prioritize in the usual case: it does not narrow. */
+/* Fills a prioritize in the usual case: it does not narrow. */
 static void fill_scored(uint8_t *restrict codes, uint8_t *restrict to,
     const uint8_t *restrict scores, size_t n, NumberedNodes nodes) {
     const uint32_t *restrict rows = nodes.rows, *restrict numbers = nodes.numbers;
@@ -100,8 +100,8 @@ static void fill_scored(uint8_t *restrict codes, uint8_t *restrict to,
     }
 }
 
-/* Scores of 0 to 100 as whole numbers, the best first, and after them those that were narrowed.
- * Nearly equal scores become equal, which costs a rank its last digits. */
+/* Scores of 0 to 100 as whole numbers, best first; narrowed nodes come after all others. Nearly
+ * equal scores become equal, so that ranks are approximate. */
 #define PLACE_STEPS 0x7FFEu
 #define PLACE_NARROWED 0x8000u
 #define PLACE_NONE UINT16_MAX
@@ -116,7 +116,7 @@ static inline uint16_t place_of(double score, bool is_narrowed) {
     return (uint16_t)((unsigned)lost | (is_narrowed ? PLACE_NARROWED : 0));
 }
 
-/* @codes: of a filter. */
+/* @codes: only for a filter. */
 static void fill_entries(
     const Columns *columns, const Decision *decision, const Codes *codes, NumberedNodes nodes) {
     const FilterArgs *args = decision->args;
@@ -145,7 +145,7 @@ static size_t width_of(const OutcomesColumns *shape) {
            (shape->has_numbers ? sizeof(uint32_t) : 0);
 }
 
-/* Room for the columns of @shape, and where each is. */
+/* Allocates the columns of @shape, and sets *ret to them. */
 static Outcomes *make(const OutcomesColumns *shape, NodeNumbers *node_numbers, Columns *ret) {
     size_t n = shape->n, bytes = sizeof(Outcomes) + n * width_of(shape);
     Outcomes *outcomes = malloc(bytes);
@@ -155,7 +155,7 @@ static Outcomes *make(const OutcomesColumns *shape, NodeNumbers *node_numbers, C
         return NULL;
     *outcomes = (Outcomes){
         .ref = REF_ONE, .node_numbers = node_numbers_ref(node_numbers), .bytes = bytes, .n = n};
-    at = (char *)outcomes->columns; /* the widest first: each is aligned */
+    at = (char *)outcomes->columns; /* the widest column first, so that each is aligned */
     if (shape->has_numbers) {
         outcomes->numbers = ret->numbers = outcomes->columns;
         at += n * sizeof(uint32_t);
@@ -170,7 +170,7 @@ static Outcomes *make(const OutcomesColumns *shape, NodeNumbers *node_numbers, C
     return outcomes;
 }
 
-/* An entry for every number, or a list of the candidates: the smaller one. */
+/* Chooses the smaller form: an entry for every number, or a list of the candidates. */
 static OutcomesColumns shape_of(const Decision *decision, const NodeNumbers *node_numbers) {
     OutcomesColumns shape = {
         .has_places = decision->narrowed != NULL, .has_scores = decision->scores != NULL};
@@ -192,7 +192,7 @@ static void fill_columns(const Columns *columns, const Decision *decision, const
     if (!nodes.rows || columns->places || !decision->verdicts == !columns->scores)
         fill_entries(columns, decision, &codes, nodes);
     else if (decision->verdicts)
-        fill_said(columns->codes, decision->verdicts, args->n, &codes, nodes);
+        fill_verdicts(columns->codes, decision->verdicts, args->n, &codes, nodes);
     else
         fill_scored(columns->codes, columns->scores, decision->scores, args->n, nodes);
 }
@@ -226,7 +226,7 @@ OutcomesColumns outcomes_columns(const Outcomes *outcomes) {
     };
 }
 
-/* Stored columns may be damaged: no code or number may lead out of a table. */
+/* Stored columns may be damaged: no code or number may exceed a table. */
 static bool is_sound(const Outcomes *outcomes, size_t n_rules) {
     size_t n_numbers = node_numbers_size(outcomes->node_numbers);
 
@@ -302,7 +302,7 @@ Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number) {
 
     *ret_number = outcomes->numbers ? outcomes->numbers[i] : (uint32_t)i + 1;
     if (*ret_number == NODE_NUMBER_NONE)
-        kind = OUTCOME_NOT_ASKED; /* it was, but its name is not known */
+        kind = OUTCOME_NOT_ASKED; /* a candidate without a known name */
     return (Outcome){
         .kind = kind,
         .rule = code < CODE_REJECTED ? code : OUTCOME_NO_RULE,
@@ -382,7 +382,7 @@ uint32_t outcomes_highest(const Outcomes *outcomes) {
 
 void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts) {
     static_assert(CODE_REJECTED < CODE_LATE && CODE_LATE < CODE_NARROWED, "the first codes reject");
-    if (!outcomes->numbers) { /* a loop that the compiler can make wide */
+    if (!outcomes->numbers) { /* the compiler can vectorize this loop */
         for (size_t i = 0; i < outcomes->n; i++)
             counts[i] += outcomes->codes[i] <= CODE_LATE;
         return;

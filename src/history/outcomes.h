@@ -4,11 +4,10 @@
  * Outcomes: the outcome of each node in one decision, in few bytes.
  *
  * Columns over the numbers of a NodeNumbers: one byte for the outcome (one of the decision's rules,
- * or another result), one for the score, two for the rank if the filter narrowed. A request about
- * most nodes has an entry for every number of the node_numbers; one about a few lists their
- * numbers. The smaller form is used.
+ * or another result), one for the score, two for the rank if the filter narrowed. Of two forms the
+ * smaller is used: an entry for every number of node_numbers, or a list of the candidates' numbers.
  *
- * Threads: reference and read from any; it does not change.
+ * Threads: any may reference and read it; it does not change.
  */
 
 #include "base/ref.h"
@@ -19,34 +18,34 @@
 /* "passed", "rejected", "unknown", "narrowed", "late", "scored", "not-asked". */
 extern const char *const outcome_names[];
 
-/* Rules of one decision that are distinguished; nodes that further rules reject have no rule. */
+/* Rules that are distinguished in one decision; nodes rejected by further rules have no rule. */
 #define OUTCOMES_RULES_MAX 240u
 #define OUTCOME_NO_RULE UINT8_MAX
 
 typedef struct Outcome {
     OutcomeKind kind;
-    uint8_t rule; /* of rejected ones: which of the decision's rules; or OUTCOME_NO_RULE */
+    uint8_t rule; /* if rejected: index of the decision's rule, or OUTCOME_NO_RULE */
     bool has_score;
-    uint8_t score; /* as it went over the wire */
-    uint32_t rank; /* among those that passed, from 1; 0: none. Approximate: scores are kept in
+    uint8_t score; /* as sent */
+    uint32_t rank; /* among nodes that passed, from 1; 0: none. Approximate: scores are rounded to
                       32,767 steps, equal ones in the order of entries */
 } Outcome;
 
 typedef struct Outcomes Outcomes;
 
-/* Numbers of filters to places among the rules of the decision, below OUTCOMES_RULES_MAX;
+/* By number of a filter: its index among the decision's rules, below OUTCOMES_RULES_MAX;
  * OUTCOME_NO_RULE: none. */
 typedef struct RulePlaces {
     uint8_t of[PROGRAM_FILTERS_MAX];
 } RulePlaces;
 
-/* For a decision with args, whose nodes have these numbers in @node_numbers; those that have
- * NODE_NUMBER_NONE are left out. Takes a reference to @node_numbers. NULL when out of memory. */
+/* Makes the outcomes of a decision with args, whose nodes have @numbers in @node_numbers, or
+ * NODE_NUMBER_NONE: left out. Takes a reference to @node_numbers. NULL when out of memory. */
 Outcomes *outcomes_new(const Decision *decision, const RulePlaces *places,
     NodeNumbers *node_numbers, NumberedNodes numbers);
 
-/* The columns as bytes, to be stored (history/journal.h); the processor's byte order. Changes with
- * JOURNAL_FORM only. */
+/* The columns as bytes for the journal (history/journal.h), in the processor's byte order. They may
+ * change only with JOURNAL_FORM. */
 typedef struct OutcomesColumns {
     size_t n; /* entries */
     bool has_numbers, has_places, has_scores;
@@ -55,8 +54,8 @@ typedef struct OutcomesColumns {
 
 OutcomesColumns outcomes_columns(const Outcomes *outcomes); /* borrowed */
 
-/* The reverse, for a decision with @n_rules rules. Takes a reference to @node_numbers. NULL: they
- * are not such columns, or out of memory. */
+/* Loads stored columns of a decision with @n_rules rules. Takes a reference to @node_numbers. NULL:
+ * invalid, or out of memory. */
 Outcomes *outcomes_load(const OutcomesColumns *columns, size_t n_rules, NodeNumbers *node_numbers);
 
 Outcomes *outcomes_ref(Outcomes *outcomes);
@@ -65,22 +64,22 @@ Outcomes *outcomes_unref(Outcomes *outcomes); /* takes NULL, returns NULL */
 NodeNumbers *outcomes_numbers(const Outcomes *outcomes); /* borrowed */
 size_t outcomes_bytes(const Outcomes *outcomes);
 
-/* Entries are below this; some may be of nodes that were no candidates. */
+/* The number of entries; some may be of nodes that were no candidates. */
 size_t outcomes_size(const Outcomes *outcomes);
 
-/* Entry @i, without its rank; the node's number through @ret_number. */
+/* Returns entry @i without its rank. *ret_number: the node's number. */
 Outcome outcomes_at(const Outcomes *outcomes, size_t i, uint32_t *ret_number);
 
 /* The outcome of the node with @number, which may be NODE_NUMBER_NONE. */
 Outcome outcomes_find(const Outcomes *outcomes, uint32_t number);
 
-/* The ranks of all entries, in @arena: returned nodes before narrowed ones, better ones first. @ret
- * NULL: there are none. 0, or -ENOMEM. */
+/* Ranks all entries, in @arena: returned nodes before narrowed ones, better ones first. *ret is
+ * NULL if there are no ranks. 0, or -ENOMEM. */
 int outcomes_ranks(const Outcomes *outcomes, Arena *arena, const uint32_t **ret) MUST_CHECK;
 
 /* The highest number of an entry; NODE_NUMBER_NONE: no entries. */
 uint32_t outcomes_highest(const Outcomes *outcomes);
 
-/* Adds one at [number - 1] of @counts, which goes up to outcomes_highest(), for each node that was
- * rejected by a rule or was late. */
+/* Adds 1 to @counts[number - 1] for each node that a rule rejected, or that was late. @counts has
+ * room up to outcomes_highest(). */
 void outcomes_add_rejected(const Outcomes *outcomes, uint32_t *counts);

@@ -1,4 +1,4 @@
-/* Copies the headline of a decision into one block. */
+/* Copies the summary of a decision into one block of memory. */
 
 #include "history/past.h"
 
@@ -23,7 +23,7 @@ static void fill_rules(
     }
 }
 
-/* The copy to keep: @head, its rules, which the caller fills in, and its texts in one piece. */
+/* Copies @head with its texts into one block. The caller fills in its rules. */
 static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     size_t rules = head->n_rules * sizeof(RuleCount);
     size_t bytes = sizeof(*head) + rules + head->pod_namespace.len + head->pod_name.len +
@@ -55,7 +55,7 @@ PastDecision *past_new(uint64_t id, const View *view, Verb verb, const Decision 
         .verb = verb,
         .at_nsec = times.at_nsec,
         .duration_nsec = times.duration_nsec,
-        /* texts, still those of the request */
+        /* still texts of the request */
         .pod_namespace = utf8_take(decision->pod_namespace, PAST_NAME_MAX),
         .pod_name = utf8_take(decision->pod_name, PAST_NAME_MAX),
         .pod_uid = utf8_take(decision->pod_uid, PAST_UID_MAX),
@@ -93,7 +93,7 @@ PastDecision *past_load(const PastDecision *stored, const RuleCount *rules, size
     return past;
 }
 
-/* Whether rule @i says more about the decision than @rule, which rejected @most nodes. */
+/* Whether rule @i describes the decision better than @rule, which rejected @most nodes. */
 static bool is_closer(const PastDecision *past, size_t i, const RuleName *rule, uint32_t most) {
     const RuleName *other = past_rule(past, i);
 
@@ -101,7 +101,7 @@ static bool is_closer(const PastDecision *past, size_t i, const RuleName *rule, 
         return past->rules[i].rejected > 0;
     if (past->summary.n_out > 0)
         return past->rules[i].rejected > most;
-    /* Permanent rules: nodes that the last one rejects have passed the others. */
+    /* Nodes that the last permanent rule rejects have passed the other permanent rules. */
     return rule->is_permanent || (!other->is_permanent && past->rules[i].rejected > most);
 }
 

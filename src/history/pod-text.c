@@ -1,4 +1,4 @@
-/* Texts of pods, found by digest, and reduced to what policies can read. */
+/* Finds texts of pods by digest, and reduces them to the fields that policies can read. */
 
 #include "history/pod-text.h"
 
@@ -9,13 +9,13 @@
 
 #define REDUCED_MAX ((size_t)64 * 1024 * 1024)
 
-static PodText *text_new(Str says, Digest digest, bool is_raw) {
-    PodText *text = malloc(sizeof(*text) + says.len);
+static PodText *text_new(Str json, Digest digest, bool is_raw) {
+    PodText *text = malloc(sizeof(*text) + json.len);
 
     if (!text)
         return NULL;
-    *text = (PodText){.ref = REF_ONE, .digest = digest, .is_raw = is_raw, .len = says.len};
-    memcpy(text->text, says.ptr, says.len);
+    *text = (PodText){.ref = REF_ONE, .digest = digest, .is_raw = is_raw, .len = json.len};
+    memcpy(text->text, json.ptr, json.len);
     return text;
 }
 
@@ -51,8 +51,8 @@ static PodText **slot_of(PodTexts *texts, Digest digest) {
     return &texts->slots[digest.low % POD_TEXTS_SLOTS];
 }
 
-/* Two texts with one digest can be crafted: one pod must not be shown for another. */
-static bool says(const PodText *text, Str wanted, Digest digest) {
+/* Compares texts, too: equal digests can be crafted, and one pod must not pass for another. */
+static bool has_text(const PodText *text, Str wanted, Digest digest) {
     return digest_equal(text->digest, digest) && str_eq(pod_text_str(text), wanted);
 }
 
@@ -60,7 +60,7 @@ PodText *pod_texts_get(PodTexts *texts, Str wanted, Digest digest) {
     PodText **slot = slot_of(texts, digest);
     PodText *text = *slot;
 
-    if (text && says(text, wanted, digest))
+    if (text && has_text(text, wanted, digest))
         return pod_text_ref(text);
     text = text_new(wanted, digest, /* is_raw= */ true);
     if (text)
@@ -71,7 +71,7 @@ PodText *pod_texts_get(PodTexts *texts, Str wanted, Digest digest) {
 PodText *pod_texts_put(PodTexts *texts, PodText *reduced) {
     PodText **slot = slot_of(texts, reduced->digest);
 
-    if (!*slot || !says(*slot, pod_text_str(reduced), reduced->digest))
+    if (!*slot || !has_text(*slot, pod_text_str(reduced), reduced->digest))
         *slot = reduced;
     (*slot)->is_raw = false; /* nothing was removed: the text has no secrets */
     return pod_text_ref(*slot);

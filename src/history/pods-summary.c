@@ -1,7 +1,7 @@
 /*
- * Walks decisions once, the oldest first: a filter starts an attempt, later verbs belong to it, and
- * the newest decisions of a pod give its state. Pods that another scheduler bound are found
- * afterwards, in one pass over the pods of the cluster.
+ * Walks decisions once, oldest first: a filter starts an attempt, later verbs belong to it, and the
+ * newest decisions of a pod give its state. Then one pass over the pods of the cluster finds those
+ * that another scheduler has bound.
  */
 
 #include "history/pods-summary.h"
@@ -15,16 +15,16 @@
 #include "model/workload.h"
 
 typedef struct Gathering {
-    bool is_one;         /* only decisions about one pod are wanted, ... */
+    bool is_one;         /* only decisions about one pod, ... */
     Str namespace, name; /* ... this one */
     Arena *arena;
     PodsSummary *summary;
-    Map by_key; /* indexes of pods: key_of() */
+    Map by_key; /* index of a pod, by key_of() */
 } Gathering;
 
 static bool is_chosen(const Gathering *choice, const PastDecision *past) {
     if (str_is_empty(past->pod_name) && str_is_empty(past->pod_uid))
-        return false; /* a request that could not be read */
+        return false; /* an unreadable request */
     return !choice->is_one ||
            (str_eq(past->pod_namespace, choice->namespace) && str_eq(past->pod_name, choice->name));
 }
@@ -37,7 +37,7 @@ static void read_decisions(Gathering *gathering, Decisions *decisions) {
     size_t n_max;
 
     decisions_figures(decisions, &figures);
-    n_max = figures.n + DECISIONS_AT_ONCE; /* some may come meanwhile */
+    n_max = figures.n + DECISIONS_AT_ONCE; /* some may be added meanwhile */
     if (n_max > PODS_SUMMARY_DECISIONS_MAX)
         n_max = PODS_SUMMARY_DECISIONS_MAX;
     summary->found = ARENA_RAW(gathering->arena, FoundDecision, n_max);
@@ -51,14 +51,14 @@ static void read_decisions(Gathering *gathering, Decisions *decisions) {
     }
 }
 
-/* No UID has a slash. ptr NULL: out of memory. */
+/* The UID, or namespace and name with a slash, which no UID has. ptr NULL: out of memory. */
 static Str key_of(Arena *arena, Str uid, Str namespace, Str name) {
     if (!str_is_empty(uid))
         return uid;
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* The pod of @past, new or old. NULL when out of memory. */
+/* Returns the pod of @past, existing or new. NULL when out of memory. */
 static PodSummary *find_pod(Gathering *gathering, const PastDecision *past) {
     PodsSummary *summary = gathering->summary;
     uint32_t place;
@@ -84,7 +84,7 @@ static void note_filter(PodSummary *pod, const FoundDecision *found) {
     pod->n_in = past->summary.n_in;
     pod->is_exempt = past->is_exempt;
     pod->is_waiting = past->summary.n_out == 0 && str_is_empty(past->error);
-    pod->node = STR_NULL; /* it is placed again */
+    pod->node = STR_NULL; /* it is scheduled again */
 }
 
 static void note(PodSummary *pod, const FoundDecision *found) {
@@ -97,7 +97,7 @@ static void note(PodSummary *pod, const FoundDecision *found) {
     pod->namespace = past->pod_namespace;
     pod->name = past->pod_name;
     pod->uid = past->pod_uid;
-    /* A filter starts an attempt; so does any verb before the first filter that is kept. */
+    /* A filter starts an attempt, and so does any verb before the first kept filter. */
     pod->n_attempts += past->verb == VERB_FILTER || pod->n_attempts == 0;
     if (past->verb == VERB_FILTER) {
         note_filter(pod, found);
@@ -136,15 +136,15 @@ static void gather(Gathering *gathering) {
         find_rule(gathering->arena, &summary->pods[i]);
 }
 
-/* Finds pods in the cluster by UID, or by name if they have none. There may be a hundred thousand
- * to compare with, so nodes where no pod was placed since the first decision are skipped. */
+/* Finds pods in the cluster by UID, or by name if they have none. The cluster may have a hundred
+ * thousand pods, so nodes without a new pod since the first decision are skipped. */
 typedef struct Search {
     Map by_key;
     bool has_names;    /* some pods have no UID */
-    int64_t since_sec; /* since 1970; INT64_MIN: whenever */
+    int64_t since_sec; /* since 1970; INT64_MIN: any time */
 } Search;
 
-/* How far the API server's clock may be behind ours. */
+/* How far the API server's clock may be behind berth's. */
 #define CLOCK_SLACK_SEC 300
 
 static void search_for(Gathering *gathering, Search *search) {
@@ -156,7 +156,7 @@ static void search_for(Gathering *gathering, Search *search) {
             continue;
         search->has_names |= str_is_empty(pod->uid);
         if (pod->is_waiting && pod->n_in <= 1)
-            search->since_sec = INT64_MIN; /* it may run there already, and is resized */
+            search->since_sec = INT64_MIN; /* a resized pod runs there already */
         else
             search->since_sec =
                 clock_earlier(search->since_sec, pod->first_nsec / NSEC_PER_SEC - CLOCK_SLACK_SEC);
@@ -174,7 +174,7 @@ static uint32_t find_searched(const Search *search, const Pod *pod) {
     return map_find(&search->by_key, str_of(name, (size_t)len < sizeof(name) ? (size_t)len : 0));
 }
 
-static void look_at_row(
+static void search_row(
     Gathering *gathering, const Search *search, const NodeTable *table, uint32_t row) {
     const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
     int64_t placed_at = table_chunk(table, row)->placed_at[table_slot(row)];
@@ -192,17 +192,17 @@ static void look_at_row(
     }
 }
 
-static void look_up(Gathering *gathering, const View *view) {
+static void find_bound_pods(Gathering *gathering, const View *view) {
     Search search = {.by_key = MAP_INIT_IN(gathering->arena), .since_sec = INT64_MAX};
 
     search_for(gathering, &search);
     if (search.by_key.n_used == 0)
         return;
     for (uint32_t row = 0; row < view->table->n_rows; row++)
-        look_at_row(gathering, &search, view->table, row);
+        search_row(gathering, &search, view->table, row);
 }
 
-/* Within one attempt the newer decision of a verb counts. */
+/* Lists attempts, newest first. If an attempt has a verb twice, the newer one counts. */
 static void list_attempts(Gathering *gathering) {
     const PodsSummary *summary = gathering->summary;
     PodSummary *pod = &summary->pods[0];
@@ -226,7 +226,7 @@ static int compare_pods(const void *a, const void *b) {
     return (x->last_id < y->last_id) - (x->last_id > y->last_id);
 }
 
-/* The caller has set the filters of @gathering. */
+/* Makes a summary; the caller has set is_one and the pod of @gathering. */
 static int make(Gathering *gathering, Decisions *decisions, RecentPods *recent, const View *view,
     Arena *arena, PodsSummary *ret) {
     *ret = (PodsSummary){0};
@@ -237,7 +237,7 @@ static int make(Gathering *gathering, Decisions *decisions, RecentPods *recent, 
     gathering->by_key = MAP_INIT_IN(arena);
     read_decisions(gathering, decisions);
     gather(gathering);
-    look_up(gathering, view);
+    find_bound_pods(gathering, view);
     if (gathering->is_one && ret->n > 0)
         list_attempts(gathering);
     if (arena_has_failed(arena)) {
@@ -328,7 +328,7 @@ size_t attempt_reasons(const FoundDecision *filter, ReasonGroup *ret, size_t max
 
 /* --- pending pods in groups ------------------------------------------------------------------- */
 
-#define POD_BUDGET ((size_t)8 * 1024 * 1024) /* to decode one */
+#define POD_BUDGET ((size_t)8 * 1024 * 1024) /* for decoding one pod */
 
 Str pod_summary_workload(const PodSummary *pod, Arena *arena) {
     Pod decoded;
@@ -347,7 +347,7 @@ static Str group_key(const PodSummary *pod, Str workload, Arena *arena) {
         arena, "%.*s %.*s/%.*s", STR_FMT(workload), STR_FMT(pod->policy), STR_FMT(pod->rule));
 }
 
-/* The group of the key, new or old. NULL when out of memory. */
+/* Returns the group of the key, existing or new. NULL when out of memory. */
 static PendingGroup *find_group(PendingGroups *groups, Map *by_key, Str key) {
     uint32_t place = key.ptr ? map_find(by_key, key) : MAP_NONE;
 

@@ -1,10 +1,10 @@
 #pragma once
 
-/* Texts of a struct in one block of memory behind it. */
+/* Stores the texts of a struct behind it, in the same block of memory. */
 
 #include "base/str.h"
 
-/* A copy of @text at *@at, which is advanced. */
+/* Copies @text to *@at, and advances *@at. */
 static inline Str put_text(char **at, Str text) {
     Str copy = str_of(*at, text.len);
 

@@ -1,5 +1,5 @@
-/* Recent pods: one array of entries, found by a hash of the UID, and one list by age for each kind
- * of entry. Entries are referenced by number; unused ones take no memory. */
+/* Recent pods: an array of entries, found by a hash of the UID, with one list by age for each kind
+ * of entry. Lists refer to entries by number; unused entries take no memory. */
 
 #include "history/recent-pods.h"
 
@@ -16,7 +16,7 @@
 #define NAMES_BUDGET ((size_t)1024 * 1024)
 #define PARKED_NSEC (RECENT_PODS_PARKED_SEC * NSEC_PER_SEC)
 
-/* Each in the order of the last filter. */
+/* All in the order of the last filter. */
 enum {
     LIST_ALL,
     LIST_PASSED,
@@ -30,11 +30,10 @@ typedef struct Link {
 } Link;
 
 /* The pod of a filter request and the nodes that passed it: one bit for each row of the cluster's
- * names. NodeNames.since (cluster/names.h) shows whether a row still belongs to the same node: a
- * node that was deleted and created again has not passed. Nodes that the cluster does not know have
- * no row and are not kept. */
+ * names. NodeNames.since (cluster/names.h) shows whether a row still has the same node: a node that
+ * was deleted and created again has not passed. Nodes that the cluster lacks have no row. */
 typedef struct PassedNodes {
-    PodText *text;    /* all that rules and the ledger read of the pod */
+    PodText *text;    /* the fields of the pod that rules and the ledger read */
     size_t bytes;     /* of this and the text */
     uint64_t version; /* of the names */
     size_t n_rows;
@@ -43,26 +42,26 @@ typedef struct PassedNodes {
 
 typedef struct RecentPod {
     uint64_t hash;
-    uint32_t chained; /* next of its bucket: number + 1; 0: none */
+    uint32_t chained; /* next in its bucket, as number + 1; 0: none */
     Link links[_LISTS];
     bool is_in[_LISTS];
     int64_t filter_nsec;  /* of its last filter */
-    uint64_t decision;    /* the same as a number of decisions */
+    uint64_t decision;    /* the number of its decision */
     int64_t event_nsec;   /* of the last Event; INT64_MIN: none */
-    int64_t pending_nsec; /* of the first filter in which no node passed, in LIST_PENDING */
-    uint32_t policy;      /* the same: number of the policy of its main reason; 0: none */
-    bool is_deleted;      /* from the API server, since its last filter */
+    int64_t pending_nsec; /* in LIST_PENDING: of the first filter that no node passed */
+    uint32_t policy;      /* in LIST_PENDING: number of its main reason's policy; 0: none */
+    bool is_deleted;      /* a watch showed it, since its last filter */
     PassedNodes *passed;  /* in LIST_PASSED */
 } RecentPod;
 
 typedef struct Scheduler {
     RecentScheduler shown;
-    int64_t last_nsec; /* as last_wall_nsec, but monotonic, and not of probes */
+    int64_t last_nsec; /* monotonic, and without probes */
 } Scheduler;
 
 struct RecentPods {
     RecentPodsOptions options;
-    _Atomic size_t n_filters; /* being answered */
+    _Atomic size_t n_filters; /* being answered now */
 
     pthread_mutex_t lock; /* guards the rest */
     RecentPod *pods;
@@ -72,11 +71,11 @@ struct RecentPods {
     Link ends[_LISTS]; /* newest and oldest of each list */
     uint64_t n_decisions;
     size_t n_pending;
-    int64_t doubtful_nsec; /* until then a pod may be parked that is not in the list */
+    int64_t doubtful_nsec; /* until then an unlisted pod may be parked */
     PassedFigures figures;
     Arena *names;                                    /* of policies and schedulers */
     Intern policies;                                 /* by number */
-    Scheduler schedulers[RECENT_SCHEDULERS_MAX + 1]; /* the last: names too many or too long */
+    Scheduler schedulers[RECENT_SCHEDULERS_MAX + 1]; /* the last: too many or too long names */
     size_t n_schedulers;
 };
 
@@ -123,7 +122,7 @@ RecentPods *recent_pods_free(RecentPods *pods) {
 
 /* --- passed nodes ----------------------------------------------------------------------------- */
 
-/* The nodes that passed a filter by @view. NULL: no UID, too large, or out of memory. */
+/* Records the nodes that passed a filter by @view. NULL: no UID, too large, or out of memory. */
 static PassedNodes *passed_new(const View *view, const Decision *decision) {
     const FilterArgs *args = decision->args;
     size_t n_rows = view->table->names->n_rows;
@@ -143,15 +142,15 @@ static PassedNodes *passed_new(const View *view, const Decision *decision) {
 
         if (decision->verdicts[i] != VERDICT_PASS)
             continue;
-        if (!args->has_names) /* the request's rows are those of its own table */
+        if (!args->has_names) /* rows of the request's own table */
             row = table_find(view->table, args->node_set.table->names->names[row]);
-        if (row < n_rows) /* else the cluster does not know it */
+        if (row < n_rows) /* else the cluster lacks it */
             passed->bits[row / WORD_BITS] |= UINT64_C(1) << row % WORD_BITS;
     }
     return passed->bytes <= PASSED_NODES_BYTES_MAX ? passed : passed_free(passed);
 }
 
-/* Whether @node passed. False if @names are older than those of the filter. */
+/* Whether @node passed. Also false if @names are older than those of the filter. */
 static bool has_passed(const PassedNodes *passed, Str node, const NodeNames *names) {
     uint32_t row = names_find(names, node);
 
@@ -167,7 +166,7 @@ static RecentPod *oldest(const RecentPods *pods, unsigned list) {
     return pods->ends[list].older == NONE ? NULL : &pods->pods[pods->ends[list].older];
 }
 
-/* Leaves the list, if it is in it. */
+/* Removes the pod from the list, if it is in it. */
 static void leave(RecentPods *pods, unsigned list, RecentPod *pod) {
     Link *ends = &pods->ends[list], link = pod->links[list];
 
@@ -179,7 +178,7 @@ static void leave(RecentPods *pods, unsigned list, RecentPod *pod) {
     pods->n_pending -= list == LIST_PENDING;
 }
 
-/* Becomes the newest of the list. */
+/* Puts the pod at the newest end of the list. */
 static void enter(RecentPods *pods, unsigned list, RecentPod *pod) {
     Link *ends = &pods->ends[list];
     uint32_t i = (uint32_t)(pod - pods->pods);
@@ -194,8 +193,8 @@ static void enter(RecentPods *pods, unsigned list, RecentPod *pod) {
 
 /* --- entries; with the lock held -------------------------------------------------------------- */
 
-/* Two pods in one entry, by chance: one wake-up or Event more or less. A bind is refused if
- * the pod has another UID (kube/binder.c). */
+/* If two pods share an entry by chance, one wake-up or Event is wrong. A bind is refused if the pod
+ * has another UID (kube/binder.c). */
 static uint64_t hash_of(Str uid, Str namespace, Str name) {
     return str_is_empty(uid) ? hash_str(namespace) * 31 + hash_str(name) : hash_str(uid);
 }
@@ -224,7 +223,7 @@ static void drop_passed(RecentPods *pods, RecentPod *pod) {
     passed_free(passed);
 }
 
-/* Drops the oldest pod. Its place is free then. */
+/* Drops the oldest pod. Returns its unused entry. */
 static RecentPod *forget_oldest(RecentPods *pods) {
     RecentPod *pod = oldest(pods, LIST_ALL);
     uint32_t *at = bucket_of(pods, pod->hash);
@@ -241,7 +240,7 @@ static RecentPod *forget_oldest(RecentPods *pods) {
     return pod;
 }
 
-/* The entry with this hash, old or new, as the newest. */
+/* Returns the entry with this hash, existing or new, as the newest. */
 static RecentPod *get(RecentPods *pods, uint64_t hash) {
     RecentPod *pod = find(pods, hash);
 
@@ -260,7 +259,7 @@ static bool is_over(const RecentPods *pods, const RecentPod *pod, int64_t now_ns
     return now_nsec - pod->filter_nsec > pods->options.window_nsec;
 }
 
-/* Takes @passed for @pod, the newest; drops expired ones, and those over the limit. */
+/* Takes @passed for @pod, the newest; drops expired ones, and the oldest over the limit. */
 static void keep_passed(RecentPods *pods, RecentPod *pod, PassedNodes *passed, int64_t now_nsec) {
     RecentPod *old;
 
@@ -329,14 +328,14 @@ void recent_pods_begin_filter(RecentPods *pods) {
     (void)atomic_fetch_add(&pods->n_filters, 1);
 }
 
-/* The number of a policy, new or old; 0: there are too many, or it has no name. */
+/* Returns the number of a policy, existing or new; 0: it has no name, or there are too many. */
 static uint32_t policy_number(RecentPods *pods, Str name) {
     if (str_is_empty(name) || pods->policies.strings.n == RECENT_POLICIES_MAX)
         return intern_find(&pods->policies, name);
     return intern_add(&pods->policies, name);
 }
 
-/* As past_main_rule() has it until the main reason is known. */
+/* Guesses like past_main_rule() until the main reason is known. */
 static Str policy_of(const View *view, const Decision *decision) {
     const Filter *filter = NULL;
 
@@ -444,8 +443,7 @@ int recent_pods_find_passed(
     return 0;
 }
 
-/* A filter ends under the lock, after its pod is parked, so this never reads a state between the
- * two. */
+/* A filter ends under the lock, after its pod is parked, so no state in between is visible. */
 bool recent_pods_has_parked(RecentPods *pods, int64_t now_nsec) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&pods->lock);
     RecentPod *pod;

@@ -1,6 +1,6 @@
 /*
- * References are taken first; then each decision is copied into the arena, from the oldest on.
- * Failures stick to the arena and are checked once, at the end.
+ * Takes references first; then copies each decision into the arena, the oldest first. An error
+ * sticks to the arena and is checked once, at the end.
  */
 
 #include "history/recorder.h"
@@ -10,20 +10,20 @@
 #include "base/intern.h"
 #include "base/vec.h"
 
-/* So far back one pod's text is looked for: filter, prioritize and other verbs between them. */
+/* How far back to search for the same pod text: filter, prioritize and other verbs between them. */
 #define LOOK_BACK 32u
 
-/* Numbers of NodeNumbers as places in Recording.names. */
+/* For numbers of NodeNumbers: their indexes in Recording.names. */
 typedef struct Places {
     const NodeNumbers *numbers;
     const Str *names; /* by number - 1 */
-    uint32_t *of;     /* by number - 1: the interner's; INTERN_ABSENT: not looked up yet */
+    uint32_t *of;     /* by number - 1: index + 1 (of Intern); INTERN_ABSENT: not looked up yet */
 } Places;
 
 typedef struct Recorder {
     Decisions *decisions;
     Arena *arena;
-    VEC(FoundDecision) found; /* the newest first */
+    VEC(FoundDecision) found; /* newest first */
     Intern names;
     VEC(Places) places;
     RecordedDecision *made; /* oldest first */
@@ -31,7 +31,7 @@ typedef struct Recorder {
     size_t n_saved_views;
 } Recorder;
 
-/* Takes @next; releases it when out of memory, which the arena remembers. */
+/* Takes @next. Releases it when out of memory; the arena then has the error. */
 static void keep_found(Recorder *recorder, FoundDecision *next) {
     FoundDecision *found = VEC_PUSH(&recorder->found, recorder->arena);
 
@@ -81,7 +81,7 @@ static Places *find_places(Recorder *recorder, const Outcomes *outcomes) {
     return places;
 }
 
-/* The place of a name in Recording.names; UINT32_MAX when out of memory. */
+/* The index of a name in Recording.names; UINT32_MAX when out of memory. */
 static uint32_t place_of(Recorder *recorder, Places *places, uint32_t number) {
     uint32_t *of = &places->of[number - 1];
 
@@ -131,7 +131,7 @@ static Str copy(Recorder *recorder, Str text) {
     return str_is_empty(text) ? STR_NULL : arena_copy(recorder->arena, text);
 }
 
-/* The rules that rejected a node; through @ret_places the place of each rule of @past in these. */
+/* Records the rules that rejected a node. *ret_places: their indexes, for each rule of @past. */
 static void record_rules(
     Recorder *recorder, const PastDecision *past, uint16_t *ret_places, RecordedDecision *into) {
     RecordedRule *rules = ARENA_RAW(recorder->arena, RecordedRule, past->n_rules);
@@ -151,7 +151,7 @@ static void record_rules(
     into->rules = rules;
 }
 
-/* The text of found[@i]: the copy that an older decision has, or a new one. */
+/* The pod text of found[@i]: the copy of an older decision, or a new one. */
 static Str record_pod(Recorder *recorder, size_t i, const RecordedDecision *into) {
     const FoundDecision *found = &recorder->found.items[i];
 
@@ -163,7 +163,7 @@ static Str record_pod(Recorder *recorder, size_t i, const RecordedDecision *into
     return arena_copy(recorder->arena, pod_text_str(found->pod_text));
 }
 
-/* The reference that was found becomes the recording's, once. */
+/* Moves the reference of @found to the recording, once for each saved view. */
 static const SavedView *record_saved_view(Recorder *recorder, FoundDecision *found) {
     SavedView *saved_view = found->saved_view;
     size_t n = recorder->n_saved_views;
@@ -205,7 +205,7 @@ static void record_one(Recorder *recorder, size_t i, RecordedDecision *into) {
         record_nodes(recorder, found->outcomes, places, into);
 }
 
-/* Records the decisions that were found, and gives their references back. */
+/* Records all decisions found, and releases their references. */
 static int finish(Recorder *recorder, Recording *ret) {
     size_t n = recorder->found.n;
     bool has_failed;
@@ -234,7 +234,7 @@ int decisions_record(Decisions *decisions, uint64_t id, size_t last, Arena *aren
     Recorder recorder = {.decisions = decisions, .arena = arena, .names = INTERN_INIT_IN(arena)};
     FoundDecision found;
 
-    (void)decisions_remove_secrets(decisions); /* texts in an arena are not wiped */
+    (void)decisions_remove_secrets(decisions); /* an arena would not wipe texts */
     if (id == 0)
         take_all(&recorder, last);
     else if (decisions_find(decisions, id, &found))

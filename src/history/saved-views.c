@@ -1,11 +1,10 @@
-/* A list of saved views by age. The size of a view is that of the parts it does not share with the
- * next one. */
+/* A list of saved views by age. A view counts the memory that the next one does not share. */
 
 #include "history/saved-views.h"
 
 #include <stdlib.h>
 
-/* A worker that began with the view before may be done after others have used the next. */
+/* A worker that began with the previous view may finish after others have used the next. */
 #define LOOK_BACK 4u
 
 static size_t find_program(const SavedViews *saved_views, const Program *program) {
@@ -37,7 +36,7 @@ static void count(SavedViews *saved_views, SavedViewEntry *kept, size_t bytes) {
     kept->bytes = bytes;
 }
 
-/* Removes @program from all saved views; readers keep their own reference. */
+/* Removes @program from all saved views; readers have their own reference. */
 static void forget_program(SavedViews *saved_views, const Program *program) {
     for (SavedViewEntry *kept = saved_views->newest; kept; kept = kept->older) {
         SavedView *bare;
@@ -51,7 +50,7 @@ static void forget_program(SavedViews *saved_views, const Program *program) {
     }
 }
 
-/* The memory of programs that are kept only for saved views. */
+/* Bytes of programs that are kept only for saved views. */
 static size_t programs_bytes(const SavedViews *saved_views) {
     size_t bytes = 0;
 
@@ -60,7 +59,7 @@ static size_t programs_bytes(const SavedViews *saved_views) {
     return bytes;
 }
 
-/* One more saved view has @program, which becomes the last used. */
+/* Counts one more saved view with @program, which becomes the last used. */
 static void use_program(SavedViews *saved_views, Program *program) {
     size_t i = find_program(saved_views, program);
     KeptProgram used = {.program = program, .bytes = arena_size(program->arena)};
@@ -83,7 +82,7 @@ size_t saved_views_bytes(const SavedViews *saved_views) {
     return saved_views->bytes + programs_bytes(saved_views);
 }
 
-/* The bytes of a view that @newer does not share. */
+/* Bytes of a view that @newer does not share. */
 static size_t bytes_of(const SavedViewEntry *kept, const SavedViewEntry *newer) {
     return sizeof(*kept) +
            (kept->saved_view ? saved_view_bytes(kept->saved_view, newer->saved_view) : 0);

@@ -46,7 +46,7 @@ static Digest note_policy(Fixture *fixture, int64_t at_nsec, const char *file, c
     return digest;
 }
 
-static void test_names(void **state) {
+static void test_kinds_have_names(void **state) {
     (void)state;
     for (size_t i = 0; i < _CHANGE_MAX; i++)
         assert_non_null(change_kinds[i].name);
@@ -75,13 +75,13 @@ static void test_reads_the_newest_first(void **state) {
     assert_int_equal(fixture->read[0].id, 2);
 }
 
-static void test_is_bounded(void **state) {
+static void test_keeps_the_last_changes(void **state) {
     Fixture *fixture = *state;
     char text[2 * CHANGES_TEXT_MAX];
 
     memset(text, 'x', sizeof(text));
     memcpy(text + CHANGES_TEXT_MAX - 1, "\xc3\xa4",
-        2); /* across the limit: the character is dropped */
+        2); /* a character across the limit must be dropped */
     for (int64_t i = 1; i <= (int64_t)CHANGES_MAX + 5; i++)
         changes_note(fixture->changes, CHANGE_RELIST, i, STR_NULL, str_of(text, sizeof(text)));
     assert_int_equal(read_all(fixture), CHANGES_MAX);
@@ -90,7 +90,7 @@ static void test_is_bounded(void **state) {
     assert_int_equal(fixture->read[0].text.len, CHANGES_TEXT_MAX - 1);
 }
 
-static void test_versions(void **state) {
+static void test_compares_versions(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf diff = BUF_INIT(65536);
     const PolicySource *sources;
@@ -129,7 +129,8 @@ static void test_diff_of_added_and_removed_files(void **state) {
         "--- /dev/null\n+++ c\n@@ -0,0 +1 @@\n+3\n--- a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n");
 }
 
-/* Returning to an older version: each version is kept once, and the diff is of the last change. */
+/* After a return to an older version each version is kept once, and the diff is of the last
+ * change. */
 static void test_returns_to_an_older_version(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf diff = BUF_INIT(65536);
@@ -156,7 +157,7 @@ static void test_versions_are_bounded(void **state) {
     assert_non_null(text);
     memset(text, 'x', size);
     text[size] = '\0';
-    for (int i = 0; i < 5; i++) { /* two of three fit */
+    for (int i = 0; i < 5; i++) { /* two versions fit */
         text[0] = (char)('a' + i);
         (void)note_policy(fixture, i, "f", text);
     }
@@ -173,8 +174,8 @@ static void test_versions_are_bounded(void **state) {
     assert_false(fixture->read[CHANGES_VERSIONS_MAX - 1].has_diff);
 }
 
-/* Texts that are too large are not kept, but the change is recorded. */
-static void test_too_large(void **state) {
+/* Too large texts are not kept, but the change is recorded. */
+static void test_large_texts_are_not_kept(void **state) {
     Fixture *fixture = *state;
     char *text = malloc(CHANGES_VERSIONS_BYTES + 1);
 
@@ -200,7 +201,7 @@ static void *note_many(void *context) {
     return NULL;
 }
 
-static void test_threads(void **state) {
+static void test_notes_and_reads_from_several_threads(void **state) {
     Fixture *fixture = *state;
     pthread_t threads[3];
 
@@ -219,15 +220,15 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_kinds_have_names),
         cmocka_unit_test_setup_teardown(test_reads_the_newest_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_is_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_versions, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_keeps_the_last_changes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_compares_versions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_diff_of_added_and_removed_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_returns_to_an_older_version, setup, teardown),
         cmocka_unit_test_setup_teardown(test_versions_are_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_large_texts_are_not_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_notes_and_reads_from_several_threads, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

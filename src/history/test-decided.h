@@ -21,10 +21,10 @@ static const char scene_text[] =
     "  n3: {labels: {zone: b, disk: hdd}}\n"
     "  n4: {labels: {zone: c, disk: hdd}}\n";
 
-/* Not sorted, and one name is unknown. */
+/* Not sorted, with an unknown name. */
 #define ALL_NAMES "\"NodeNames\":[\"n4\",\"n1\",\"n2\",\"n3\",\"gh\\u006fst\"]"
 
-/* Sends a request for pod default/@pod, with @rest after it, and records the decision. */
+/* Sends a request for pod default/@pod, which ends with @rest, and records the decision. */
 static inline void note(
     Decisions *decisions, const View *view, Verb verb, const char *pod, const char *rest) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
@@ -49,7 +49,7 @@ static inline DecisionsFigures figures_of(Decisions *decisions) {
     return figures;
 }
 
-/* Bytes of everything but the decisions: the ring, the rule names, the node names. */
+/* Bytes of everything except decisions: ring, rule names, node names. *ret_one: of a decision. */
 static inline size_t fixed_bytes(const ViewFixture *fixture, size_t max, size_t *ret_one) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(max, BYTES_MAX);
     size_t first;

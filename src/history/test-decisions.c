@@ -6,7 +6,7 @@
 
 #include "history/test-decided.h"
 
-/* The same cluster with other names for its rules. */
+/* The same cluster with other rules. */
 static const char other_text[] =
     "policies:\n"
     "  later:\n"
@@ -23,7 +23,7 @@ static size_t bytes_without_inputs(Decisions *decisions) {
     return figures.bytes - figures.inputs_bytes;
 }
 
-/* "NODE OUTCOME[:RULE][ SCORE]" of one node, in @text. */
+/* Describes the outcome of a node, in @text: "rejected by POLICY/RULE: REASON", "scored 10", … */
 static const char *outcome_text(
     Decisions *decisions, uint64_t id, const char *node, char text[static 128]) {
     FoundDecision found;
@@ -46,7 +46,7 @@ static const char *outcome_text(
         if (outcome.rank)
             (void)snprintf(text, 128, "%s, rank %u", outcome_names[outcome.kind], outcome.rank);
     } else {
-        (void)snprintf(text, 128, "headline");
+        (void)snprintf(text, 128, "summary only");
     }
     found_done(&found);
     return text;
@@ -67,12 +67,12 @@ static void test_outcomes(void **state) {
         {2, "n1", "scored 10"},
         {2, "n2", "scored 0"},
         {2, "n3", "not-asked"},
-        {3, "n1", "passed"}, /* Node objects, some of which the cluster does not know */
+        {3, "n1", "passed"}, /* Node objects, also unknown ones */
         {3, "stranger", "rejected by zones/zone: wrong zone"},
         {3, "n2", "not-asked"},
-        {4, "n1", "headline"}, /* preempt */
-        {5, "n1", "headline"}, /* bind */
-        {6, "n1", "headline"}, /* malformed */
+        {4, "n1", "summary only"}, /* preempt */
+        {5, "n1", "summary only"}, /* bind */
+        {6, "n1", "summary only"}, /* malformed */
         {7, "n1", "gone"},
     };
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
@@ -97,7 +97,7 @@ static void test_outcomes(void **state) {
     fixture_done(&fixture);
 }
 
-/* Verdicts that a filter gives only with policies that narrow, or after the deadline. */
+/* Verdicts that filters give only if policies narrow, or after the deadline. */
 static void test_narrowed_and_late(void **state) {
     static const uint16_t verdicts[] = {VERDICT_NARROWED, VERDICT_PASS, VERDICT_LATE, 1};
     static const double narrowed[] = {12.5, 12.4, -1, -1};
@@ -153,7 +153,7 @@ static void test_narrowed_and_late(void **state) {
     fixture_done(&fixture);
 }
 
-/* Ranks are those of the narrowing, found by row or by name. */
+/* Ranks come from narrowing, and are found by row or by name. */
 static void test_ranks(void **state) {
     static const uint32_t rows[] = {3, 1, 0, 2};
     static const uint16_t verdicts[] = {
@@ -185,7 +185,7 @@ static void test_ranks(void **state) {
     fixture_done(&fixture);
 }
 
-/* Rule names outlive their policy, and a row that another node has now does not mislead. */
+/* Rule names outlive their policy, and a row with another node now must not mislead. */
 static void test_rule_names_outlive_their_policy(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     char text[128];
@@ -231,7 +231,7 @@ static void test_keeps_the_last_decisions(void **state) {
     assert_int_equal(figures_of(decisions).n, 3);
     assert_int_equal(figures_of(decisions).oldest, 3);
     assert_int_equal(figures_of(decisions).newest, 5);
-    assert_int_equal(figures_of(decisions).n_outcomes_dropped, 0); /* they left the ring */
+    assert_int_equal(figures_of(decisions).n_outcomes_dropped, 0); /* the ring dropped them */
     assert_string_equal(outcome_text(decisions, 2, "n1", text), "gone");
     assert_string_equal(outcome_text(decisions, 3, "n1", text), "passed");
     assert_int_equal(decisions_read(decisions, 0, found, 8), 3);
@@ -247,7 +247,7 @@ static void test_keeps_the_last_decisions(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_ceiling(void **state) {
+static void test_limit_of_bytes(void **state) {
     char text[128];
     size_t one, fixed;
     ViewFixture fixture;
@@ -275,14 +275,14 @@ static void test_ceiling(void **state) {
 
 #define N_REJECTED 20u
 
-/* Filters of which each rejects all nodes. */
+/* Notes filters that reject all nodes. */
 static void note_rejected(Decisions *decisions, const View *view) {
     for (size_t i = 0; i < N_REJECTED; i++)
         note(decisions, view, VERB_FILTER, "a", "\"NodeNames\":[\"n3\",\"n4\"]");
 }
 
-/* Main reasons are found later, when no further decision makes room for them. */
-static void test_ceiling_holds_with_main_reasons(void **state) {
+/* Main reasons are found later; no further decision makes room for them. */
+static void test_limit_includes_main_reasons(void **state) {
     _cleanup_(decisions_freep) Decisions *roomy = decisions_new(N_REJECTED, BYTES_MAX);
     _cleanup_(decisions_freep) Decisions *decisions = NULL;
     size_t bytes_max;
@@ -305,8 +305,8 @@ static void test_ceiling_holds_with_main_reasons(void **state) {
     fixture_done(&fixture);
 }
 
-/* Too small for anything: the newest decision stays, without its outcomes. */
-static void test_tiny_ceiling(void **state) {
+/* The limit is too small for anything: the newest decision stays, without its outcomes. */
+static void test_tiny_limit_keeps_the_newest_summary(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(4, 1);
     char text[128];
     ViewFixture fixture;
@@ -316,11 +316,11 @@ static void test_tiny_ceiling(void **state) {
         note(decisions, fixture.view, VERB_FILTER, "a", ALL_NAMES);
     assert_int_equal(figures_of(decisions).n, 1);
     assert_int_equal(figures_of(decisions).n_with_outcomes, 0);
-    assert_string_equal(outcome_text(decisions, 9, "n1", text), "headline");
+    assert_string_equal(outcome_text(decisions, 9, "n1", text), "summary only");
     fixture_done(&fixture);
 }
 
-/* Node names that are no longer used are dropped. */
+/* Names of nodes that are not used any more are dropped. */
 static void test_unused_names_are_dropped(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
     _cleanup_(buf_done) Buf names = BUF_INIT(BYTES_MAX);
@@ -346,7 +346,7 @@ static void test_unused_names_are_dropped(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_long_texts(void **state) {
+static void test_cuts_long_texts(void **state) {
     static char long_text[100000];
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
     Decision decision = {0};
@@ -372,11 +372,11 @@ int main(void) {
         cmocka_unit_test(test_ranks),
         cmocka_unit_test(test_rule_names_outlive_their_policy),
         cmocka_unit_test(test_keeps_the_last_decisions),
-        cmocka_unit_test(test_ceiling),
-        cmocka_unit_test(test_ceiling_holds_with_main_reasons),
-        cmocka_unit_test(test_tiny_ceiling),
+        cmocka_unit_test(test_limit_of_bytes),
+        cmocka_unit_test(test_limit_includes_main_reasons),
+        cmocka_unit_test(test_tiny_limit_keeps_the_newest_summary),
         cmocka_unit_test(test_unused_names_are_dropped),
-        cmocka_unit_test(test_long_texts),
+        cmocka_unit_test(test_cuts_long_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 #define OLD_NAME "decisions.old.jsonl"
 #define STATE_BYTES JOURNAL_BYTES_DEFAULT
 
-/* Another cluster and other rules. */
+/* Another cluster with other rules. */
 static const char later_text[] =
     "policies:\n"
     "  later:\n"
@@ -33,7 +33,7 @@ static Journal *open_journal(Folder *folder, size_t bytes_max, Decisions *decisi
     return journal;
 }
 
-/* Stores all that @decisions has. */
+/* Stores all decisions of @decisions. */
 static void store(Folder *folder, size_t bytes_max, Decisions *decisions) {
     _cleanup_(decisions_freep) Decisions *before = decisions_new(1000, BYTES_MAX);
     _cleanup_(journal_freep) Journal *journal = open_journal(folder, bytes_max, before);
@@ -54,7 +54,7 @@ static off_t size_of(Folder *folder, const char *name) {
     return stat(folder_path(folder, name), &status) == 0 ? status.st_size : -1;
 }
 
-/* Everything that users can see of a decision, but whether it can be replayed. */
+/* Everything that users can see of a decision, except whether it can be replayed. */
 static Str describe(Decisions *decisions, uint64_t id, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT(SIZE_MAX);
     char digest[DIGEST_TEXT_MAX];
@@ -106,7 +106,7 @@ static void assert_same(Decisions *want, Decisions *got, uint64_t first, uint64_
     }
 }
 
-/* All kinds of decisions, some with few nodes and some with errors. */
+/* Notes every kind of decision, some with few nodes and some with errors. */
 static void note_kinds(Decisions *decisions, const View *view) {
     note(decisions, view, VERB_FILTER, "a", ALL_NAMES);
     note(decisions, view, VERB_PRIORITIZE, "a", "\"NodeNames\":[\"n1\",\"n2\"]");
@@ -135,7 +135,7 @@ static void test_restores_every_kind_of_decision(void **state) {
     assert_int_equal(figures_of(restored).n_replayable, 0);
     assert_same(decisions, restored, 1, 11);
 
-    /* Ids go on. */
+    /* Ids continue. */
     note(restored, early.view, VERB_FILTER, "d", ALL_NAMES);
     assert_int_equal(figures_of(restored).newest, 12);
     fixture_done(&early);
@@ -143,8 +143,8 @@ static void test_restores_every_kind_of_decision(void **state) {
     folder_done(&folder);
 }
 
-/* Many nodes, ranks, metrics, several policies; stored in pieces by several processes. */
-static void test_restores_what_several_processes_stored(void **state) {
+/* Many nodes, ranks, metrics and policies, stored in parts by several processes. */
+static void test_restores_decisions_of_several_processes(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(decisions_freep) Decisions *restored = NULL;
     RandomCluster cluster;
@@ -161,7 +161,7 @@ static void test_restores_what_several_processes_stored(void **state) {
         journal_write(journal, decisions);
         (void)decide_steps(decisions, &cluster, DECIDE_STEPS);
         journal_write(journal, decisions);
-        journal_write(journal, decisions); /* nothing is new */
+        journal_write(journal, decisions); /* no new decisions */
     }
     restored = restore(&folder, 1000, STATE_BYTES);
     assert_int_equal(figures_of(restored).n, figures_of(decisions).n);
@@ -170,7 +170,7 @@ static void test_restores_what_several_processes_stored(void **state) {
     folder_done(&folder);
 }
 
-/* However little of the last line was written. */
+/* Tries every length of the last line. */
 static void test_cuts_off_a_line_without_end(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     ViewFixture fixture;
@@ -202,7 +202,7 @@ static void test_cuts_off_a_line_without_end(void **state) {
     folder_done(&folder);
 }
 
-/* A copy of the file, with one bit of byte @at changed. */
+/* Copies the file, with one bit of byte @at changed. */
 static void copy_file(Folder *from, Folder *to, off_t at) {
     off_t size = size_of(from, NAME);
     char *bytes = malloc((size_t)size);
@@ -216,7 +216,7 @@ static void copy_file(Folder *from, Folder *to, off_t at) {
     free(bytes);
 }
 
-/* A flipped bit costs one line; if it has names, also the decisions that need them. */
+/* A flipped bit costs one line, and if that has names, also the decisions that need them. */
 static void test_skips_damaged_lines(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     ViewFixture fixture;
@@ -236,10 +236,10 @@ static void test_skips_damaged_lines(void **state) {
         _cleanup_(decisions_freep) Decisions *restored = NULL;
         Folder copy;
 
-        folder_init(&copy); /* damage at the end is cut off */
+        folder_init(&copy); /* restore() cuts the file off */
         copy_file(&folder, &copy, at);
         restored = restore(&copy, 100, STATE_BYTES);
-        /* A line with names costs those who need them: a decision, or its outcomes. */
+        /* A damaged line with names costs decisions, or their outcomes. */
         assert_true(figures_of(restored).n_with_outcomes < 3);
         assert_true(figures_of(restored).n >= (at >= second ? 1 : 0));
         folder_done(&copy);
@@ -279,7 +279,7 @@ static void test_keeps_within_its_size(void **state) {
     folder_done(&folder);
 }
 
-/* A smaller history takes the newest. */
+/* A smaller history gets the newest decisions. */
 static void test_restores_as_many_as_fit(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     _cleanup_(decisions_freep) Decisions *one = NULL, *three = NULL;
@@ -300,7 +300,7 @@ static void test_restores_as_many_as_fit(void **state) {
     folder_done(&folder);
 }
 
-static void test_starts_anew_after_another_form(void **state) {
+static void test_starts_a_new_file_after_another_format(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     _cleanup_(decisions_freep) Decisions *restored = NULL;
     ViewFixture fixture;
@@ -335,7 +335,7 @@ static void test_refuses_a_folder_in_use(void **state) {
 }
 
 /* A limit on the size of files simulates a full disk. */
-static void test_writes_later_what_did_not_fit(void **state) {
+static void test_writes_again_after_a_full_disk(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(100, BYTES_MAX);
     _cleanup_(decisions_freep) Decisions *before = decisions_new(100, BYTES_MAX);
     _cleanup_(decisions_freep) Decisions *restored = NULL;
@@ -371,14 +371,14 @@ static void test_writes_later_what_did_not_fit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_restores_every_kind_of_decision),
-        cmocka_unit_test(test_restores_what_several_processes_stored),
+        cmocka_unit_test(test_restores_decisions_of_several_processes),
         cmocka_unit_test(test_cuts_off_a_line_without_end),
         cmocka_unit_test(test_skips_damaged_lines),
         cmocka_unit_test(test_keeps_within_its_size),
         cmocka_unit_test(test_restores_as_many_as_fit),
-        cmocka_unit_test(test_starts_anew_after_another_form),
+        cmocka_unit_test(test_starts_a_new_file_after_another_format),
         cmocka_unit_test(test_refuses_a_folder_in_use),
-        cmocka_unit_test(test_writes_later_what_did_not_fit),
+        cmocka_unit_test(test_writes_again_after_a_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void filter(const char *uid, const char *nodes, int64_t now) {
     note_filter(view, &answer.decision, now);
 }
 
-/* With long names and reasons the command stays whole, and no character is cut. */
+/* With long names and reasons the command must be complete, and no character cut. */
 static void test_keeps_command_whole(void **state) {
     char name[254], namespace[64], reason[1500] = "";
     const Policy policy = {.name = STR("p")};
@@ -111,7 +111,7 @@ static void test_keeps_command_whole(void **state) {
         assert_int_equal(end[strlen(end) - 1], 'p');
         assert_null(strstr(note, "\\x")); /* a cut character would be printed as \\x bytes */
     }
-    memset(reason, '\n', sizeof(reason)); /* each becomes four */
+    memset(reason, '\n', sizeof(reason)); /* each is escaped as four bytes */
     note_filter(&long_view, &decision, AT(9000));
     assert_non_null(strstr(note, ". See: berth explain --last n"));
     assert_in_range(strlen(note), 500, EVENT_NOTE_MAX);
@@ -154,8 +154,8 @@ static bool is_over(void *context) {
     return true;
 }
 
-/* Rules that read only the node still reject after the deadline; such a node must not count as late
- * too. */
+/* Rules that read only the node still reject after the deadline; their node must not also count as
+ * late. */
 static void test_counts_each_late_node_once(void **state) {
     static const char text[] =
         "policies:\n"
@@ -204,7 +204,7 @@ static void test_limits_events_of_all_pods(void **state) {
     }
     assert_int_equal(n_events, KUBE_EVENTS_BURST);
     assert_int_equal(kube_events_dropped(events), 100 - KUBE_EVENTS_BURST);
-    for (int i = 0; i < 100; i++) { /* in the next ten seconds the dropped ones are sent */
+    for (int i = 0; i < 100; i++) { /* ten more in ten seconds */
         (void)snprintf(uid, sizeof(uid), "u%d", i);
         filter(uid, "\"n1\"", AT(1000) + (i + 1) * NSEC_PER_SEC / 10);
     }
@@ -212,7 +212,7 @@ static void test_limits_events_of_all_pods(void **state) {
 }
 
 static void test_skips_pod_without_uid(void **state) {
-    filter("", "\"n1\"", AT(1000)); /* an Event without a UID could not be found */
+    filter("", "\"n1\"", AT(1000)); /* kubectl could not find the Event */
     assert_int_equal(n_events, 0);
 }
 

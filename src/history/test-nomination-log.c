@@ -74,7 +74,7 @@ static void test_replaces_the_oldest(void **state) {
     assert_false(nomination_log_find(log, STR("team"), STR("pod-0"), STR_NULL, arena, &found));
     assert_true(nomination_log_find(log, STR("team"), STR("pod-1"), STR_NULL, arena, &found));
     assert_int_equal(found.at_nsec, 1);
-    nomination_log_end(log, STR("uid-0"), NOMINATION_USED); /* gone: nothing happens */
+    nomination_log_end(log, STR("uid-0"), NOMINATION_USED); /* not kept: no effect */
     arena_free(arena);
     nomination_log_free(log);
 }

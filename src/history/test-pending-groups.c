@@ -16,7 +16,7 @@ static const char scene_text[] =
     "  n2: {labels: {zone: a}}\n"
     "  n3: {labels: {zone: b}}\n";
 
-/* A filter about team/@pod of the Job @job (empty: without an owner) over the node @node. */
+/* Notes a filter of team/@pod, of the Job @job (empty: without an owner), for the node @node. */
 static void note(ViewFixture *fixture, const char *pod, const char *job, const char *node) {
     Str owner = *job ? arena_printf(fixture->arena,
                            ",\"ownerReferences\":[{\"kind\":\"Job\",\"name\":\"%s\",\"uid\":\"%s\","
@@ -33,18 +33,18 @@ static void note(ViewFixture *fixture, const char *pod, const char *job, const c
         (PastTimes){.at_nsec = fixture->now, .duration_nsec = 1000});
 }
 
-/* "WORKLOAD pods first last rule" */
+/* Prints "WORKLOAD PODS FIRST LAST RULE". */
 static void print_group(const PendingGroup *group, char text[static 128]) {
     (void)snprintf(text, 128, "%.*s %zu %.*s %.*s %.*s", STR_FMT(group->workload), group->n,
         STR_FMT(group->first->name), STR_FMT(group->last->name), STR_FMT(group->last->rule));
 }
 
-static void test_groups(void **state) {
+static void test_groups_pods_by_workload_and_reason(void **state) {
     static const char *const want[] = {
-        "team/Job/sum 3 sum-a sum-a disk",    /* the most pods first */
-        " 1 alone alone disk",                /* the longest of those with as many */
+        "team/Job/sum 3 sum-a sum-a disk",    /* most pods first */
+        " 1 alone alone disk",                /* then pending longest */
         "team/Job/sum 1 sum-d sum-d zone",    /* another reason */
-        " 1 alone-too alone-too disk",        /* without an owner: each on its own */
+        " 1 alone-too alone-too disk",        /* no owner: its own group */
         "team/Job/rest 1 rest-a rest-a disk", /* another owner */
     };
     PodsSummary summary;
@@ -97,7 +97,7 @@ static void test_no_groups_without_pending_pods(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_groups_pods_by_workload_and_reason),
         cmocka_unit_test(test_no_groups_without_pending_pods),
     };
 

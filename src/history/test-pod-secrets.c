@@ -1,6 +1,6 @@
 /*
- * Secrets of pods are removed; fields that policies can read stay, so that a replay gives the same
- * decision.
+ * Secrets of pods are removed, but not the fields that policies can read: a replay must give the
+ * same decision.
  */
 
 #include "history/decisions.h"
@@ -13,7 +13,7 @@
 #define BYTES_MAX ((size_t)64 << 20)
 #define SECRET "hunter2-hunter2"
 
-/* A request of the random cluster, with secrets in every field that policies cannot read. */
+/* A request of the random cluster with secrets in fields that policies cannot read. */
 static Str secret_request(RandomCluster *cluster, unsigned pod, Arena *arena) {
     static const char container[] = "{\"name\":\"c\",";
     Str plain = random_cluster_request(cluster, pod, arena);
@@ -38,7 +38,7 @@ static void note(Decisions *decisions, RandomCluster *cluster, Verb verb, Str bo
     decide(decisions, cluster, verb, body, arena, &answer);
 }
 
-/* Filter and prioritize for @n pods, each a step later. */
+/* Filters and prioritizes @n pods, each a step later. Returns the number of decisions. */
 static size_t run_attempts(
     Decisions *decisions, RandomCluster *cluster, unsigned first, unsigned n) {
     for (unsigned pod = first; pod < first + n; pod++) {
@@ -112,7 +112,7 @@ static void test_removes_secrets(void **state) {
     }
 }
 
-/* A recording is made of texts without secrets. */
+/* A recording must have no secrets. */
 static void test_recording_has_no_secrets(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     RandomCluster cluster;
@@ -157,7 +157,7 @@ static void test_attempts_share_one_text(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* A reader keeps its reference to the old text. */
+/* A reader with a reference keeps the old text. */
 static void test_reader_keeps_old_text(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
@@ -173,7 +173,7 @@ static void test_reader_keeps_old_text(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* A text without anything to remove is kept as it is, and is shared. */
+/* A text without secrets is kept unchanged, and shared. */
 static void test_text_without_secrets_is_kept(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -196,7 +196,7 @@ static void test_text_without_secrets_is_kept(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* A text that is not a pod is dropped, and the reason is reported with the decision. */
+/* A text that is not a pod is dropped, and the decision reports why it cannot be replayed. */
 static void test_text_that_is_no_pod_is_dropped(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -222,8 +222,7 @@ static void test_text_that_is_no_pod_is_dropped(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* One call handles a limited number, because other work waits for the thread; repeated calls
- * finish. */
+/* One call handles a limited number, because its thread has other work; repeated calls finish. */
 static void test_one_call_is_limited(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions =
         decisions_new(3 * REMOVE_SECRETS_MAX, BYTES_MAX);
@@ -263,8 +262,8 @@ static void *remove_secrets_until_over(void *context) {
     return NULL;
 }
 
-/* In a ring so small that decisions are dropped while their texts are rewritten. */
-static void test_threads(void **state) {
+/* The ring is so small that decisions are dropped while their texts are replaced. */
+static void test_removes_secrets_beside_new_decisions(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(16, BYTES_MAX);
     Removal removal = {.decisions = decisions};
     pthread_t threads[2];
@@ -292,7 +291,7 @@ int main(void) {
         cmocka_unit_test(test_text_that_is_no_pod_is_dropped),
         cmocka_unit_test(test_one_call_is_limited),
         cmocka_unit_test(test_null_history),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_removes_secrets_beside_new_decisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void note_bind(ViewFixture *fixture, const char *pod, const char *node, c
 #define GOOD "\"n1\",\"n2\""
 #define BAD "\"n2\",\"n3\",\"n4\""
 
-/* "NAME attempts passed/in waiting|at NODE|gone: RULE" */
+/* Prints "NAME ATTEMPTS PASSED/IN waiting: RULE", or "at NODE: RULE". */
 static void print_pod(const PodSummary *pod, char text[static 128]) {
     (void)snprintf(text, 128, "%.*s %zu %zu/%zu %s%.*s: %.*s", STR_FMT(pod->name), pod->n_attempts,
         pod->n_passed, pod->n_in, pod->is_waiting ? "waiting" : "at ", STR_FMT(pod->node),
@@ -68,7 +68,7 @@ static void test_lists_pending_pods_first(void **state) {
         "broken 1 0/1 waiting: zone",
         "unnamed 2 1/2 at : disk",
         "bound 2 1/2 at n1: disk",
-        "elsewhere 1 0/3 at n2: spin", /* bound by another scheduler: the snapshot shows it */
+        "elsewhere 1 0/3 at n2: spin", /* the snapshot shows its node */
         "open 1 1/2 at : disk",
     };
     PodsSummary summary;
@@ -106,15 +106,15 @@ static void test_lists_pending_pods_first(void **state) {
     fixture_done(&fixture);
 }
 
-/* Pods that others have bound, including nodes that are skipped because no pod was placed there. */
+/* Pods that others have bound. Nodes where no pod was placed since are skipped. */
 static void test_pods_bound_by_others(void **state) {
     static const struct {
         const char *name, *nodes;
         const char *want;
     } cases[] = {
-        {"elsewhere", BAD, "elsewhere 1 0/3 at n2: spin"}, /* the time is not known */
+        {"elsewhere", BAD, "elsewhere 1 0/3 at n2: spin"}, /* unknown time */
         {"since", BAD, "since 1 0/3 at n4: spin"},
-        {"resized", "\"n3\"", "resized 1 0/1 at n3: spin"}, /* it was there before the filter */
+        {"resized", "\"n3\"", "resized 1 0/1 at n3: spin"}, /* bound before the filter */
         {"nowhere", BAD, "nowhere 1 0/3 waiting: spin"},
     };
 
@@ -137,9 +137,8 @@ static void test_pods_bound_by_others(void **state) {
     }
 }
 
-/* The main reason is found for the view that the filter was answered from, also when another is in
- * force, and once. */
-static void test_main_reason(void **state) {
+/* The main reason is found once, with the view of the filter, even if another is in force. */
+static void test_finds_main_reasons(void **state) {
     _cleanup_(view_unrefp) View *other = NULL;
     PodsSummary summary;
     ViewFixture fixture;
@@ -168,7 +167,7 @@ static void test_main_reason(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_deleted(void **state) {
+static void test_deleted_pods_are_not_pending(void **state) {
     _cleanup_(recent_pods_freep) RecentPods *recent =
         recent_pods_new(&(RecentPodsOptions){.max = 8, .pending_within = 100});
     PodsSummary summary;
@@ -219,7 +218,7 @@ static uint64_t id_of(const FoundDecision *found) {
     return found->past ? found->past->id : 0;
 }
 
-/* A pod whose filter was dropped, two attempts, then another pod of the same name. */
+/* A pod whose filter was dropped, two attempts, then another pod with the same name. */
 static void test_attempts_of_one_pod(void **state) {
     static const struct {
         uint64_t filter, prioritize, bind;
@@ -254,8 +253,8 @@ static void test_attempts_of_one_pod(void **state) {
     fixture_done(&fixture);
 }
 
-/* Equal reasons are grouped; numbers in them sort as numbers. */
-static void test_reasons(void **state) {
+/* Equal reasons are grouped, and groups are sorted as text. */
+static void test_groups_reasons(void **state) {
     static const struct {
         const char *reason;
         size_t n;
@@ -289,7 +288,7 @@ static void test_reasons(void **state) {
     fixture_done(&fixture);
 }
 
-/* More decisions than are read: the newest count. */
+/* There are more decisions than are read: only the newest count. */
 static void test_reads_only_the_newest_decisions(void **state) {
     PodsSummary summary;
     ViewFixture fixture;
@@ -315,11 +314,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lists_pending_pods_first),
         cmocka_unit_test(test_pods_bound_by_others),
-        cmocka_unit_test(test_main_reason),
-        cmocka_unit_test(test_deleted),
+        cmocka_unit_test(test_finds_main_reasons),
+        cmocka_unit_test(test_deleted_pods_are_not_pending),
         cmocka_unit_test(test_no_pods_without_decisions),
         cmocka_unit_test(test_attempts_of_one_pod),
-        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_groups_reasons),
         cmocka_unit_test(test_reads_only_the_newest_decisions),
     };
 

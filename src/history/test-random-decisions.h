@@ -1,6 +1,6 @@
 #pragma once
 
-/* Decisions on a random cluster (replay/test-random-cluster.h) are recorded and replayed. */
+/* Records and replays decisions on a random cluster (replay/test-random-cluster.h). */
 
 #include "history/recorder.h"
 #include "replay/test-random-cluster.h"
@@ -45,7 +45,8 @@ static inline Str first_passed(const Answer *filter, Arena *arena) {
     return STR_NULL;
 }
 
-/* One attempt per step: filter, prioritize, and sometimes a bind. */
+/* Makes one attempt per step: filter, prioritize, and sometimes a bind. Returns the number of
+ * filters and prioritizes. */
 static inline size_t decide_steps(Decisions *decisions, RandomCluster *cluster, unsigned n_steps) {
     size_t n = 0;
 

@@ -13,7 +13,7 @@
 #define ROWS_MAX 16u
 #define AT(sec) ((int64_t)(sec)*NSEC_PER_SEC)
 
-/* From then on a pod parked before the start would have expired. */
+/* From this second on, pods parked before the start have expired. */
 #define SETTLED (2 * RECENT_PODS_PARKED_SEC)
 
 static RecentPods *pods_new(size_t max, size_t bytes_max) {
@@ -44,7 +44,7 @@ static Pod pod_of(const char *uid, const char *name) {
     return (Pod){.uid = str_from_c(uid), .name = str_from_c(name), .namespace = STR("default")};
 }
 
-/* A filter of @pod over the rows of @names: 'x' of @passed is a row that passed. */
+/* Notes a filter of @pod over the rows of @names. 'x' in @passed: the row passed. */
 static void filter_rows(
     RecentPods *pods, const Pod *pod, const NodeNames *names, const char *passed, int64_t now) {
     const NodeTable table = {.names = (NodeNames *)(uintptr_t)names};
@@ -70,7 +70,7 @@ static void filter_rows(
     recent_pods_note(pods, &view, VERB_FILTER, &decision, now, now);
 }
 
-/* The same when nodes do not matter. */
+/* The same without node names. */
 static void filter(RecentPods *pods, const char *uid, const char *passed, int64_t now) {
     const Pod pod = pod_of(uid, uid);
     static const NodeNames none;
@@ -113,8 +113,8 @@ static Pod decoded(const PodText *text, Arena *arena) {
     return pod;
 }
 
-/* Only the outcome. */
-static int look(
+/* Returns only whether the pod passed on the node. */
+static int find_passed(
     RecentPods *pods, const char *uid, const char *node, const NodeNames *names, int64_t now) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(pod_text_unrefp) PodText *text = NULL;
@@ -149,17 +149,17 @@ static void test_finds_passed_nodes(void **state) {
     const Pod a = pod_of("a", "a"), c = pod_of("c", "c"), none = pod_of("", "none");
 
     (void)state;
-    filter_rows(pods, &a, names, "x..xx", 100); /* the last is the unknown node's */
+    filter_rows(pods, &a, names, "x..xx", 100); /* the last row is the unknown node */
     filter_rows(pods, &c, names, "....", 100);
     filter_rows(pods, &none, names, "xxxx", 100); /* a bind needs a UID */
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
-            look(pods, cases[i].uid, cases[i].node, names, cases[i].now) == cases[i].want);
+            find_passed(pods, cases[i].uid, cases[i].node, names, cases[i].now) == cases[i].want);
     assert_int_equal(figures_of(pods).n, 2);
     assert_int_equal(figures_of(pods).n_kept, 2);
 }
 
-/* A row that another node has now does not count for that node. */
+/* If a row has another node now, the verdict does not count for that node. */
 static void test_rows_change_nodes(void **state) {
     _cleanup_(names_unrefp) NodeNames *first = NAMES(NULL, "n0", "n1", "", "n3");
     _cleanup_(names_unrefp) NodeNames *second = NAMES(first, "n9", "n1", "", "n3", "n4");
@@ -191,10 +191,10 @@ static void test_rows_change_nodes(void **state) {
     filter_rows(pods, &later, second, "xxxxx", 0);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         assert_case(cases[i].name,
-            look(pods, cases[i].uid, cases[i].node, cases[i].names, 0) == cases[i].want);
+            find_passed(pods, cases[i].uid, cases[i].node, cases[i].names, 0) == cases[i].want);
 }
 
-/* The later filter counts; a reference to the earlier pod stays valid. */
+/* The later filter counts; a reference to the earlier text stays valid. */
 static void test_later_filter_replaces(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1");
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(8, BYTES_MAX);
@@ -206,7 +206,7 @@ static void test_later_filter_replaces(void **state) {
     filter_rows(pods, &old, names, "x.", 0);
     assert_int_equal(recent_pods_find_passed(pods, STR("a"), STR("n0"), names, 0, &first), 0);
     filter_rows(pods, &new, names, ".x", WINDOW);
-    assert_int_equal(look(pods, "a", "n0", names, WINDOW), PASSED_E_NODE);
+    assert_int_equal(find_passed(pods, "a", "n0", names, WINDOW), PASSED_E_NODE);
     assert_int_equal(
         recent_pods_find_passed(pods, STR("a"), STR("n1"), names, 2 * WINDOW, &second), 0);
     assert_text("before", decoded(first, arena).name, "before");
@@ -216,7 +216,7 @@ static void test_later_filter_replaces(void **state) {
     assert_int_equal(figures_of(pods).n_dropped, 0);
 }
 
-/* The pod is copied with all that rules read, because a bind evaluates them again. */
+/* The copy has all fields that rules read, because a bind evaluates them again. */
 static void test_copies_pod(void **state) {
     static const char json[] =
         "{\"metadata\":{\"uid\":\"u\",\"name\":\"web-1\",\"labels\":{\"app\":\"web\"},"
@@ -268,10 +268,10 @@ static void test_passed_bytes_are_bounded(void **state) {
     assert_in_range(figures_of(small).n, 5, 10);
     assert_int_equal(figures_of(small).n + figures_of(small).n_dropped, 50);
 
-    pod.uid = STR("larger than all"); /* all are dropped, and this one is not kept */
+    pod.uid = STR("larger than all"); /* drops all others, and is not kept */
     pod.name = str_of(large, 10 * one);
     filter_rows(small, &pod, names, "x", 60);
-    assert_int_equal(look(small, "larger than all", "n0", names, 60), PASSED_E_UNKNOWN);
+    assert_int_equal(find_passed(small, "larger than all", "n0", names, 60), PASSED_E_UNKNOWN);
     assert_true(figures_of(small).bytes <= 10 * one);
 
     pod.name = str_of(large, PASSED_NODES_BYTES_MAX);
@@ -290,7 +290,7 @@ static void test_passed_nodes_expire(void **state) {
         filter_rows(pods, &(Pod){.uid = numbered(uid, "pod", i)}, names, "x", i);
     filter_rows(pods, &(Pod){.uid = STR("a")}, names, "x", WINDOW + 1);
     assert_int_equal(figures_of(pods).n, 3);
-    assert_int_equal(look(pods, "pod-0", "n0", names, WINDOW + 1), PASSED_E_UNKNOWN);
+    assert_int_equal(find_passed(pods, "pod-0", "n0", names, WINDOW + 1), PASSED_E_UNKNOWN);
     filter_rows(pods, &(Pod){.uid = STR("b")}, names, "x", 2 * WINDOW + 1);
     assert_int_equal(figures_of(pods).n, 2);
     assert_int_equal(figures_of(pods).n_dropped, 0);
@@ -324,8 +324,8 @@ static void test_forgets_oldest(void **state) {
         check_latest(sizes[i], 1000);
 }
 
-/* Filtering a pod again makes it the newest. */
-static void test_filtered_again(void **state) {
+/* A filter of a known pod makes it the newest. */
+static void test_new_filter_makes_pod_the_newest(void **state) {
     (void)state;
     for (unsigned again = 0; again < 4; again++) {
         _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(4, 0);
@@ -484,7 +484,7 @@ static void test_parked_while_filter_is_answered(void **state) {
     assert_false(has_parked(pods, SETTLED));
 }
 
-/* A parked pod that was dropped is assumed parked until it would have expired. */
+/* If a parked pod was dropped, a pod may be parked until that one would have expired. */
 static void test_parked_in_doubt_after_forgetting(void **state) {
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(64, 0);
     char uid[32];
@@ -527,7 +527,7 @@ static void test_counts_pending(void **state) {
     filter(pods, "a", "x.", 0);
     assert_int_equal(count_pending(pods), 0);
     filter(pods, "b", "..", 0);
-    note_error(pods, VERB_PREEMPT, "b", ""); /* any of them */
+    note_error(pods, VERB_PREEMPT, "b", ""); /* no effect */
     filter(pods, "b", "..", 0);
     assert_int_equal(count_pending(pods), 1);
     filter(pods, "c", ".", 0);
@@ -550,10 +550,10 @@ static void test_pending_figures(void **state) {
     (void)state;
     filter(pods, "a", "..", 100);
     filter(pods, "b", "..", 200);
-    filter(pods, "a", "..", 300); /* again: it has been pending since 100 */
+    filter(pods, "a", "..", 300); /* still pending since 100 */
     recent_pods_pending(pods, &figures);
     assert_int_equal(figures.n, 2);
-    assert_int_equal(figures.n_by_policies, 0); /* unknown nodes, or the deadline */
+    assert_int_equal(figures.n_by_policies, 0); /* no policy rejected a node */
     assert_int_equal(figures.oldest_nsec, 100);
     recent_pods_note_policy(pods, STR("a"), STR_NULL, STR_NULL, STR("gpu"));
     recent_pods_note_policy(pods, STR("b"), STR_NULL, STR_NULL, STR("gpu"));
@@ -572,7 +572,7 @@ static void test_pending_figures(void **state) {
     recent_pods_pending(pods, &figures);
     assert_int_equal(figures.n, 1);
     assert_int_equal(figures.oldest_nsec, 200);
-    filter(pods, "a", "..", 400); /* one of the same UID after all */
+    filter(pods, "a", "..", 400); /* the UID is back */
     assert_false(recent_pods_is_deleted(pods, STR("a"), STR_NULL, STR_NULL));
     recent_pods_pending(pods, &figures);
     assert_int_equal(figures.n, 2);
@@ -641,7 +641,7 @@ static void *read_some(void *context) {
     return NULL;
 }
 
-static void test_threads(void **state) {
+static void test_writes_and_reads_from_several_threads(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = NAMES(NULL, "n0", "n1");
     _cleanup_(recent_pods_freep) RecentPods *pods = pods_new(PODS / 2, BYTES_MAX);
     Shared shared = {.pods = pods, .names = names};
@@ -675,7 +675,7 @@ int main(void) {
         cmocka_unit_test(test_passed_bytes_are_bounded),
         cmocka_unit_test(test_passed_nodes_expire),
         cmocka_unit_test(test_forgets_oldest),
-        cmocka_unit_test(test_filtered_again),
+        cmocka_unit_test(test_new_filter_makes_pod_the_newest),
         cmocka_unit_test(test_bypass_needs_scheduler),
         cmocka_unit_test(test_counts_schedulers),
         cmocka_unit_test(test_schedulers_are_bounded),
@@ -689,7 +689,7 @@ int main(void) {
         cmocka_unit_test(test_counts_pending),
         cmocka_unit_test(test_pending_figures),
         cmocka_unit_test(test_pending_within_history),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_writes_and_reads_from_several_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

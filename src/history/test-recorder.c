@@ -1,6 +1,6 @@
 /*
- * The history can be recorded and replayed with the same results: random clusters through the real
- * module. The memory for it is counted, and freed in time.
+ * The history can be recorded and replayed with equal results, on random clusters. Its memory is
+ * counted, and freed in time.
  */
 
 #include "history/recorder.h"
@@ -14,7 +14,7 @@
 
 #define SEEDS 8u
 
-static void test_equal(void **state) {
+static void test_replay_gives_equal_decisions(void **state) {
     size_t n_narrowed = 0;
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -51,7 +51,7 @@ static void test_equal(void **state) {
 
 /* --- contents of a recording ------------------------------------------------------------------ */
 
-/* A pod's text and a view are saved once, and a reload does not lose them. */
+/* Each pod text and view is saved once, and a reload does not drop them. */
 static void test_views_and_texts_are_saved_once(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -61,7 +61,7 @@ static void test_views_and_texts_are_saved_once(void **state) {
     RandomCluster cluster;
 
     random_cluster_open(&cluster, 1, 100);
-    (void)decide_steps(decisions, &cluster, 2); /* one pod, on two views, and perhaps a bind */
+    (void)decide_steps(decisions, &cluster, 2); /* one pod, two views, perhaps a bind */
     decisions_figures(decisions, &figures);
     assert_int_equal(figures.n_saved_views, 2);
     assert_int_equal(figures.n_replayable, 4);
@@ -74,7 +74,7 @@ static void test_views_and_texts_are_saved_once(void **state) {
     assert_ptr_equal(found[0].pod_text, found[2].pod_text);
     for (size_t i = 0; i < 3; i++)
         found_done(&found[i]);
-    found_done(&found[0]); /* a zeroed one may be released again */
+    found_done(&found[0]); /* may be called again */
 
     assert_int_equal(decisions_record(decisions, 0, 1000, arena, &recording), 0);
     assert_int_equal(recording.n_saved_views, 2);
@@ -86,7 +86,7 @@ static void test_views_and_texts_are_saved_once(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* One decision by its id; no decision for an unknown id. */
+/* Records one decision by its id, and none for an unknown id. */
 static void test_record_one(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -107,8 +107,7 @@ static void test_record_one(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* Whatever has no room, the result is an error: of several decisions one may find room where that
- * before did not. */
+/* If any part lacks memory the result is an error, even if a later, smaller part would fit. */
 static void test_small_arena_is_an_error(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     RandomCluster cluster;
@@ -130,13 +129,13 @@ static void test_small_arena_is_an_error(void **state) {
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* The limit holds, the newest decisions can be replayed as long as any can, and the counted bytes
- * are right at the end (decisions_free() checks). */
-static void test_ceilings(void **state) {
-    static const size_t ceilings[] = {1, 4096, 65536, 300000, 1000000, 4000000};
+/* The limit holds, the newest decisions can be replayed as long as any can, and no counted byte is
+ * left at the end (decisions_free() checks that). */
+static void test_limits_of_bytes(void **state) {
+    static const size_t limits[] = {1, 4096, 65536, 300000, 1000000, 4000000};
 
-    for (size_t i = 0; i < ELEMENTS_OF(ceilings); i++) {
-        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(40, ceilings[i]);
+    for (size_t i = 0; i < ELEMENTS_OF(limits); i++) {
+        _cleanup_(decisions_freep) Decisions *decisions = decisions_new(40, limits[i]);
         _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
         DecisionsFigures figures;
         WhatIfReport report;
@@ -149,12 +148,12 @@ static void test_ceilings(void **state) {
             (void)decide_steps(decisions, &cluster, 4);
             decisions_figures(decisions, &figures);
             if (i >= 2)
-                assert_true(figures.bytes <= ceilings[i]);
+                assert_true(figures.bytes <= limits[i]);
             assert_true(figures.n_saved_views <= figures.n_replayable);
             use_policy(&cluster, &policy);
         }
         decisions_figures(decisions, &figures);
-        if (i + 1 == ELEMENTS_OF(ceilings))
+        if (i + 1 == ELEMENTS_OF(limits))
             assert_true(figures.n_replayable > 10);
         if (i == 0)
             assert_int_equal(figures.n_replayable, 0);
@@ -183,7 +182,7 @@ static size_t count_programs(Decisions *decisions) {
     return n;
 }
 
-/* After many reloads the last few programs are kept; a reader of an old view keeps its program. */
+/* After many reloads only the last programs are kept; a reader of an old view keeps its program. */
 static void test_keeps_the_last_programs(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -214,8 +213,8 @@ static void test_keeps_the_last_programs(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* When a program is dropped, each of its views keeps only digests of its gauges: the memory is
- * taken from other decisions. */
+/* If a program is dropped, its views keep only digests of its gauges. That memory is taken from
+ * other decisions. */
 static void test_dropped_program_leaves_gauges(void **state) {
     enum { SCENES = 200 };
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
@@ -282,7 +281,7 @@ static void *record_some(void *context) {
     return NULL;
 }
 
-static void test_threads(void **state) {
+static void test_records_beside_new_decisions(void **state) {
     Shared shared = {.decisions = decisions_new(60, 400000)};
     pthread_t writer, reader;
 
@@ -296,14 +295,14 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_replay_gives_equal_decisions),
         cmocka_unit_test(test_views_and_texts_are_saved_once),
         cmocka_unit_test(test_record_one),
         cmocka_unit_test(test_small_arena_is_an_error),
-        cmocka_unit_test(test_ceilings),
+        cmocka_unit_test(test_limits_of_bytes),
         cmocka_unit_test(test_keeps_the_last_programs),
         cmocka_unit_test(test_dropped_program_leaves_gauges),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_records_beside_new_decisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

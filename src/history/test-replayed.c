@@ -1,5 +1,5 @@
 /*
- * The history, replayed with other policies (replay/what-if.h) and explained
+ * Replays the history with other policies (replay/what-if.h), and explains its decisions
  * (replay/replayed-decision.h).
  */
 
@@ -18,8 +18,8 @@ static const WhatIfRule *find_rule(const WhatIfReport *report, const char *name)
     return NULL;
 }
 
-/* No node has that much free CPU: every node is rejected by that rule. */
-static void test_stricter(void **state) {
+/* No node has so much free CPU, so the rule rejects every node. */
+static void test_stricter_policy_rejects(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     RandomPolicy policy = open_policy();
@@ -62,8 +62,8 @@ static void test_stricter(void **state) {
     random_cluster_close(&cluster);
 }
 
-/* The reverse: nodes that only that rule rejected pass. */
-static void test_laxer(void **state) {
+/* The reverse: nodes pass that only this rule rejected. */
+static void test_laxer_policy_passes(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     RandomPolicy policy = open_policy();
@@ -80,14 +80,14 @@ static void test_laxer(void **state) {
     assert_int_equal(find_rule(&report, "free")->n_newly_passing, DECIDE_STEPS / 2);
     assert_int_equal(find_rule(&report, "free")->n_rejected_after, 0);
     assert_text("rule", report.cases[0].rule, "room/free");
-    /* Only the newest decisions. */
+    /* Replays only the newest decisions. */
     replay_all(decisions, laxer, 3, arena, &report);
     assert_int_equal(report.n, 3);
     random_cluster_close(&cluster);
 }
 
-/* Scores: other best nodes, and pods that would have had a better node. */
-static void test_scores(void **state) {
+/* Scores choose other best nodes, and some pods would have had a better node. */
+static void test_scores_change_best_nodes(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     _cleanup_(buf_done) Buf json = BUF_INIT((size_t)1 << 20);
@@ -146,8 +146,8 @@ static size_t replay_until(
     return deadline.n_calls;
 }
 
-/* The deadline may pass between decisions, during one, or while a view is made. The report then
- * covers the newest decisions; an unfinished one is left out. */
+/* The deadline may pass between decisions, during one, or while a view is made. The report then has
+ * the newest complete decisions. */
 static void test_deadline_keeps_newest_decisions(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
@@ -162,7 +162,7 @@ static void test_deadline_keeps_newest_decisions(void **state) {
     n_calls = replay_until(&recording, cluster.program, SIZE_MAX, &report);
     assert_true(report.is_whole);
     assert_int_equal(report.n, n);
-    assert_true(n_calls > 3 * n); /* also during each */
+    assert_true(n_calls > 3 * n); /* several calls for each */
     for (size_t left = 1; left < n_calls; left += 1 + n_calls / 200) {
         assert_true(replay_until(&recording, cluster.program, left, &report) <= n_calls);
         assert_false(report.is_whole);
@@ -179,7 +179,7 @@ static void test_deadline_keeps_newest_decisions(void **state) {
 
 /* --- obstacles and requests ------------------------------------------------------------------- */
 
-static void test_obstacles(void **state) {
+static void test_each_obstacle_has_its_own_text(void **state) {
     static const RecordedNode node = {0};
     static const SavedView scene;
     static const RecordedDecision good = {
@@ -209,7 +209,7 @@ static void test_obstacles(void **state) {
     }
 }
 
-static void test_request(void **state) {
+static void test_rebuilds_the_request(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     const Str names[] = {STR("n1"), STR("a\"b\\"), STR("\xC3\xA4")};
     const RecordedNode nodes[] = {
@@ -226,7 +226,7 @@ static void test_request(void **state) {
 
 /* --- replayed decisions ----------------------------------------------------------------------- */
 
-/* Values, limits and parts of scores at the time of the decision, although the cluster has
+/* Explains values, limits and parts of scores at the time of the decision, after the cluster has
  * changed. */
 static void test_explains_replayed_decision(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, HISTORY_BYTES);
@@ -283,7 +283,7 @@ static void test_explains_replayed_decision(void **state) {
     assert_true(n_rejected > 20 && n_binds > 0);
 }
 
-/* For known nodes of the request the explanation equals the reply, node by node. */
+/* The explanation must equal the reply for each known node of the request. */
 static size_t check_request_nodes(
     const Recording *recording, const RecordedDecision *decision, Arena *arena) {
     _cleanup_(view_unrefp) View *view = NULL;
@@ -345,12 +345,12 @@ static void test_explains_nodes_of_the_request(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stricter),
-        cmocka_unit_test(test_laxer),
-        cmocka_unit_test(test_scores),
+        cmocka_unit_test(test_stricter_policy_rejects),
+        cmocka_unit_test(test_laxer_policy_passes),
+        cmocka_unit_test(test_scores_change_best_nodes),
         cmocka_unit_test(test_deadline_keeps_newest_decisions),
-        cmocka_unit_test(test_obstacles),
-        cmocka_unit_test(test_request),
+        cmocka_unit_test(test_each_obstacle_has_its_own_text),
+        cmocka_unit_test(test_rebuilds_the_request),
         cmocka_unit_test(test_explains_replayed_decision),
         cmocka_unit_test(test_explains_nodes_of_the_request),
     };

@@ -1,21 +1,21 @@
 #pragma once
 
 /*
- * ViewFixture: a scene (policy/test-scene.h) and its view, as the daemon would use them. For tests
- * of pages and of the decision history.
+ * ViewFixture: a scene (policy/test-scene.h) and its view, as in the daemon. For tests of pages and
+ * of the decision history.
  */
 
 #include "base/test-assert.h"
 #include "history/decisions.h"
 #include "policy/test-scene.h"
 
-#define FIXTURE_BUDGET ((size_t)64 * 1024 * 1024)        /* of an arena */
+#define FIXTURE_BUDGET ((size_t)64 * 1024 * 1024)        /* for an arena */
 #define FIXTURE_HISTORY_BYTES ((size_t)64 * 1024 * 1024) /* more than any test needs */
 
 typedef struct ViewFixture {
     TestScene scene;
     View *view;
-    Decisions *decisions; /* NULL unless a test makes one */
+    Decisions *decisions; /* NULL unless a test creates it */
     Arena *arena;
     int64_t now; /* for tests with a clock */
 } ViewFixture;
@@ -41,7 +41,7 @@ static inline void fixture_done(ViewFixture *fixture) {
     scene_done(&fixture->scene);
 }
 
-/* Answers @body as @verb, any but bind, and records the decision. */
+/* Answers @body with @verb (not bind), and records the decision. */
 static inline void fixture_request(
     Decisions *decisions, const View *view, Verb verb, Str body, PastTimes times) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
@@ -56,7 +56,7 @@ static inline void fixture_request(
     decisions_note(decisions, view, verb, &answer.decision, times);
 }
 
-/* A bind of default/@pod, whose UID is uid-@pod, to @node; an empty @error: success. */
+/* Records a bind of default/@pod, whose UID is uid-@pod, to @node. An empty @error: success. */
 static inline void fixture_bind(Decisions *decisions, const View *view, const char *pod,
     const char *node, const char *error, PastTimes times) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
