@@ -1,5 +1,5 @@
-/* Answers requests: verbs from a view, pages by their route. A worker takes a reference to the view
- * when it begins and keeps it to the end, so that a newer view cannot change a running request. */
+/* Answers requests: verbs from a view, pages by their route. A worker holds one view for a whole
+ * request, so that a newer view cannot change a running one. */
 
 #include "serve/answers.h"
 
@@ -63,7 +63,7 @@ void answers_observe(Answers *answers, const Observation *o) {
     decisions_note(api->decisions, o->view, o->verb, o->decision, times);
     if (!answers->is_quiet)
         log_answer(answers, o);
-    if (!answers->is_quiet && o->arena) /* last: it evaluates again, in the time that is left */
+    if (!answers->is_quiet && o->arena) /* last: it evaluates again, in the rest of the time */
         warnings_note(
             &answers->warnings, o->view, o->verb, o->decision, o->time, o->arena, o->now_nsec);
 }
@@ -113,7 +113,7 @@ static bool is_over(void *context) {
     return now >= allowance->end_nsec;
 }
 
-/* The limit of one evaluation by the scalar machine. */
+/* Limit for one evaluation by the scalar machine. */
 #define VERB_SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 static RequestTime request_time(Allowance *allowance, Arena *scratch) {
@@ -137,8 +137,8 @@ static void evaluate(Answers *answers, Verb verb, const View *view, const Reques
         answer_bind(answers, body, arena, ret);
 }
 
-/* With @ret_newer, for a filter of a watched cluster, it may wait for nodes that @view lacks:
- * *ret_newer is the newer view that was used then, or NULL. @kept may be NULL; @ret is valid until
+/* @ret_newer: for filters of a watched cluster, which may wait for nodes that @view lacks.
+ * *ret_newer is then the newer view that was used, or NULL. @kept may be NULL; @ret is valid until
  * @kept is given back. */
 static void decide(Answers *answers, Verb verb, const View *view, View **ret_newer, KeptPod *kept,
     Str body, Arena *arena, Answer *ret) {
@@ -190,7 +190,7 @@ static void answer_verb(Answers *answers, Verb verb, const HttpRequest *request,
         reply->waited_nsec = live_wait(answers->api->live);
 }
 
-/* Without answers_observe(): nothing is recorded, counted or expected to be bound. */
+/* Without answers_observe(): records, counts and expects nothing. */
 static void answer_dry_run(Answers *answers, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(answers->api->current);
     _cleanup_(arena_freep) Arena *scratch = arena_new(VERB_SCRATCH_BUDGET);
@@ -228,8 +228,8 @@ static void handle_verb(
         answer_dry_run(answers, request, reply);
         return;
     }
-    /* Before the view is taken: a pod that is rejected by a view no longer in force counts as
-     * parked when the next view comes. */
+    /* Before the view is taken: if a view no longer in force rejects the pod, it counts as parked
+     * when the next view comes. */
     if (route->kind == REQUEST_FILTER)
         recent_pods_begin_filter(answers->api->recent_pods);
     answer_verb(answers, (Verb)route->kind, request, reply);
@@ -248,9 +248,9 @@ void answers_handle(void *context, const HttpRequest *request, HttpReply *reply)
         route_defer(route, answers->api, request, make_page, reply);
 }
 
-/* On loopback a browser is admitted like any other program, but it may act for another site: for a
- * page that posts here without the user's knowledge, or for one whose name its DNS resolves to
- * loopback, which can then read replies. No scheduler sends an Origin. */
+/* On loopback a browser is admitted like any program, but it may act for another site: a page may
+ * post here without the user's knowledge, or read replies if its DNS resolves its name to loopback.
+ * No scheduler sends an Origin. */
 static bool admit_browser(const Route *route, const HttpRequest *request, HttpReply *reply) {
     if (route_is_verb(route) && request->has_origin)
         reply_error(request, reply, 403,
@@ -262,8 +262,8 @@ static bool admit_browser(const Route *route, const HttpRequest *request, HttpRe
     return false;
 }
 
-/* Before the body is read: may this client send the request, and does the route exist? Health
- * is open to all, because a kubelet's probe has no client certificate. */
+/* Checks before the body is read whether the client may send the request, and whether the route
+ * exists. Health is open to all: a kubelet's probe has no client certificate. */
 bool answers_admit(void *context, const HttpRequest *request, HttpReply *reply) {
     const Answers *answers = context;
     const Route *route = route_find(answers->api, request);

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * Answers: makes the reply to each request.
+ * Answers: replies to each request.
  *
- * Verbs are answered from the view in force, on the server's workers, several at a time. Pages
- * (api/routes.h) are made from the daemon's parts, mostly by page workers. The parts are borrowed.
+ * The server's workers answer verbs from the view in force, several at a time. Pages (api/routes.h)
+ * are made from the daemon's parts, usually by page workers. The parts are borrowed.
  */
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ typedef struct BindHook {
 /* Everything is borrowed, and set before the server starts. */
 typedef struct Answers {
     ApiContext *api;           /* the daemon's parts */
-    bool is_quiet;             /* no log of requests */
+    bool is_quiet;             /* requests are not logged */
     const BindHook *bind_hook; /* NULL: bind is refused, unless live binds */
     Warnings warnings;
 
@@ -44,19 +44,19 @@ typedef struct Observation {
     Verb verb;
     const View *view;
     const Decision *decision;
-    const RequestTime *time; /* its rest may be used to judge again; NULL: none */
+    const RequestTime *time; /* its rest may be used to evaluate again; NULL: none */
     Arena *arena;            /* for that; NULL: none */
-    int64_t at_nsec;         /* since 1970: the time that rules were evaluated at */
-    int64_t begin_nsec;      /* monotonic: when answering began; -1: not known */
+    int64_t at_nsec;         /* since 1970: the time for which rules were evaluated */
+    int64_t begin_nsec;      /* monotonic: begin of the answer; -1: unknown */
     int64_t now_nsec;        /* monotonic */
 } Observation;
 
-/* Records, counts and logs an answered verb: it decides nothing and cannot fail. On the worker that
- * answers, before the reply is sent. */
+/* Records, counts and logs an answered verb. It changes no answer and cannot fail. Called by the
+ * worker that answers, before the reply is sent. */
 void answers_observe(Answers *answers, const Observation *o);
 
-/* LiveCallbacks; @context is an Answers. The same for a bind that was answered by live. */
+/* The same for a bind that live has answered. A function of LiveCallbacks; @context: an Answers. */
 void answers_note_bind(void *context, const Decision *decision);
 
-/* Answers a filter over @view, with answers_observe(). */
+/* Answers a filter over @view, and calls answers_observe(). @context is an Answers. */
 void answers_filter(void *context, const View *view, Str body, Arena *arena, Answer *ret);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shared by daemon.c (start and end) and daemon-loop.c (everything in between). */
+/* Shared by daemon.c (start and end) and daemon-loop.c (its thread). */
 
 #include "history/journal.h"
 #include "input/zones.h"
@@ -24,28 +24,27 @@ struct Daemon {
     Pages pages;
     Live *live; /* NULL: the cluster is not watched */
     Measuring *measuring;
-    Expiry expiry;              /* of the daemon's thread, like the next */
+    Expiry expiry;              /* used by the daemon's thread, like the next */
     WatchChanges watch;         /* the state of the watches at the last check */
-    Task *refresh;              /* makes a new view when a value of the one in force has expired */
-    _Atomic int64_t refresh_at; /* not before: that has just failed */
-    Journal *journal;           /* NULL: decisions are in memory only */
-    Task *journaling;           /* writes it: a disk can be slow */
+    Task *refresh;              /* replaces the view when a value in it has expired */
+    _Atomic int64_t refresh_at; /* not earlier, after a failure */
+    Journal *journal;           /* NULL: decisions are only in memory */
+    Task *journaling;           /* writes the journal, because a disk can be slow */
     Zones *zones;               /* time zones for expressions */
-    /* All this for pages, and what is counted and remembered: the daemon's own. Answers
-     * write it, pages read it; each part has its own lock. */
+    /* For pages; also what is counted and kept. Answers write it, pages read it; each part has its
+     * own lock. */
     ApiContext api;
-    Answers answers; /* all this for the verbs */
+    Answers answers; /* for verbs */
 };
 
-/* A descriptor to poll, which does not block; -1: none (daemon-loop.c). @only_end: of the signals
+/* Returns a non-blocking descriptor to poll, or -1 (daemon-loop.c). @only_end: only for signals
  * that end the process. */
 int daemon_open_signals(bool only_end);
 
-/* The functions of the tasks @refresh and @journaling. */
+/* The functions of the tasks refresh and journaling. */
 void daemon_refresh(void *daemon, unsigned wanted);
 void daemon_write_journal(void *daemon, unsigned wanted);
 
-/* For requests, and a load of policies, to end after a signal; the rest of the promised 5 s is for
- * threads to stop. */
+/* After a signal, requests and a load of policies may take 4 s, and threads half a second. */
 #define DRAIN_NSEC (4 * NSEC_PER_SEC)
 #define STOP_NSEC (NSEC_PER_SEC / 2)

@@ -1,6 +1,6 @@
 /*
- * The daemon's thread: signals, deadlines of connections, changed files, expired values, secrets of
- * filtered pods, updates for event streams; and the shutdown.
+ * The daemon's thread: signals, deadlines of connections, changed files, expired values, removal of
+ * secrets, event streams; and the shutdown.
  */
 
 #include <poll.h>
@@ -45,7 +45,7 @@ int daemon_open_signals(bool only_end) {
     return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Makes a new view when a value in the one in force has expired. On the task's thread. */
+/* Replaces the view when a value in it has expired. On the task's thread. */
 void daemon_refresh(void *context, unsigned wanted) {
     Daemon *daemon = context;
     int64_t now = clock_monotonic_nsec();
@@ -62,7 +62,7 @@ void daemon_stop(Daemon *daemon) {
     (void)!write(daemon->stop_fd, &one, sizeof(one));
 }
 
-/* Writes the cluster as decisions see it now, for `--cluster` and for users. */
+/* Writes the cluster as decisions see it, for `--cluster` and for users. */
 static void dump(Daemon *daemon) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
     const char *path = daemon->options->dump_path;
@@ -76,7 +76,7 @@ static void dump(Daemon *daemon) {
         log_info("cluster dumped", LOG_CSTR("file", path));
 }
 
-/* True after a signal that ends the daemon. */
+/* Handles signals. True: one of them ends the daemon. */
 static bool read_signals(Daemon *daemon) {
     struct signalfd_siginfo info;
     bool is_over = false;
@@ -131,7 +131,7 @@ static void count(PolicyFacts *facts, const Policy *policy, PolicyCounts *ret) {
             ret->n_pending = facts->pending.policies[i].n;
 }
 
-/* The first metric of the policy whose source is not configured. */
+/* Describes the first metric of the policy whose source is not configured. */
 static Str find_missing_source(PolicyFacts *facts, Str policy, Arena *arena) {
     const Program *program = facts->view->program;
 
@@ -184,7 +184,7 @@ static void tick_live(Daemon *daemon, int64_t now) {
         return;
     reloads_get(&daemon->files.reloads, RELOAD_POLICY, &policy);
     live_note_policy(daemon->live, str_from_c(policy.is_good ? "" : policy.error));
-    /* If a view is being made, which may take long, the next tick tries again. */
+    /* If a view is being made, which may take long, try again at the next tick. */
     if (pthread_mutex_trylock(&daemon->current.publish_lock) == 0) {
         live_tick(daemon->live, now);
         (void)pthread_mutex_unlock(&daemon->current.publish_lock);
@@ -200,8 +200,8 @@ static int64_t time_until(int64_t deadline) {
     return left > 0 ? left : 0;
 }
 
-/* Both are asked to stop before either is waited for: the poller may hang, and a lease that is held
- * must be released all the same. False: one of the threads has not ended in time. */
+/* Stops both threads before it waits for either: the poller may hang, and a held Lease must be
+ * released anyway. False: a thread has not ended in time. */
 static bool stop_threads(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + STOP_NSEC;
     bool has_stopped = true;
@@ -218,7 +218,7 @@ void daemon_write_journal(void *context, unsigned wanted) {
     journal_write(daemon->journal, daemon->api.decisions);
 }
 
-/* Writes the last decisions. Returns false if a write hangs. */
+/* Writes the last decisions. False: a write hangs. */
 static bool end_journal(Daemon *daemon, int64_t deadline) {
     if (!daemon->journaling)
         return true;
@@ -234,7 +234,7 @@ static void tick_listeners(Daemon *daemon, int64_t now) {
             server_tick(daemon->servers[i], now);
 }
 
-/* Returns how many connections are left. */
+/* Returns the number of connections left. */
 static unsigned drain_listeners(Daemon *daemon) {
     unsigned n = 0;
 
@@ -243,7 +243,7 @@ static unsigned drain_listeners(Daemon *daemon) {
     return n;
 }
 
-/* Returns false if not all have ended in time. */
+/* False: not all have ended in time. */
 static bool drain(Daemon *daemon) {
     int64_t deadline = clock_monotonic_nsec() + DRAIN_NSEC;
     bool has_stopped;
@@ -258,7 +258,7 @@ static bool drain(Daemon *daemon) {
     }
     if (n > 0)
         log_warn("connections closed at the end of the drain", LOG_INT("connections", n));
-    /* Also with open connections: a held lease must be released. */
+    /* Also with open connections: a held Lease must be released. */
     has_stopped = stop_threads(daemon);
     has_stopped &= files_stop(&daemon->files, time_until(deadline));
     has_stopped &= task_stop(daemon->refresh, time_until(deadline));
@@ -266,7 +266,7 @@ static bool drain(Daemon *daemon) {
     return has_stopped && n == 0;
 }
 
-/* About four times a second. */
+/* Called about four times a second. */
 static void tick(Daemon *daemon, int64_t now) {
     _cleanup_(view_unrefp) View *view = daemon_view(daemon);
 
@@ -283,7 +283,7 @@ static void tick(Daemon *daemon, int64_t now) {
     files_reload_objects(&daemon->files);
 }
 
-/* About once a second. */
+/* Called about once a second. */
 static void tick_slowly(Daemon *daemon, int64_t now) {
     _cleanup_(view_unrefp) View *view = NULL;
     PendingFigures pending;
@@ -296,7 +296,7 @@ static void tick_slowly(Daemon *daemon, int64_t now) {
     latency_note_pending(daemon->api.latency, pending.n, now);
 }
 
-/* Until @until_nsec, or a signal or daemon_stop() that comes before. */
+/* Serves until @until_nsec, a signal that ends the daemon, or daemon_stop(). */
 static void serve_until(Daemon *daemon, int64_t until_nsec) {
     struct pollfd fds[] = {
         {.fd = daemon->signal_fd, .events = POLLIN},
@@ -317,8 +317,7 @@ static void serve_until(Daemon *daemon, int64_t until_nsec) {
     }
 }
 
-/* After SIGTERM: /readyz fails, but requests are answered as before, because Endpoints and
- * schedulers need time to notice. */
+/* After SIGTERM /readyz fails, but requests are served until Endpoints and schedulers notice. */
 static void retire(Daemon *daemon) {
     unsigned delay_sec = daemon->options->drain_delay_sec;
 

@@ -22,10 +22,10 @@
 #include "serve/daemon-internal.h"
 #include "version.h"
 
-/* Files, epoll, listeners, signals, connections being closed. */
+/* For files, epoll, listeners, signals, and connections that are being closed. */
 #define SPARE_DESCRIPTORS 640u
 
-#define BUNDLE_BUDGET ((size_t)16 * 1024 * 1024) /* of its pages */
+#define BUNDLE_BUDGET ((size_t)16 * 1024 * 1024) /* for its pages */
 
 /* --- the current view ---------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ static void note_view(void *context, const View *before, const View *after) {
 
 /* --- transport -------------------------------------------------------------------------------- */
 
-/* Plain HTTP on @address: fine on loopback, else only by --insecure-http. */
+/* Allows plain HTTP on loopback; elsewhere only with --insecure-http. */
 static int check_plain(const DaemonOptions *options, const char *address, const char *danger,
     const char *warning, char *error) {
     if (!address || server_is_loopback(address))
@@ -84,7 +84,7 @@ static int check_transport(const DaemonOptions *options, char *error) {
         "would let any client that reaches it influence scheduling: set --tls-cert and --tls-key "
         "(and --client-ca), listen on 127.0.0.1, or set --insecure-http",
         "INSECURE: plain HTTP on an address that others can reach", error);
-    /* Without a token the pages show only health: that may be plain HTTP. */
+    /* Without a token the pages show only health, which plain HTTP may carry. */
     if (r < 0 || !(options->pages.token_path || options->pages.viewer_token_path))
         return r;
     return check_plain(options, options->pages.address,
@@ -102,7 +102,7 @@ static void make_identity(char ret[static REPLICA_NAME_MAX]) {
     char host[NAME_MAX_LEN + 1] = "";
     uint64_t number;
 
-    /* Uniqueness, not secrecy: where the system has no random bytes yet, the clock will do. */
+    /* It must be unique, not secret: without random bytes the clock is enough. */
     if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
         number = (uint64_t)clock_wall_nsec() ^ ((uint64_t)getpid() << 48);
     if (!pod || !pod[0]) {
@@ -114,7 +114,7 @@ static void make_identity(char ret[static REPLICA_NAME_MAX]) {
 
 /* --- records -------------------------------------------------------------------------------- */
 
-/* Pods count as pending as long as the page of pods shows them. */
+/* A pod counts as pending as long as the page of pods shows it. */
 static RecentPods *open_recent_pods(const DaemonOptions *options) {
     bool may_bind = live_is_wanted(&options->live) && options->live.may_bind;
 
@@ -129,7 +129,7 @@ static RecentPods *open_recent_pods(const DaemonOptions *options) {
     });
 }
 
-/* Makes the parts for pages and verbs that have no thread. Returns false if out of memory. */
+/* Makes the parts for pages and verbs that have no thread. False: out of memory. */
 static bool open_contexts(Daemon *daemon) {
     const DaemonOptions *options = daemon->options;
     bool has_dashboard = options->dashboard && !options->no_dashboard;
@@ -169,7 +169,7 @@ static bool open_contexts(Daemon *daemon) {
         .latency = latency_new(),
         .reloads = &daemon->files.reloads,
         .dashboard = options->dashboard,
-        /* On loopback only; a listener with client certificates is kube-scheduler's alone. */
+        /* Only on loopback; a listener with client certificates is only for kube-scheduler. */
         .dashboard_on_verbs =
             has_dashboard && !options->tls.client_ca && server_is_loopback(options->server.address),
         .dashboard_on_pages = has_dashboard,
@@ -217,7 +217,7 @@ static void run_first_load(void *context, unsigned wanted) {
     Daemon *daemon = context;
 
     daemon->load_result = load_all(daemon, daemon->load_error);
-    daemon_stop(daemon); /* wakes the thread that waits for it */
+    daemon_stop(daemon); /* wakes await_load() */
 }
 
 /* Whether the first load ended before a signal to stop. */
@@ -239,7 +239,7 @@ static int cannot_start(const char *what, int r, char *error) {
     return r;
 }
 
-/* The first load, on a thread of its own, so that this one can wait for signals. */
+/* Runs the first load on another thread, so that this one can wait for signals. */
 static int load_configuration(Daemon *daemon, char *error) {
     _cleanup_(fd_closep) int end_fd = daemon_open_signals(/* only_end= */ true);
     Task *task = NULL;
@@ -254,7 +254,7 @@ static int load_configuration(Daemon *daemon, char *error) {
     if (!has_ended)
         files_cancel(&daemon->files);
     if (task_stop(task, DRAIN_NSEC))
-        task_free(task); /* else it has not ended in time: its memory is the thread's */
+        task_free(task); /* else the thread still uses its memory */
     (void)snprintf(error, DAEMON_ERROR_MAX, "%s",
         has_ended ? daemon->load_error : "stopped by a signal while policies were loaded");
     (void)!read(daemon->stop_fd, &n, sizeof(n));
@@ -301,10 +301,9 @@ static int start_measuring(Daemon *daemon, char *error) {
         &daemon->current, daemon->current.view->program, /* load= */ NULL, error, DAEMON_ERROR_MAX);
 }
 
-/* --- the cluster that is watched ---------------------------------------------------- */
+/* --- the watched cluster ------------------------------------------------------------ */
 
-/* Its thread starts to publish at once, and reads the daemon's fields: that is why the lock is
- * held. */
+/* Holds the lock because live's thread publishes at once, and reads fields of the daemon. */
 static int start_live(Daemon *daemon, char *error) {
     const LiveCallbacks callbacks = {
         .context = &daemon->answers, .bound = answers_note_bind, .filter = answers_filter};
@@ -328,7 +327,7 @@ static int start_live(Daemon *daemon, char *error) {
     return r;
 }
 
-/* The end of each start of a server, which returned @r. */
+/* Ends the start of a server, which returned @r. */
 static int note_listening(Daemon *daemon, DaemonListener listener, const char *address,
     unsigned port, int r, char *error) {
     if (r == 0)
@@ -339,8 +338,8 @@ static int note_listening(Daemon *daemon, DaemonListener listener, const char *a
     return r;
 }
 
-/* Each connection is a descriptor, and the usual soft limit of 1,024 would leave none for files and
- * epoll. Beyond the hard limit the kernel decides. */
+/* Each connection needs a descriptor, and the usual soft limit of 1,024 would leave none for files
+ * and epoll. The kernel decides beyond the hard limit. */
 static void allow_descriptors(unsigned n_connections) {
     rlim_t wanted = (rlim_t)n_connections + SPARE_DESCRIPTORS;
     struct rlimit limit;
@@ -370,7 +369,7 @@ static int start_server(Daemon *daemon, char *error) {
             .handle = answers_handle,
             .finished = answers_finished},
         &daemon->servers[LISTEN_VERBS]);
-    /* Workers already answer: metrics have no figures of the server until this is set. */
+    /* Workers answer already: metrics have no figures of the server until this is set. */
     atomic_store(&daemon->api.server, daemon->servers[LISTEN_VERBS]);
     return note_listening(daemon, LISTEN_VERBS, options.address, options.port, r, error);
 }
@@ -444,7 +443,7 @@ int daemon_new(const DaemonOptions *options, Daemon **ret, char *error) {
     if (r == 0)
         r = load_configuration(daemon, error);
     if (r == -ECANCELED) {
-        (void)TAKE_PTR(daemon); /* the load may still use it */
+        (void)TAKE_PTR(daemon); /* the load may still use it, so leak it */
         return r;
     }
     for (size_t i = 0; r == 0 && i < ELEMENTS_OF(starts); i++)
@@ -465,15 +464,15 @@ Daemon *daemon_free(Daemon *daemon) {
         return NULL;
     for (size_t i = 0; i < _LISTENERS; i++)
         server_free(daemon->servers[i]);
-    page_workers_free(daemon->api.workers); /* its data ended with the servers */
+    page_workers_free(daemon->api.workers); /* its requests ended with the servers */
     updates_free(daemon->api.updates);
     files_cancel(&daemon->files);
-    task_free(daemon->files.task); /* it uses what follows */
+    task_free(daemon->files.task); /* it uses the parts below */
     daemon->files.task = NULL;
     task_free(daemon->refresh);
     task_free(daemon->journaling);
     journal_free(daemon->journal);
-    measuring_free(daemon->measuring); /* its thread makes views, which live uses */
+    measuring_free(daemon->measuring); /* its thread makes views for live */
     live_free(daemon->live);
     files_done(&daemon->files);
     current_done(&daemon->current);

@@ -1,4 +1,4 @@
-/* Files of the daemon: loaded, watched, reloaded; the last good ones stay in force. */
+/* Loads, watches and reloads the daemon's files; the last good ones stay in force. */
 
 #include "serve/files.h"
 
@@ -28,13 +28,13 @@ static uint64_t fingerprint(const char *const *paths, size_t n) {
     return sum;
 }
 
-/* Policies as they were read: the program, and its sources. */
+/* A program that was read, and its sources. */
 typedef struct ReadPolicy {
     Arena *arena; /* of the texts */
     Program *program;
     const PolicySource *sources;
     size_t n_sources;
-    bool is_new; /* it has versions of the cluster's policies that are not in force yet */
+    bool is_new; /* has versions of cluster policies that are not in force yet */
 } ReadPolicy;
 
 static void read_policy_done(ReadPolicy *read) {
@@ -49,7 +49,7 @@ static void log_warnings(const DiagList *diags) {
             LOG_STR("warning", diags->diags.items[i].text));
 }
 
-/* The program of files and of the cluster's policies, in place of that of files alone. As
+/* Replaces the program of files by that of files and cluster policies. Returns like
  * policies_compile(). */
 static int add_objects(Files *files, DiagList *diags, ReadPolicy *policy) {
     _cleanup_(program_unrefp) Program *of_files = policy->program;
@@ -111,7 +111,7 @@ static void note_config(Files *files, ReloadKind kind, const char *text) {
 
 /* --- at the start ------------------------------------------------------------------------ */
 
-/* Before anything is read: a change meanwhile is seen later. */
+/* Called before anything is read, so that a change during the read is seen later. */
 static void take_fingerprints(const DaemonOptions *options, uint64_t ret[_RELOAD_MAX]) {
     const TlsFiles *tls = &options->tls;
     const char *const tokens[] = {options->pages.token_path, options->pages.viewer_token_path};
@@ -128,7 +128,7 @@ static void note_good(Files *files, ReloadKind kind) {
     reloads_note_good(&files->reloads, kind, clock_wall_nsec() / NSEC_PER_SEC);
 }
 
-/* Once for each pair in use. */
+/* Called once for each pair in use. */
 static void warn_about_key(const Files *files) {
     char text[DAEMON_ERROR_MAX];
 
@@ -136,7 +136,7 @@ static void warn_about_key(const Files *files) {
         log_warn("private key is not private", LOG_CSTR("warning", text));
 }
 
-/* Once, when a CRL in use becomes overdue. */
+/* Warns once, when a CRL in use expires. */
 static void warn_about_crl(Files *files) {
     char text[DAEMON_ERROR_MAX];
     bool is_overdue =
@@ -147,7 +147,7 @@ static void warn_about_crl(Files *files) {
     files->is_crl_overdue = is_overdue;
 }
 
-/* The budget of the load begins here. */
+/* Starts the budget of a load. */
 static PolicyLoad begin_load(const Files *files) {
     return (PolicyLoad){
         .begun_cpu_nsec = clock_thread_cpu_nsec(), .is_cancelled = &files->is_cancelled};
@@ -215,7 +215,7 @@ void files_done(Files *files) {
 
 /* --- when they have changed --------------------------------------------------------------- */
 
-/* The state comes last: a page that shows it has its log line already. */
+/* Sets the state last, so that a page that shows it already has its log line. */
 static void reject_reload(Files *files, ReloadKind kind, const char *error) {
     log_error("new configuration rejected, the last good one stays in force",
         LOG_CSTR("config", reload_kind_names[kind]), LOG_CSTR("error", error));
@@ -225,12 +225,12 @@ static void reject_reload(Files *files, ReloadKind kind, const char *error) {
     reloads_note_bad(&files->reloads, kind, error);
 }
 
-/* A refused file was put back as it was. */
+/* A rejected file was restored. */
 #define IN_FORCE_AGAIN "configuration on disk is in force again"
 
 #define AWAIT_PAUSE_USEC 20000
 
-/* "nodes: connection refused": what a program waits for, and why it takes so long. */
+/* Describes what a program waits for, and the error that delays it: "nodes: connection refused". */
 static void describe_wait(
     Files *files, const Program *program, bool has_fields, char *ret, size_t size) {
     bool is_of_pods = !pod_parts_is_empty(&program->needs.pods);
@@ -254,9 +254,8 @@ static void describe_wait(
         kind->last_error[0] ? ": " : "", kind->last_error);
 }
 
-/* A program may read parts of the cluster that were not kept or not watched so far. It waits for
- * them on the thread of reloads; the one in force stays meanwhile, and so do its watches. 0, or
- * -ECANCELED. */
+/* Waits, on the thread of reloads, for parts of the cluster that the program reads and that were
+ * not kept or watched so far. The program in force keeps its watches. 0, or -ECANCELED. */
 static int await_cluster(Files *files, const Program *program, const Program *before) {
     char text[RELOAD_ERROR_MAX];
     bool is_reported = false;
@@ -281,14 +280,14 @@ static int await_cluster(Files *files, const Program *program, const Program *be
     return 0;
 }
 
-/* The new program is in force, or the one of @before stays: only its watches are needed. */
+/* Keeps only the watches of the program in force, the new one or that of @before. */
 static void end_await(Files *files, const Program *in_force) {
     if (files->live)
         (void)live_want_related(files->live, in_force->related, 0);
     reloads_note_waiting(&files->reloads, RELOAD_POLICY, "");
 }
 
-/* Reads policies, puts them in force. 0; -ECANCELED; or another negative errno with a message. */
+/* Reads policies, puts them in force. 0; -ECANCELED; or a negative errno with a message. */
 static int try_policy(Files *files, const View *before, PolicyLoad *load, ReadPolicy *policy,
     char *error, size_t size) {
     int r = load_policy(files, policy, error, size);
@@ -302,7 +301,7 @@ static int try_policy(Files *files, const View *before, PolicyLoad *load, ReadPo
     return r;
 }
 
-/* Policies of the cluster that are not used; each has its error. Others are in force. */
+/* Reports policies of the cluster that are not used. Others are in force. */
 static void note_objects(Files *files) {
     char error[RELOAD_ERROR_MAX];
     ReloadState state;
@@ -329,7 +328,7 @@ static void reload_policy(Files *files) {
     atomic_store(&files->is_cancelled, false);
     log_debug("loading policies");
     r = try_policy(files, before, &load, &policy, error, sizeof(error));
-    if (r < 0 && r != -ECANCELED && policy.is_new) { /* without the new versions, others load */
+    if (r < 0 && r != -ECANCELED && policy.is_new) { /* try without the new versions */
         cluster_policies_reject(files->cluster, str_from_c(error));
         read_policy_done(&policy);
         policy = (ReadPolicy){0};
@@ -377,7 +376,7 @@ static void reload_cluster(Files *files) {
     note_good(files, RELOAD_CLUSTER);
 }
 
-/* Nothing to load, but nothing wrong any more. */
+/* Nothing has to be loaded, but the file is good again. */
 static void note_restored(Files *files, ReloadKind kind) {
     ReloadState state;
 
@@ -389,7 +388,7 @@ static void note_restored(Files *files, ReloadKind kind) {
     reloads_note_good(&files->reloads, kind, state.good_at_sec);
 }
 
-/* @is_retry: a refused pair may become valid without a change of its files. */
+/* @is_retry: a rejected pair may become valid without a change of its files. */
 static void read_tls(Files *files, bool is_retry) {
     char error[DAEMON_ERROR_MAX];
     TlsReload result = tls_store_reload(files->tls, error, sizeof(error));
@@ -480,7 +479,7 @@ bool files_stop(Files *files, int64_t timeout_nsec) {
     return task_stop(files->task, timeout_nsec);
 }
 
-/* A load under way is not cancelled: changes that come faster than loads must not starve them. */
+/* Does not cancel a running load: changes faster than loads must not starve them. */
 void files_reload_objects(Files *files) {
     uint64_t version = files->objects ? policy_objects_version(files->objects) : 0;
 
@@ -504,7 +503,7 @@ void files_reload(Files *files, bool force) {
 
     take_fingerprints(files->options, now);
     if (is_used[RELOAD_POLICY] && now[RELOAD_POLICY] != files->fingerprints[RELOAD_POLICY])
-        files_cancel(files); /* the files that are being loaded have changed again */
+        files_cancel(files); /* they have changed during the load */
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
         if (is_used[i] && (force || now[i] != files->fingerprints[i]))
             wanted |= BIT(i);

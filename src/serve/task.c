@@ -12,7 +12,7 @@ struct Task {
     pthread_t thread;
     void (*run)(void *context, unsigned wanted);
     void *context;
-    bool has_ended; /* joined, or never started; only the stopping thread uses it */
+    bool has_ended; /* joined, or never started; only for the stopping thread */
 
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;

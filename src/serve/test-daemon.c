@@ -37,7 +37,7 @@ static void start(DaemonOptions *options, Daemon **ret) {
     assert_int_equal(daemon_new(options, ret, error), 0);
 }
 
-static void test_ends(void **state) {
+static void test_ends_after_daemon_stop(void **state) {
     _cleanup_(daemon_freep) Daemon *daemon = NULL;
     DaemonOptions options = {0};
 
@@ -46,7 +46,7 @@ static void test_ends(void **state) {
     assert_true(daemon_run(daemon));
 }
 
-/* A busy worker cannot be joined, and the return value reports it. */
+/* A busy worker cannot be joined; daemon_run() reports it. */
 static void test_ends_with_a_busy_worker(void **state) {
     static const char request[] =
         "POST /bind HTTP/1.1\r\nHost: a\r\nContent-Length: 63\r\n\r\n"
@@ -77,7 +77,7 @@ static void test_ends_with_a_busy_worker(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_ends_after_daemon_stop),
         cmocka_unit_test(test_ends_with_a_busy_worker),
     };
 

@@ -19,7 +19,7 @@ static bool is_over(void *context) {
     return true;
 }
 
-/* All readers count the same. */
+/* All readers must count the same. */
 static void test_counts_rejections_after_deadline(void **state) {
     const RequestTime time = {.is_over = is_over};
     const Str body =
