@@ -1,5 +1,5 @@
-/* Reports gauges whose values have expired. Only a gauge that had values can lose them: the last
- * state is kept by number. Gauges of a new program keep the state of equal ones (gauge_equal()). */
+/* Reports gauges whose values have expired. Only a gauge with values can lose them, so the last
+ * state is kept by number. Gauges of a new program take the state of equal ones (gauge_equal()). */
 
 #include "monitor/expiry.h"
 
@@ -25,7 +25,7 @@ static GaugePresence known(const Expiry *expiry, const Gauge *gauge) {
     return PRESENCE_NONE;
 }
 
-/* Returns false if out of memory; there is another look soon. */
+/* False: out of memory; the next call tries again. */
 static bool follow(Expiry *expiry, Program *program) {
     GaugePresence *items;
 
@@ -43,7 +43,7 @@ static bool follow(Expiry *expiry, Program *program) {
     return true;
 }
 
-/* Whether values have expired: the last answer has some for known nodes, and none counts. */
+/* Whether values have expired: the last answer has values for known nodes, but none is in force. */
 static bool has_aged(const View *view, size_t gauge) {
     const Measurements *measurements = view->measurements;
     const Measurement *measurement =
@@ -58,18 +58,18 @@ static bool has_aged(const View *view, size_t gauge) {
     return false;
 }
 
-static GaugePresence look_at(const View *view, size_t gauge, GaugePresence was) {
+static GaugePresence presence_of(const View *view, size_t gauge, GaugePresence was) {
     LoadsFigures figures;
 
     loads_figures(view->table->loads, view->table, gauge, &figures);
     if (figures.n_present > 0)
         return PRESENCE_HAS;
-    if (figures.n_nodes == 0 || was != PRESENCE_HAS) /* no nodes; or as before */
+    if (figures.n_nodes == 0 || was != PRESENCE_HAS) /* no nodes, or unchanged */
         return was;
     return has_aged(view, gauge) ? PRESENCE_GONE : PRESENCE_NONE;
 }
 
-/* A line in the log, and among @changes; and an Event. */
+/* Writes a line to the log and to @changes, and an Event. */
 static void report(Changes *changes, Live *live, const View *view, size_t gauge, bool is_gone) {
     const Gauge *about = &view->program->gauges[gauge];
     Str policy = gauge_policy(view->program, gauge);
@@ -98,7 +98,7 @@ void expiry_look(Expiry *expiry, const View *view, Changes *changes, Live *live)
     if (!follow(expiry, view->program))
         return;
     for (size_t i = 0; i < view->program->n_gauges; i++) {
-        GaugePresence was = expiry->items[i], is = look_at(view, i, was);
+        GaugePresence was = expiry->items[i], is = presence_of(view, i, was);
 
         expiry->items[i] = is;
         if ((was == PRESENCE_GONE && is == PRESENCE_HAS) ||

@@ -11,16 +11,16 @@
 typedef struct Check {
     const char *name;
     bool livez;     /* also part of /livez */
-    int config;     /* its ReloadKind, or -1: skipped when there is none */
+    int config;     /* its ReloadKind; skipped if unused. -1: none */
     bool live;      /* only when the cluster is watched */
     bool lease;     /* ... and a Lease decides which replica binds */
-    bool measuring; /* also when there are metrics */
-    bool sandbox;   /* only when the process may have one */
-    /* True when fine; @note may be filled either way. NULL: it is always fine. */
+    bool measuring; /* also if there are metrics */
+    bool sandbox;   /* only if the process has one to show */
+    /* Returns true if the check succeeds; may fill @note. NULL: it always succeeds. */
     bool (*check)(const HealthState *state, char *note);
 } Check;
 
-/* A rejected reload takes no requests away: the last good one answers. But it must be seen. */
+/* After a rejected reload the last good file answers requests. That is shown, but is no failure. */
 static void note_degraded(const HealthState *state, ReloadKind kind, char *note) {
     ReloadState reload;
 
@@ -49,9 +49,8 @@ static void note_kind(
         buf_printf(out, "disconnected, last update %.1f s ago: %s", age, kind->last_error);
 }
 
-/* Ready once everything has been listed, and policies of the cluster are in force. A lost
- * connection is no reason to take requests away, the last snapshot answers them; but it must be
- * seen. */
+/* Succeeds when everything has been listed, and policies of the cluster are in force. After a lost
+ * connection the last snapshot answers requests: that is shown, but is no failure. */
 static bool check_sync(const HealthState *state, char *note) {
     const WatcherStatus *watcher = &state->live->watcher;
     _cleanup_(buf_done) Buf text = BUF_INIT(HEALTH_NOTE_MAX);
@@ -69,8 +68,8 @@ static bool check_sync(const HealthState *state, char *note) {
     return state->live->is_synced && !state->program->is_partial;
 }
 
-/* Never a reason to be unready: a replica that does not bind decides as well as any other, and
- * takes the lease when it gets binds. */
+/* Always succeeds: a replica that does not bind decides as well as any other, and acquires the
+ * Lease when it gets binds. */
 static bool check_lease(const HealthState *state, char *note) {
     const LeaseStatus *lease = &state->live->watcher.lease;
 
@@ -85,8 +84,7 @@ static bool check_lease(const HealthState *state, char *note) {
     return true;
 }
 
-/* Never a reason to be unready: rules define what counts when a metric is absent. But it must be
- * visible. */
+/* Always succeeds: rules define what happens if a metric is absent. But it is shown. */
 static bool check_sources(const HealthState *state, char *note) {
     const MeasuringStatus *measuring = state->measuring;
     size_t n = 0, n_answered = 0, failing = SIZE_MAX;
@@ -115,7 +113,7 @@ static bool check_sources(const HealthState *state, char *note) {
     return true;
 }
 
-/* Never a reason to be unready: old kernels lack parts of it. */
+/* Always succeeds: old kernels lack parts of it. */
 static bool check_sandbox(const HealthState *state, char *note) {
     const char *active = state->sandbox->active, *missing = state->sandbox->missing;
 
@@ -158,7 +156,7 @@ static bool is_used(const Check *check, const HealthState *state) {
     return reload.is_used;
 }
 
-/* Whether the query has @name, with @value unless that is NULL. */
+/* Whether the query has @name; with @value, unless that is NULL. */
 static bool query_has(Str query, const char *name, const char *value) {
     Str part;
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Health: /livez, /readyz and /healthz in the text format of Kubernetes'
- * components, with ?verbose and ?exclude=, so that habits and tools carry over.
+ * Health: /livez, /readyz and /healthz in the text format of Kubernetes' components, with ?verbose
+ * and ?exclude=, so that known tools work.
  *
  *     [+]ping ok
  *     [+]policy ok: degraded: the newest was rejected: a.yaml:3:1: error: …
@@ -12,11 +12,11 @@
  *     [-]shutdown failed: draining
  *     readyz check failed
  *
- * Open to all clients, but reasons name files, servers and lines of policies: clients that may not
- * see other pages get "reason withheld" instead.
+ * Open to all clients. Reasons name files, servers and lines of policies: clients that may not see
+ * other pages get "reason withheld" instead.
  *
- * livez fails only when the process does not answer and should be restarted. readyz fails when it
- * should get no requests.
+ * livez fails only if the process should be restarted, because it does not answer. readyz fails if
+ * it should get no requests.
  */
 
 #include "live/live.h"
@@ -31,11 +31,11 @@ typedef struct HealthState {
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const Program *program;
-    const MeasuringStatus *measuring; /* of the gauges of program */
+    const MeasuringStatus *measuring; /* for the gauges of program */
     const Sandbox *sandbox;           /* NULL: not shown */
     int64_t now_nsec;                 /* monotonic */
 } HealthState;
 
-/* Writes the page of @probe with the request's @query: "livez", "readyz", or "healthz", the old
- * name of readyz, as in kube components. Returns the status: 200 or 500. */
+/* Writes the page of @probe ("livez", "readyz", or "healthz", the old name of readyz) with the
+ * request's @query. Returns the status: 200 or 500. */
 unsigned health_page(const char *probe, Str query, const HealthState *state, Buf *out);

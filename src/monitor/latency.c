@@ -1,7 +1,7 @@
 /*
- * A value goes into a bucket by its first three bits: 8, 10, 12, 14, 16, 20, 24, … are where
- * buckets begin, so each is a quarter of a doubling wide, and the first eight are exact. Times are
- * counted in ticks of 256 ns.
+ * A value's bucket depends on its first three bits: buckets begin at 8, 10, 12, 14, 16, 20, 24, …,
+ * so each is a quarter of a doubling wide, and the first eight are exact. Times are counted in
+ * ticks of 256 ns.
  */
 
 #include "monitor/latency.h"
@@ -17,7 +17,7 @@
 #define TICK_SHIFT 8
 #define SLOT_NSEC (LATENCY_SLOT_SEC * NSEC_PER_SEC)
 
-/* Counters of a verb: times of each part, TIME_BUCKETS each; then ... */
+/* Counters of a verb: TIME_BUCKETS for the time of each part, then ... */
 enum {
     COUNT_NODES = _LATENCY_PARTS * TIME_BUCKETS, /* NODE_BUCKETS of them */
     COUNT_LATE = COUNT_NODES + NODE_BUCKETS,
@@ -33,15 +33,15 @@ typedef struct VerbCounts {
 } VerbCounts;
 
 typedef struct Slot {
-    _Atomic int64_t round; /* number of the ten seconds since the clock's beginning; 0: not used */
+    _Atomic int64_t round; /* number of the slot since the clock's start; 0: unused */
     VerbCounts verbs[_VERB_MAX];
     _Atomic uint64_t n_nodes, n_rejected; /* of filters */
 } Slot;
 
 struct Latency {
-    VerbCounts totals[_VERB_MAX]; /* of more than an hour ago */
-    /* Apart from the slots, most of which an idle berth never touches: the round in the upper half,
-     * and the most pods in the lower. */
+    VerbCounts totals[_VERB_MAX]; /* of slots that were reused */
+    /* Not in the slots, most of which an idle berth never touches. Upper half: the round; lower
+     * half: the maximum. */
     _Atomic uint64_t pending[LATENCY_SLOTS];
     Slot slots[LATENCY_SLOTS];
 };
@@ -53,7 +53,7 @@ const char *const latency_part_names[] = {
     [LATENCY_TOTAL] = "total",
 };
 
-/* Most of it is memory that is not touched before its slot of the hour comes. */
+/* Most of its memory is not touched before its slot of the hour. */
 Latency *latency_new(void) {
     return calloc(1, sizeof(Latency));
 }
@@ -92,8 +92,7 @@ static uint64_t total(const _Atomic uint64_t *counts, size_t n_buckets) {
     return n;
 }
 
-/* The value that @percent of all do not exceed, assuming an even spread within a bucket; 0 when
- * there are none. */
+/* The value that @percent of all do not exceed, evenly spread in a bucket; 0: there are none. */
 static uint64_t quantile(const _Atomic uint64_t *counts, size_t n_buckets, unsigned percent) {
     uint64_t rank = (total(counts, n_buckets) * percent + 99) / 100, before = 0;
 
@@ -116,7 +115,7 @@ static void raise_to(_Atomic uint64_t *most, uint64_t value) {
         ;
 }
 
-/* Adds the counts of @from to @to; @moves: @from has none afterwards. */
+/* Adds the counts of @from to @to; @moves: and clears them in @from. */
 static void add(VerbCounts *from, VerbCounts *to, bool moves) {
     for (size_t i = 0; i < _COUNTS; i++)
         if (LOAD(&from->counts[i]) != 0)
@@ -130,8 +129,8 @@ static void add(VerbCounts *from, VerbCounts *to, bool moves) {
     raise_to(&to->most_nodes, moves ? TAKE(&from->most_nodes) : LOAD(&from->most_nodes));
 }
 
-/* The current slot; the first thread that uses it moves its old counts to the totals. A thread that
- * is so late that its slot was reused is counted there: nothing is lost. */
+/* Returns the current slot. The first thread that uses it moves its old counts to the totals. If
+ * the slot of a slow thread was reused, its count goes there: nothing is lost. */
 static Slot *enter(Latency *latency, int64_t now_nsec) {
     int64_t round = now_nsec / SLOT_NSEC;
     Slot *slot = &latency->slots[(uint64_t)round % LATENCY_SLOTS];
@@ -183,7 +182,7 @@ void latency_note_pending(Latency *latency, size_t n_pending, int64_t now_nsec) 
     uint64_t round = (uint64_t)(now_nsec / SLOT_NSEC);
     uint64_t sample = round << 32 | (n_pending < UINT32_MAX ? n_pending : UINT32_MAX);
 
-    raise_to(&latency->pending[round % LATENCY_SLOTS], sample); /* a later round is higher */
+    raise_to(&latency->pending[round % LATENCY_SLOTS], sample); /* later rounds are higher */
 }
 
 static void add_all(Latency *latency, Verb verb, VerbCounts *sum) {
@@ -193,7 +192,7 @@ static void add_all(Latency *latency, Verb verb, VerbCounts *sum) {
             add(&latency->slots[i].verbs[verb], sum, /* moves= */ false);
 }
 
-/* A quantile of a bucket may be more than there was. */
+/* A quantile of a bucket may exceed the maximum, so it is limited to that. */
 static int64_t time_quantile(const VerbCounts *sum, size_t part, unsigned percent) {
     uint64_t nsec = quantile(&sum->counts[part * TIME_BUCKETS], TIME_BUCKETS, percent)
                     << TICK_SHIFT;
@@ -223,7 +222,7 @@ static void summarise(const VerbCounts *sum, LatencyVerb *ret) {
         };
 }
 
-/* The slot of @round; NULL: nothing was counted then. */
+/* The slot of @round; NULL: it has no counts. */
 static Slot *slot_of(Latency *latency, int64_t round) {
     Slot *slot = round < 0 ? NULL : &latency->slots[(uint64_t)round % LATENCY_SLOTS];
 
@@ -271,7 +270,7 @@ static void read_slot(Slot *slot, LatencySlot *ret) {
     ret->n_rejected = LOAD(&slot->n_rejected);
 }
 
-/* The sample of @round; -1: there is none. */
+/* The sample of @round; -1: none. */
 static int64_t pending_of(const Latency *latency, int64_t round) {
     uint64_t sample = round > 0 ? LOAD(&latency->pending[(uint64_t)round % LATENCY_SLOTS]) : 0;
 

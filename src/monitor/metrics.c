@@ -14,20 +14,19 @@
 #include "monitor/metrics-internal.h"
 #include "version.h"
 
-/* Statuses that berth sends; 0 is a connection that broke before the reply. */
+/* Statuses that berth sends; 0: the connection broke before the reply. */
 static const unsigned codes[] = {
     200, 304, 400, 401, 403, 404, 405, 408, 413, 415, 431, 500, 503, 0};
 #define N_CODES (sizeof(codes) / sizeof(codes[0]))
 
-/* Upper bounds in microseconds: the duration of a decision, up to kube-scheduler's timeout of 5
- * s. */
+/* Upper bounds of durations in microseconds, up to kube-scheduler's timeout of 5 s. */
 static const int64_t bucket_usec[] = {
     50, 100, 250, 500, 1000, 2500, 5000, 10000, 25000, 50000, 100000, 250000, 1000000, 5000000};
 #define N_BUCKETS (sizeof(bucket_usec) / sizeof(bucket_usec[0]))
 
 typedef struct RequestFigures {
     _Atomic uint64_t requests[N_CODES];
-    _Atomic uint64_t buckets[N_BUCKETS + 1]; /* each its own; summed up when printed */
+    _Atomic uint64_t buckets[N_BUCKETS + 1]; /* not cumulative; added up when printed */
     _Atomic uint64_t nsec;
     _Atomic uint64_t bytes_in, bytes_out;
     _Atomic uint64_t nodes_in;
@@ -219,7 +218,7 @@ static void print_requests(const Metrics *metrics, Buf *out) {
             uint64_t n = load(&metrics->requests[i].requests[c]);
 
             if (n == 0 && !(i < _VERB_MAX && codes[c] == 200))
-                continue; /* the series that matter exist from the start, others when seen */
+                continue; /* other series exist when first counted */
             buf_printf(out, "berth_requests_total{verb=\"%s\",code=\"%u\"} %" PRIu64 "\n",
                 kind_names[i], codes[c], n);
         }
@@ -257,7 +256,7 @@ static void print_by_verb(
                                                           offset)));
 }
 
-/* Outcomes of nodes other than those of rules. */
+/* Outcomes of nodes that do not come from a rule. */
 static void print_nodes(const Metrics *metrics, Buf *out) {
     exposition_count(out, "berth_no_eligible_node_total",
         "Filters in which no node passed, for whatever reasons together.",
@@ -284,7 +283,7 @@ static void print_pending_policy(Buf *out, Str policy, size_t n) {
     buf_printf(out, "\"} %zu\n", n);
 }
 
-/* Policies in force have their series from the start; others while they keep pods pending. */
+/* Policies in force always have their series; others while they keep pods pending. */
 static void print_pending(const MetricsState *state, Buf *out) {
     const PendingFigures *pending = state->pending;
     const Program *program = state->view->program;

@@ -3,9 +3,8 @@
 /*
  * Metrics: counters of berth itself, for Prometheus.
  *
- * Counting is atomic adds on the request path; what rules said is counted by their names
- * (rule-figures.h). The number of series is bounded by the configuration: no label ever carries
- * a pod's or node's name.
+ * Requests are counted by atomic adds, rules by their names (rule-figures.h). The configuration
+ * limits the number of series: no label has the name of a pod or node.
  */
 
 #include "extender/verbs.h"
@@ -20,7 +19,7 @@
 
 typedef struct Metrics Metrics;
 
-/* The "verb" label of a request: verbs first, in the order of Verb. */
+/* The "verb" label of a request. Verbs come first, in the order of Verb. */
 typedef enum RequestKind {
     REQUEST_FILTER,
     REQUEST_PRIORITIZE,
@@ -32,7 +31,7 @@ typedef enum RequestKind {
     REQUEST_DECISIONS,
     REQUEST_SOURCES,
     REQUEST_STATUS,
-    REQUEST_PAGES, /* the others under /api/v1 */
+    REQUEST_PAGES, /* other pages under /api/v1 */
     REQUEST_EVENTS,
     REQUEST_DASHBOARD,
     REQUEST_ADMISSION,
@@ -47,7 +46,7 @@ DEFINE_CLEANUP(Metrics *, metrics_free)
 /* A request has ended. Any thread. */
 void metrics_note_request(Metrics *metrics, RequestKind kind, const HttpOutcome *outcome);
 
-/* An AdmissionReview of a policy has been answered, or could not be. Any thread. */
+/* The result of an AdmissionReview of a policy. Any thread. */
 typedef enum ReviewResult {
     REVIEW_ALLOWED,
     REVIEW_REJECTED,
@@ -61,20 +60,20 @@ void metrics_note_review(Metrics *metrics, ReviewResult result);
 void metrics_note_decision(
     Metrics *metrics, Verb verb, Program *program, const Decision *decision, int64_t at_nsec);
 
-/* The counts of a policy, and of a rule. Any thread. */
+/* Return the counts of a policy and of a rule. Any thread. */
 PolicyFigure metrics_of_policy(Metrics *metrics, Str policy);
 RuleFigure metrics_of_rule(Metrics *metrics, Str policy, Str rule);
 
-/* Values on the page other than counters. */
+/* Values for the page beside counters. */
 typedef struct MetricsState {
     const View *view;
     const Server *server;
-    const Server *admission; /* NULL: no AdmissionReviews are answered */
+    const Server *admission; /* NULL: no listener for AdmissionReviews */
     Reloads *reloads;
     const LiveStatus *live; /* NULL: the cluster is not watched */
     const DecisionsFigures *decisions;
     const PendingFigures *pending;
-    const MeasuringStatus *measuring; /* of the gauges of @view */
+    const MeasuringStatus *measuring; /* for the gauges of @view */
     Arena *arena;                     /* for temporary data */
     int64_t wall_nsec;                /* since 1970 */
     int64_t now_nsec;                 /* monotonic */
@@ -83,5 +82,5 @@ typedef struct MetricsState {
     int64_t started_at_sec;
 } MetricsState;
 
-/* The page, in Prometheus' text format. Any thread. */
+/* Writes the page in Prometheus' text format. Any thread. */
 void metrics_page(Metrics *metrics, const MetricsState *state, Buf *out);

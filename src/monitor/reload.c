@@ -1,4 +1,4 @@
-/* The state of each configuration file that is reloaded. */
+/* The state of each configuration that is reloaded. */
 
 #include "monitor/reload.h"
 
@@ -24,7 +24,7 @@ void reloads_note_good(Reloads *reloads, ReloadKind kind, int64_t now_sec) {
     state->error[0] = '\0';
 }
 
-/* Pages show one line: the first, with the position and the error. */
+/* Pages show only the first line, with the position and the error. */
 static void copy_first_line(const char *error, char *ret) {
     Str line = utf8_take(str_of(error, strcspn(error, "\n")), RELOAD_ERROR_MAX - 1);
 

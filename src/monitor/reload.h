@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Reload: how the last attempt to read some configuration went.
+ * Reload: the result of the last attempt to read each configuration.
  *
- * Written by the daemon's thread, read by any.
+ * Threads: one writes, any may read.
  */
 
 #include <pthread.h>
@@ -22,12 +22,12 @@ typedef enum ReloadKind {
 #define RELOAD_ERROR_MAX 512u
 
 typedef struct ReloadState {
-    bool is_used;        /* the daemon has such a configuration at all */
-    bool is_good;        /* the files on disk are in force */
-    int64_t good_at_sec; /* when the one in force was read, since 1970 */
+    bool is_used;        /* berth has such a configuration */
+    bool is_good;        /* the newest files are in force */
+    int64_t good_at_sec; /* since 1970: when those in force were read */
     uint64_t n_good, n_bad;
-    char error[RELOAD_ERROR_MAX];   /* why the newest was rejected, one line; empty when good */
-    char waiting[RELOAD_ERROR_MAX]; /* what the newest waits for, one line; empty: for nothing */
+    char error[RELOAD_ERROR_MAX];   /* one line: why the newest was rejected; empty: it was not */
+    char waiting[RELOAD_ERROR_MAX]; /* one line: what the newest waits for; empty: nothing */
 } ReloadState;
 
 typedef struct Reloads {

@@ -12,26 +12,26 @@
 
 #define RULE_FIGURES_BUDGET ((size_t)16 * 1024 * 1024)
 
-/* The name of an expression under `match`: no rule can have it. */
+/* The name for an expression under `match`: no rule can have it. */
 #define MATCH STR("(match)")
 
 typedef struct Figures {
-    Str policy, rule; /* no rule: of the policy itself */
+    Str policy, rule; /* rule empty: the policy itself */
     bool is_filter;
     RuleFigure rule_figure;
     PolicyFigure policy_figure;
 } Figures;
 
 struct RuleFigures {
-    pthread_mutex_t lock; /* for all of it */
+    pthread_mutex_t lock; /* for all fields */
     Arena *arena;
-    Map index; /* "policy/rule" to its figures; neither name can hold a slash */
+    Map index; /* index of "policy/rule" in items; no name has a slash */
     Figures *items;
     size_t n;
-    Figures spare; /* counts for names over the limit */
+    Figures spare; /* counts names over the limit */
 
-    /* The figures of each policy of one program, so that a decision needs no lookup by name. The
-     * reference keeps the program's address from being reused. */
+    /* Indexes of the figures of each policy of one program, so that a decision needs no lookup by
+     * name. The reference keeps the program's address from being reused. */
     Program *program;
     uint32_t *policies; /* MAP_NONE: not counted */
 };
@@ -64,7 +64,7 @@ RuleFigures *rule_figures_free(RuleFigures *figures) {
 
 #define KEY_MAX 160u
 
-/* "policy/rule", cut where it is too long; every decision needs some, so it is not printed. */
+/* "policy/rule", cut if too long. Copied by hand: every decision needs some, and printf is slow. */
 static Str make_key(Str policy, Str rule, char text[static KEY_MAX]) {
     const Str parts[] = {policy, STR("/"), rule};
     size_t len = 0;
@@ -79,7 +79,7 @@ static Str make_key(Str policy, Str rule, char text[static KEY_MAX]) {
     return str_of(text, len);
 }
 
-/* The number of the figures of a rule, or of a policy, new or old. MAP_NONE: over the ceiling. */
+/* The index of the figures of a rule or policy, existing or new. MAP_NONE: over the limit. */
 static uint32_t number_of(RuleFigures *figures, Str policy, Str rule) {
     char name[KEY_MAX];
     Str key = make_key(policy, rule, name);
@@ -141,7 +141,7 @@ static void note_scores(RuleFigures *figures, const Program *program, const Judg
     }
 }
 
-/* Returns false if out of memory. */
+/* False: out of memory. */
 static bool set_program(RuleFigures *figures, Program *program) {
     uint32_t *numbers = calloc(program->n_policies + 1, sizeof(*numbers));
 
@@ -173,7 +173,7 @@ static void note_policies(
     if (!decision->applied || !decision->args ||
         (figures->program != program && !set_program(figures, program)))
         return;
-    if (decision->summary.n_in == 0) /* a test request of `berth check` */
+    if (decision->summary.n_in == 0) /* a probe of `berth check` */
         return;
     n_known = decision->summary.n_in - decision->args->n_unknown;
     for (size_t i = 0; i < program->n_policies; i++) {
@@ -227,7 +227,7 @@ RuleFigure rule_figures_of_rule(RuleFigures *figures, Str policy, Str rule) {
     return get(figures, policy, rule).rule_figure;
 }
 
-/* Every rule of the program in force has its series from the start. */
+/* Adds every rule of the program in force, so that its series starts at 0. */
 static void add_rules(RuleFigures *figures, const Program *program) {
     for (size_t i = 0; i < program->n_filters; i++)
         (void)find_filter(figures, program->filters[i]);

@@ -1,4 +1,4 @@
-/* Metrics of the metrics that policies read. */
+/* The state of the metrics that policies read, as metrics of berth. */
 
 #include "monitor/metrics-internal.h"
 
@@ -7,7 +7,7 @@
 #include "base/nsec.h"
 #include "policy/program.h"
 
-/* One gauge with its labels: "policy=…,metric=…,source=…". */
+/* A gauge with its labels: "policy=…,metric=…,source=…". */
 typedef struct LabelledGauge {
     GaugeState state;
     Str labels;
@@ -72,7 +72,7 @@ static void print_requests(const LabelledGauge *shown, size_t n, Buf *out) {
                 shown[i].state.poll->n_failed);
 }
 
-/* Names of policies and metrics have no characters that would need escapes; a source's might. */
+/* Names of policies and metrics need no escapes; that of a source may. */
 static Str make_labels(const Program *program, size_t number, Arena *arena) {
     const Gauge *gauge = &program->gauges[number];
     Str policy = gauge_policy(program, number);

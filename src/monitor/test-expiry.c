@@ -16,7 +16,7 @@ static const char text_of_two[] = "policies:\n"
                                       METRIC("quiet", "b", "60s") "nodes: {n1: {}, n2: {}}\n"
                                                                   "measured: {load: {n1: 0.5}}\n";
 
-/* The same gauge under another name and number. */
+/* The same gauge with another name and number. */
 static const char text_of_others[] = "policies:\n"
                                      "  other:\n"
                                      "    metrics:\n" METRIC("new", "c", "60s")
@@ -28,7 +28,7 @@ typedef struct Told {
     ChangeKind kind;
 } Told;
 
-/* Checks expiry so many seconds after the measurement. */
+/* Checks expiry @after seconds after the measurement. */
 static Told look(
     Expiry *expiry, const TestScene *scene, Measurements *measurements, int64_t after) {
     ViewParts parts = {
@@ -81,7 +81,7 @@ static void test_reports_each_gauge_once(void **state) {
     scene_done(&scene);
 }
 
-static void test_without_nodes(void **state) {
+static void test_no_report_without_nodes(void **state) {
     _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene, empty;
 
@@ -93,8 +93,8 @@ static void test_without_nodes(void **state) {
     scene_done(&scene);
 }
 
-/* An answer without series is reported by its source: no value has expired. */
-static void test_empty_answer(void **state) {
+/* The source reports an answer without series: no value has expired. */
+static void test_empty_answer_is_not_expiry(void **state) {
     _cleanup_(expiry_done) Expiry expiry = {0};
     _cleanup_(measurements_unrefp) Measurements *empty = NULL;
     const Measurement *full;
@@ -110,9 +110,8 @@ static void test_empty_answer(void **state) {
 
     assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0);
     assert_int_equal(look(&expiry, &scene, empty, 1).n, 0);
-    assert_int_equal(look(&expiry, &scene, empty, 100).n, 0); /* without values nothing expires */
-    assert_int_equal(
-        look(&expiry, &scene, scene.measurements, 0).n, 0); /* so nothing is reported */
+    assert_int_equal(look(&expiry, &scene, empty, 100).n, 0); /* no value, so none expires */
+    assert_int_equal(look(&expiry, &scene, scene.measurements, 0).n, 0); /* and none returns */
     assert_told(look(&expiry, &scene, scene.measurements, 61), "metric load of policy warm",
         CHANGE_METRIC_OLD);
     assert_int_equal(look(&expiry, &scene, empty, 62).n, 0);
@@ -126,8 +125,8 @@ static const char text_of_new_nodes[] =
     "  warm:\n"
     "    metrics:\n" METRIC("load", "a", "60s") METRIC("quiet", "b", "60s") "nodes: {n3: {}}\n";
 
-/* The nodes with a value were removed: that is not expiry. */
-static void test_other_nodes(void **state) {
+/* Removed nodes take their values along: that is not expiry. */
+static void test_removed_nodes_are_not_expiry(void **state) {
     _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene, next;
 
@@ -147,8 +146,8 @@ static const char text_of_annotation[] =
     "now: 2026-01-02T03:04:05Z\n"
     "nodes: {n1: {annotations: {example.com/load: '0.5,2026-01-02T03:04:05Z'}}}\n";
 
-/* Expiry of annotations is reported only here. */
-static void test_annotation(void **state) {
+/* The expiry of annotations is reported only here. */
+static void test_reports_expired_annotation(void **state) {
     _cleanup_(expiry_done) Expiry expiry = {0};
     TestScene scene;
 
@@ -166,7 +165,7 @@ static const char text_of_namesakes[] =
     "nodes: {n1: {}}\n"
     "measured: {cpu: {n1: 0.5}}\n";
 
-/* Policies may use one name for different metrics: their lines must differ. */
+/* Two policies may use one name for different metrics: their lines must differ. */
 static void test_lines_of_equal_names_differ(void **state) {
     const Program *program;
     TestScene scene;
@@ -181,8 +180,8 @@ static void test_lines_of_equal_names_differ(void **state) {
     scene_done(&scene);
 }
 
-/* A gauge that the next program also has is neither new nor removed. */
-static void test_reload(void **state) {
+/* A gauge that is also in the next program keeps its state. */
+static void test_reload_keeps_the_state(void **state) {
     _cleanup_(expiry_done) Expiry expiry = {0};
     _cleanup_(measurements_unrefp) Measurements *taken = NULL;
     TestScene scene, next;
@@ -204,12 +203,12 @@ static void test_reload(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reports_each_gauge_once),
-        cmocka_unit_test(test_without_nodes),
-        cmocka_unit_test(test_empty_answer),
-        cmocka_unit_test(test_other_nodes),
-        cmocka_unit_test(test_annotation),
+        cmocka_unit_test(test_no_report_without_nodes),
+        cmocka_unit_test(test_empty_answer_is_not_expiry),
+        cmocka_unit_test(test_removed_nodes_are_not_expiry),
+        cmocka_unit_test(test_reports_expired_annotation),
         cmocka_unit_test(test_lines_of_equal_names_differ),
-        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_reload_keeps_the_state),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

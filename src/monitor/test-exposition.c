@@ -4,8 +4,8 @@
 
 #define PAGE_MAX 4096u
 
-/* Characters that would end a label's value or its line are escaped. */
-static void test_values(void **state) {
+/* Characters that would end a label's value or its line must be escaped. */
+static void test_escapes_label_values(void **state) {
     static const struct {
         Str text;
         const char *want;
@@ -27,7 +27,7 @@ static void test_values(void **state) {
     }
 }
 
-static void test_samples(void **state) {
+static void test_writes_samples(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(PAGE_MAX);
 
     (void)state;
@@ -40,8 +40,8 @@ static void test_samples(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_escapes_label_values),
+        cmocka_unit_test(test_writes_samples),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

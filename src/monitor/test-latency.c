@@ -23,7 +23,7 @@ static void note_decision(Latency *latency, Verb verb, size_t n_in, size_t n_rej
     latency_note_decision(latency, verb, &summary, now_nsec);
 }
 
-/* Off by at most a fifth. */
+/* Histograms are off by at most a fifth. */
 static void assert_near(const char *name, int64_t got, int64_t want) {
     if (got >= want - want / 5 && got <= want + want / 4)
         return;
@@ -45,7 +45,7 @@ static void test_no_latencies_without_requests(void **state) {
     assert_int_equal(slots[LATENCY_SLOTS - 1].n[VERB_FILTER], 0);
 }
 
-/* Known distributions: the percentiles are right. */
+/* Known distributions and their percentiles. */
 static const struct {
     const char *name;
     int64_t step_nsec; /* the i-th of 1,000 takes i times this */
@@ -77,8 +77,8 @@ static void test_percentiles(void **state) {
     }
 }
 
-/* A single value: no percentile exceeds it. Values beyond the last bucket are counted in it. */
-static void test_ends(void **state) {
+/* No percentile exceeds a single value. Values beyond the last bucket are counted in it. */
+static void test_percentiles_of_single_and_huge_values(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencyVerb verbs[_VERB_MAX];
 
@@ -94,7 +94,7 @@ static void test_ends(void **state) {
     assert_int_equal(verbs[VERB_BIND].parts[LATENCY_READ].max_nsec, 0);
 }
 
-static void test_windows(void **state) {
+static void test_reads_windows(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencyVerb verbs[_VERB_MAX];
     const struct {
@@ -111,12 +111,12 @@ static void test_windows(void **state) {
         latency_read(latency, cases[i].window_sec, now, verbs);
         assert_int_equal(verbs[VERB_FILTER].parts[LATENCY_TOTAL].n, cases[i].n);
     }
-    /* an hour of silence: older slots do not count, although they were not cleared */
+    /* after a silent hour old slots must not count, although they were not cleared */
     latency_read(latency, 3600, BEGIN + 9000 * NSEC_PER_SEC, verbs);
     assert_int_equal(verbs[VERB_FILTER].parts[LATENCY_TOTAL].n, 0);
 }
 
-static void test_decisions(void **state) {
+static void test_counts_decisions(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencyVerb verbs[_VERB_MAX];
 
@@ -138,7 +138,7 @@ static void test_decisions(void **state) {
     }
 }
 
-static void test_slots(void **state) {
+static void test_reads_slots(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencySlot slots[LATENCY_SLOTS];
     const LatencySlot *last = &slots[LATENCY_SLOTS - 1], *before = &slots[LATENCY_SLOTS - 3];
@@ -157,14 +157,14 @@ static void test_slots(void **state) {
     assert_int_equal(before->n_rejected, 40);
     assert_int_equal(before->n_late, 1);
     assert_int_equal(last->n[VERB_BIND], 1);
-    assert_int_equal(last->n_nodes, 0); /* of filters only */
+    assert_int_equal(last->n_nodes, 0); /* filters only */
     assert_int_equal(last->n_errors, 1);
     assert_int_equal(last->ago_sec, 0);
     assert_int_equal(slots[0].n[VERB_FILTER], 0);
 }
 
-/* A slot has the most of its samples; an hour later its place is another's. */
-static void test_pending(void **state) {
+/* A slot has the maximum of its samples; an hour later it is reused. */
+static void test_slots_keep_most_pending_pods(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     LatencySlot slots[LATENCY_SLOTS];
     int64_t hour = (int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC * NSEC_PER_SEC;
@@ -182,7 +182,7 @@ static void test_pending(void **state) {
     latency_note_pending(latency, 1, BEGIN + hour);
     latency_slots(latency, BEGIN + hour, slots);
     assert_int_equal(slots[LATENCY_SLOTS - 1].n_pending, 1);
-    assert_int_equal(slots[1].n_pending, 0); /* that of 20 s */
+    assert_int_equal(slots[1].n_pending, 0); /* the sample at 20 s */
 }
 
 /* --- threads ------------------------------------------------------------------------------ */
@@ -202,8 +202,8 @@ static void *count_many(void *context) {
     return NULL;
 }
 
-/* No sample is lost while slots are reused. */
-static void test_threads(void **state) {
+/* No sample may be lost while slots are reused. */
+static void test_counts_from_several_threads(void **state) {
     _cleanup_(latency_freep) Latency *latency = latency_new();
     int64_t end = BEGIN + (2 * LATENCY_SLOTS * LATENCY_SLOT_SEC - 1) * NSEC_PER_SEC;
     LatencyVerb verbs[_VERB_MAX];
@@ -229,12 +229,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_latencies_without_requests),
         cmocka_unit_test(test_percentiles),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_decisions),
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_pending),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_percentiles_of_single_and_huge_values),
+        cmocka_unit_test(test_reads_windows),
+        cmocka_unit_test(test_counts_decisions),
+        cmocka_unit_test(test_reads_slots),
+        cmocka_unit_test(test_slots_keep_most_pending_pods),
+        cmocka_unit_test(test_counts_from_several_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static const char policies_text[] =
     "    filters:\n"
     "      - {name: far, expression: \"node.metadata.labels['zone'] == 'b'\"}\n";
 
-/* With nodes to judge. */
+/* Opens @policies with three nodes. */
 static void open_fixture(ViewFixture *fixture, const char *policies) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_MAX);
 
@@ -46,7 +46,7 @@ static void ask(RuleFigures *figures, const View *view, Verb verb) {
     rule_figures_note(figures, view->program, &answer.decision, /* at_nsec= */ 1);
 }
 
-/* Whether the page has this line. */
+/* Checks whether the page has @line. */
 static void assert_line(RuleFigures *figures, const Program *program, const char *line, bool has) {
     _cleanup_(buf_done) Buf page = BUF_INIT(PAGE_MAX);
     bool found = false;
@@ -70,7 +70,7 @@ static void assert_line(RuleFigures *figures, const Program *program, const char
 #define ERRORS "berth_rule_errors_total"
 #define MISSING "berth_rule_missing_total"
 
-static void test_before_anything(void **state) {
+static void test_series_exist_from_the_start(void **state) {
     static const char *const there[] = {
         REJECTED "{policy=\"zones\",rule=\"zone\"} 0",
         OBSERVED "{policy=\"trial\",rule=\"far\"} 0",
@@ -81,7 +81,7 @@ static void test_before_anything(void **state) {
     static const char *const missing[] = {
         REJECTED "{policy=\"zones\",rule=\"near\"} 0", /* a score rejects no node */
         REJECTED "{policy=\"some\",rule=\"(match)\"} 0",
-        ERRORS "{policy=\"zones\",rule=\"(match)\"} 0", /* it has none */
+        ERRORS "{policy=\"zones\",rule=\"(match)\"} 0", /* it has no match */
     };
     RuleFigures *figures = rule_figures_new();
     ViewFixture fixture;
@@ -96,11 +96,11 @@ static void test_before_anything(void **state) {
     rule_figures_free(figures);
 }
 
-static void test_counts(void **state) {
+static void test_counts_by_rule(void **state) {
     static const char *const lines[] = {
-        REJECTED "{policy=\"zones\",rule=\"zone\"} 4", /* n2, and n3 since it failed */
+        REJECTED "{policy=\"zones\",rule=\"zone\"} 4", /* n2; and n3, where it failed */
         REJECTED "{policy=\"zones\",rule=\"lenient\"} 0",
-        OBSERVED "{policy=\"trial\",rule=\"far\"} 4", /* n1, and n3 since it failed */
+        OBSERVED "{policy=\"trial\",rule=\"far\"} 4", /* n1; and n3, where it failed */
         ERRORS "{policy=\"zones\",rule=\"zone\"} 2",
         ERRORS "{policy=\"zones\",rule=\"lenient\"} 2",
         ERRORS "{policy=\"zones\",rule=\"near\"} 1",
@@ -118,7 +118,7 @@ static void test_counts(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
         assert_line(figures, fixture.scene.program, lines[i], true);
 
-    /* With other policies the counts stay. */
+    /* The counts stay with other policies. */
     open_fixture(&other, "policy: {filters: [{name: any, expression: 'true'}]}\n");
     ask(figures, other.view, VERB_FILTER);
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
@@ -128,8 +128,8 @@ static void test_counts(void **state) {
     rule_figures_free(figures);
 }
 
-/* Failures caused by a missing metric are not errors. */
-static void test_missing(void **state) {
+/* A missing metric is not an error. */
+static void test_counts_missing_metrics(void **state) {
     static const char *const lines[] = {
         REJECTED "{policy=\"policy\",rule=\"strict\"} 3",
         REJECTED "{policy=\"policy\",rule=\"lax\"} 0",
@@ -158,8 +158,8 @@ static void test_missing(void **state) {
     rule_figures_free(figures);
 }
 
-/* Filters that each policy applied to; and those in which its rules rejected all known nodes. */
-static void test_policies(void **state) {
+/* Counts filters to which each policy applied, and those in which it rejected all known nodes. */
+static void test_counts_by_policy(void **state) {
     static const char strict_text[] = "policies:\n"
                                       "  zones:\n"
                                       "    filters: [{name: none, expression: 'false'}]\n"
@@ -198,8 +198,8 @@ static void test_policies(void **state) {
     rule_figures_free(figures);
 }
 
-/* More names than the limit, over many reloads. */
-static void test_ceiling(void **state) {
+/* There are more names than the limit, over many reloads. */
+static void test_limits_series(void **state) {
     RuleFigures *figures = rule_figures_new();
     Policy policy = {.name = STR("p")};
     Filter filter = {.policy = &policy};
@@ -222,11 +222,11 @@ static void test_ceiling(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_before_anything),
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_policies),
-        cmocka_unit_test(test_ceiling),
+        cmocka_unit_test(test_series_exist_from_the_start),
+        cmocka_unit_test(test_counts_by_rule),
+        cmocka_unit_test(test_counts_missing_metrics),
+        cmocka_unit_test(test_counts_by_policy),
+        cmocka_unit_test(test_limits_series),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Waits @sec without events; returns the number of changes by then. */
+/* Moves the clock by @sec without events. Returns the number of changes so far. */
 static size_t look(Fixture *fixture, int64_t sec) {
     fixture->now_nsec += sec * NSEC_PER_SEC;
     watch_changes_look(
@@ -56,17 +56,17 @@ static void assert_newest(
     assert_text("text", fixture->read[0].text, text);
 }
 
-static void test_connection(void **state) {
+static void test_reports_lost_and_restored_connection(void **state) {
     Fixture *fixture = *state;
     WatcherKindStatus *pods = &fixture->live.watcher.kinds[WATCHER_PODS];
 
     assert_int_equal(look(fixture, 0), 0);
-    assert_int_equal(look(fixture, 60), 0); /* a quiet cluster: bookmarks come once a minute */
+    assert_int_equal(look(fixture, 60), 0); /* without events a bookmark comes every minute */
     fixture->live.watcher.kinds[WATCHER_NODES].updated_at_nsec = fixture->now_nsec;
     pods->updated_at_nsec = fixture->now_nsec;
     pods->is_connected = false;
     (void)snprintf(pods->last_error, sizeof(pods->last_error), "connection refused");
-    assert_int_equal(look(fixture, WATCH_LOST_SEC), 0); /* it is opened again soon */
+    assert_int_equal(look(fixture, WATCH_LOST_SEC), 0); /* too short to report */
     assert_int_equal(look(fixture, 1), 1);
     assert_newest(fixture, CHANGE_WATCH_LOST, "API server", "connection refused");
     assert_int_equal(look(fixture, 20), 1);
@@ -76,7 +76,7 @@ static void test_connection(void **state) {
     assert_newest(fixture, CHANGE_WATCH_BACK, "API server", "after 26 s");
 }
 
-static void test_silence(void **state) {
+static void test_reports_silent_connection(void **state) {
     Fixture *fixture = *state;
 
     assert_int_equal(look(fixture, WATCHER_SILENCE_SEC), 0);
@@ -84,14 +84,14 @@ static void test_silence(void **state) {
     assert_int_equal(fixture->read[0].kind, CHANGE_WATCH_LOST);
 }
 
-static void test_lists(void **state) {
+static void test_reports_relists(void **state) {
     Fixture *fixture = *state;
     WatcherKindStatus *nodes = &fixture->live.watcher.kinds[WATCHER_NODES];
 
     nodes->is_synced = false;
     nodes->n_lists = 0;
     assert_int_equal(look(fixture, 1), 0);
-    nodes->n_lists = 3; /* the third was the first complete one */
+    nodes->n_lists = 3; /* the third is the first complete list */
     nodes->is_synced = true;
     assert_int_equal(look(fixture, 1), 0);
     nodes->n_lists = 4;
@@ -100,7 +100,7 @@ static void test_lists(void **state) {
     assert_int_equal(look(fixture, 1), 1);
 }
 
-static void test_lease(void **state) {
+static void test_reports_lease(void **state) {
     Fixture *fixture = *state;
 
     fixture->live.watcher.has_lease = true;
@@ -113,14 +113,14 @@ static void test_lease(void **state) {
     assert_newest(fixture, CHANGE_LEASE_LOST, "lease", "another replica binds");
 }
 
-static void test_bypass(void **state) {
+static void test_reports_bypasses_at_intervals(void **state) {
     Fixture *fixture = *state;
 
     fixture->live.n_bypassed = 1;
     assert_int_equal(look(fixture, 1), 1);
     assert_newest(fixture, CHANGE_BYPASSED, "pods", "1 pod bypassed berth");
     fixture->live.n_bypassed = 4;
-    assert_int_equal(look(fixture, 1), 1); /* not every second */
+    assert_int_equal(look(fixture, 1), 1); /* too soon */
     for (size_t i = 0; i < _WATCHER_KINDS; i++)
         fixture->live.watcher.kinds[i].updated_at_nsec = BEGIN + 60 * NSEC_PER_SEC;
     assert_int_equal(look(fixture, 60), 2);
@@ -129,11 +129,11 @@ static void test_bypass(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_connection, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_silence, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lease, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bypass, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reports_lost_and_restored_connection, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reports_silent_connection, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reports_relists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reports_lease, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reports_bypasses_at_intervals, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

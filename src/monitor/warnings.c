@@ -9,7 +9,7 @@
 #include "base/thread.h"
 #include "columnar/column.h"
 
-/* A rule that has begun to fail. */
+/* A rule that has failed for the first time. */
 typedef struct Failure {
     const Policy *policy;
     const Filter *filter; /* or */
@@ -23,7 +23,7 @@ void warnings_done(Warnings *warnings) {
     (void)pthread_mutex_destroy(&warnings->lock);
 }
 
-/* How many requests to log now; 0: it is too soon. */
+/* Returns the number of requests to log now; 0: too soon. */
 static uint64_t count_late(Warnings *warnings, int64_t now_nsec) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&warnings->lock);
     uint64_t n = ++warnings->n_late;
@@ -46,7 +46,7 @@ static void note_late(Warnings *warnings, Verb verb, const Decision *decision, i
             LOG_INT("nodes_late", decision->summary.n_unjudged), LOG_INT("requests", n));
 }
 
-/* False when out of memory: then nothing is logged. */
+/* False: out of memory, and nothing is logged. */
 static bool set_program(Warnings *warnings, Program *program) {
     bool *is_told;
 
@@ -62,7 +62,7 @@ static bool set_program(Warnings *warnings, Program *program) {
     return true;
 }
 
-/* The rules that are logged now, and not again. */
+/* The rules to log now, which are not logged again. */
 typedef struct Failures {
     Failure items[WARNINGS_AT_ONCE];
     size_t n;
@@ -99,7 +99,7 @@ static void collect_failures(const Warnings *warnings, const JudgeNotes *notes, 
             add_failure(ret, (Failure){.policy = &program->policies[i]}, &of_matches[i]);
 }
 
-/* The first of the candidate nodes on which the rule fails; SIZE_MAX: not found, or not in time. */
+/* The first candidate node on which the rule fails; SIZE_MAX: none found, or no time left. */
 static size_t find_node(
     Judge *judge, const Failure *failure, const FilterArgs *args, Arena *arena) {
     uint8_t *states = ARENA_ARRAY(arena, uint8_t, args->n);
@@ -117,7 +117,7 @@ static size_t find_node(
     return SIZE_MAX;
 }
 
-/* Its error on one node, if it can be reproduced. */
+/* The error of the rule on one node, if it can be reproduced. */
 static Str find_text(
     Judge *judge, const Failure *failure, const FilterArgs *args, Arena *arena, Str *ret_node) {
     size_t i = find_node(judge, failure, args, arena);

@@ -1,4 +1,4 @@
-/* Changes of the watched cluster: lost, back, listed again, lease, bypass. */
+/* Notes changes of the watched cluster: lost, back, listed again, Lease, bypass. */
 
 #include "monitor/watch-changes.h"
 
