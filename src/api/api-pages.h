@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * The pages under /api/v1 that are made from the whole ApiContext; docs/api.md has their fields,
- * which are kept stable. Each writes JSON and returns the status; errors are {"Error": text}.
+ * The pages under /api/v1 that need the whole ApiContext. docs/api.md has their fields, which are
+ * stable. Each writes JSON and returns the status; errors are {"Error": text}.
  *
  * Threads: any.
  */
@@ -11,7 +11,7 @@
 #include "live/gauge-state.h"
 #include "live/measuring.h"
 
-/* Room that the buffer of each page should have. */
+/* Limits for the buffer of each page, in bytes. */
 #define POLICIES_PAGE_MAX ((size_t)16 * 1024 * 1024)
 #define NODES_PAGE_MAX ((size_t)32 * 1024 * 1024)
 #define LATENCY_PAGE_MAX ((size_t)8 * 1024 * 1024)
@@ -19,28 +19,28 @@
 #define WHAT_IF_PAGE_MAX ((size_t)32 * 1024 * 1024)
 #define BUNDLE_PAGE_MAX ((size_t)64 * 1024 * 1024)
 
-/* 1,000 policies with names of 253 bytes fit. */
+/* enough for 1,000 policies with names of 253 bytes */
 #define STATUS_PAGE_MAX ((size_t)4 * 1024 * 1024)
 #define SOURCES_PAGE_MAX ((size_t)8 * 1024 * 1024)
 
-/* Pages of decisions are limited by `limit`, and before that by bytes (`next` is where to
- * continue): the size of one decision comes on top. */
+/* A page of decisions ends at `limit`, or before that at a number of bytes (`next` is where to
+ * continue); one decision may exceed that number. */
 #define DECISIONS_PAGE_MAX ((size_t)16 * 1024 * 1024)
 #define DECISIONS_LIMIT_DEFAULT 100
 #define DECISIONS_LIMIT_MAX 1000
 #define DECISION_NODES_DEFAULT 1000
 #define DECISION_NODES_MAX 10000
 
-/* The bytes of a body, JSON or YAML. No form of another site can send one of these types
- * without a preflight request. */
+/* Limit of a body, JSON or YAML, in bytes. A form of another site cannot send these types without a
+ * preflight request. */
 #define WHAT_IF_BODY_MAX ((size_t)4 * 1024 * 1024)
 bool what_if_takes(Str content_type);
 
-/* Whether the body is small enough to be read within the listener's memory, and sets its limit.
- * Call in admit(); false: @reply says why not. */
+/* Whether the listener's memory allows the body; sets its limit. Call it in admit(). False: @reply
+ * has the reason. */
 bool what_if_fits(const HttpRequest *request, HttpReply *reply);
 
-/* How long decisions are replayed; those not reached by then are left out (whole: false). */
+/* Time for replaying decisions; those not reached are left out (whole: false). */
 #define WHAT_IF_PAGE_SEC 5
 
 unsigned policies_page(ApiContext *api, const HttpRequest *request, Buf *out);
@@ -50,16 +50,16 @@ unsigned changes_page(ApiContext *api, const HttpRequest *request, Buf *out);
 unsigned what_if_page(ApiContext *api, const HttpRequest *request, Buf *out); /* of its body */
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out);  /* a .tar.gz */
 
-/* The decisions that @query selects, newest first; of a pod also the nomination in @nominated,
- * which may be NULL. @decisions NULL: 404. */
+/* The decisions that @query selects, newest first; if it selects a pod, also the pod's nomination
+ * in @nominated (may be NULL). @decisions NULL: 404. */
 unsigned decisions_list_page(
     Decisions *decisions, NominationLog *nominated, Str query, Arena *arena, Buf *out);
 
-/* One of them with its nodes. 200, 400 or 404. */
+/* One decision with its nodes. 200, 400 or 404. */
 unsigned decisions_one_page(Decisions *decisions, Str id, Str query, Arena *arena, Buf *out);
 
-/* Version, settings and state of this berth, and the schedulers that call it; also for `berth check
- * --live`, which compares replicas. Everything about policies and the cluster is of one view. */
+/* Version, settings and state of this berth, and the schedulers that call it. Also for `berth check
+ * --live`, which compares replicas. Policies and cluster are from one view. */
 typedef struct StatusState {
     const ApiContext *api;
     const HealthSummary *health;
@@ -69,8 +69,8 @@ typedef struct StatusState {
     int64_t now_nsec;       /* monotonic */
 } StatusState;
 
-/* Leaves @out empty when there is no memory. */
+/* Leaves @out empty when out of memory. */
 void status_page(const StatusState *state, Buf *out);
 
-/* @status: of the gauges of @view. Metrics beyond MEASURING_SHOWN_MAX are counted, not listed. */
+/* @status: for the gauges of @view. Metrics over MEASURING_SHOWN_MAX are counted, not listed. */
 void sources_page(const View *view, const MeasuringStatus *status, GaugeTime time, Buf *out);

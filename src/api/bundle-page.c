@@ -21,7 +21,7 @@ typedef struct BundleParams {
     bool only_digest;
 } BundleParams;
 
-/* A word of two; false: it is neither. */
+/* Reads a parameter with two values. False: it has another one. */
 static bool choose(
     const Query *query, Str name, Str no, Str yes, bool *ret, const char *wrong, char *error) {
     Str value = query_get(query, name);
@@ -64,7 +64,7 @@ static const struct {
 
 #define PAGE_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
-/* Adds the page as it would be sent; a page that cannot be made is left out. */
+/* Makes the page @path as for a client. False: it cannot be made, and is left out. */
 static bool make_page(
     ApiContext *api, const HttpRequest *request, Str path, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(PAGE_TEXT_MAX);
@@ -96,7 +96,7 @@ static unsigned write_bundle(const BundleParts *parts, const BundleParams *param
     return page_write_error(out, 503, "out of memory for the bundle");
 }
 
-/* 200, or the status of the error page in @out. */
+/* Records decisions. 200, or the status of the error page in @out. */
 static unsigned record(
     Decisions *decisions, const BundleParams *params, Arena *arena, Recording *ret, Buf *out) {
     int r = decisions_record(decisions, (uint64_t)params->id, (size_t)params->last, arena, ret);
@@ -109,7 +109,7 @@ static unsigned record(
     return 200;
 }
 
-/* The policies in force, or for a single decision those that made it, if they are still known. */
+/* Takes the policies in force, or those of a single decision if they are still kept. */
 static bool take_policies(Changes *changes, const View *view, const Recording *recording,
     const BundleParams *params, Arena *arena, BundleParts *parts) {
     const SavedView *scene = params->id > 0 ? recording->decisions[0].saved_view : NULL;
@@ -153,8 +153,8 @@ static unsigned make_bundle(ApiContext *api, const HttpRequest *request, const B
 }
 
 unsigned bundle_page(ApiContext *api, const HttpRequest *request, Buf *out) {
-    /* With the file twice (as it is made, and while it is sent) it stays below the 1 GiB that a
-     * container of berth has, and there is one at a time (api/page-workers.h). */
+    /* With the file twice (while it is made, and while it is sent) this is less than the 1 GiB of a
+     * container of berth, and one bundle is made at a time (api/page-workers.h). */
     _cleanup_(arena_freep) Arena *arena = arena_new(RECORDER_BUDGET);
     char error[QUERY_ERROR_MAX];
     BundleParams params;

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * ApiContext: the parts of the daemon that pages are made from.
+ * ApiContext: the parts of the daemon from which pages are made.
  *
- * The daemon owns everything and sets it before the first request, except for the servers, which
- * are NULL until they listen.
+ * The daemon owns everything and sets it before the first request, except the servers, which are
+ * NULL until they listen.
  */
 
 #include <stdatomic.h>
@@ -29,18 +29,18 @@
 #include "sandbox/sandbox.h"
 
 typedef enum ClusterOrigin {
-    CLUSTER_NONE, /* only Node objects of requests are judged */
+    CLUSTER_NONE, /* berth knows only the Node objects of requests */
     CLUSTER_WATCHED,
     CLUSTER_FILE,
-    CLUSTER_PUBLISHED, /* the demo sets it, in the same process */
+    CLUSTER_PUBLISHED, /* set by the demo in the same process */
 } ClusterOrigin;
 
-/* Values that do not change while it runs. Everything is borrowed. */
+/* Values that do not change during a run. Everything is borrowed. */
 typedef struct StatusFixed {
     const char *identity;
     int64_t started_at_sec;  /* since 1970 */
-    int64_t started_at_nsec; /* monotonic: for the uptime, also if the wall clock was set */
-    int64_t deadline_nsec;   /* for evaluating the policies of one request */
+    int64_t started_at_nsec; /* monotonic: for the uptime, which a set wall clock must not change */
+    int64_t deadline_nsec;   /* for evaluating policies, per request */
     HealthLimits health;
     ClusterOrigin source;
     bool may_bind, may_touch;
@@ -54,22 +54,22 @@ typedef struct StatusFixed {
 /*
  * DashboardHook: draws the pages of the dashboard.
  *
- * The dashboard (src/dashboard) includes this layer and the daemon's, so they cannot call it by
- * name, only by this hook. NULL in DaemonOptions: there is none, and "/" is a list of paths.
+ * The dashboard (src/dashboard) is a layer above this one and the daemon, so they can call it only
+ * by this hook. NULL in DaemonOptions: there is no dashboard, and "/" lists paths.
  */
 typedef struct DashboardHook {
-    /* Whether @path (no query) is one of its pages or assets: "/", "/assets/dashboard.css". */
+    /* Whether @path (without query) is one of its pages or assets: "/", "/assets/dashboard.css". */
     bool (*has)(Str path);
 
-    /* Answers GET or HEAD with the page; any other path with a 404 page. Runs on a page worker
+    /* Answers GET or HEAD with the page, or with a 404 page for other paths. Runs on a page worker
      * (api/page-workers.h). */
     void (*show)(ApiContext *api, const HttpRequest *request, HttpReply *reply);
 } DashboardHook;
 
-/* Counted since the start. */
+/* Counts since the start. */
 typedef struct AnswerCounts {
     _Atomic uint64_t answered[_VERB_MAX];
-    _Atomic uint64_t rejected_nodes; /* by rules, in filters */
+    _Atomic uint64_t rejected_nodes; /* in filters, by rules */
 } AnswerCounts;
 
 typedef struct ApiContext {
@@ -82,17 +82,17 @@ typedef struct ApiContext {
     TlsStore *tls; /* NULL: plain HTTP */
     Measuring *measuring;
     Live *live;                /* NULL: the cluster is not watched */
-    ClusterPolicies *policies; /* NULL: they come from files only */
+    ClusterPolicies *policies; /* NULL: policies come only from files */
     RecentPods *recent_pods;
-    NominationLog *nominated; /* NULL: berth nominates nothing */
+    NominationLog *nominated; /* NULL: berth does not nominate */
     Changes *changes;
     Latency *latency;
     const DashboardHook *dashboard; /* NULL: none */
     bool dashboard_on_verbs;        /* shown on the verbs' listener, ... */
-    bool dashboard_on_pages;        /* ... and on that of the pages */
+    bool dashboard_on_pages;        /* ... and on the pages' listener */
     PageWorkers *workers;
     Updates *updates;
-    const Server *_Atomic server;    /* of the verbs; NULL: it does not listen yet */
+    const Server *_Atomic server;    /* of the verbs; NULL: not listening yet */
     const Server *_Atomic admission; /* of AdmissionReviews; NULL: none, or not listening yet */
 
     AnswerCounts counts;

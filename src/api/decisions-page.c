@@ -15,7 +15,7 @@ static unsigned page_not_kept(Buf *out) {
     return page_write_error(out, 404, "decisions are not kept (--decisions 0)");
 }
 
-/* --- the selection of decisions, or of the nodes of one --------------------------------------- */
+/* --- selecting decisions, or nodes of one ----------------------------------------------------- */
 
 /* Values of "outcome" other than those of a node. */
 enum {
@@ -59,7 +59,7 @@ static bool read_verb(Str value, int *ret, char *error) {
     return query_fail(error, "\"verb\" must be filter, prioritize, preempt or bind");
 }
 
-/* "FIRST/SECOND", or "SECOND" alone. */
+/* Reads "FIRST/SECOND", or "SECOND" alone. */
 static bool read_pair(
     Str value, Str *first, Str *second, const char *name, const char *filter, char *error) {
     size_t slash = str_find(value, '/');
@@ -115,7 +115,7 @@ static bool rule_fits(const DecisionFilter *filter, const RuleName *rule) {
     return fits(filter->policy, rule->policy) && fits(filter->rule, rule->name);
 }
 
-/* Whether the summary alone shows that some node has this outcome. */
+/* Whether the summary shows that some node has this outcome, or that the decision has it. */
 static bool has_outcome(const PastDecision *past, int outcome) {
     const DecisionSummary *summary = &past->summary;
     bool is_good = str_is_empty(past->error);
@@ -144,8 +144,7 @@ static bool has_rule(const PastDecision *past, const DecisionFilter *filter) {
     return found;
 }
 
-/* Whether the decision may match, by its summary. If the filter is by outcome of a node, one of the
- * functions below decides. */
+/* Whether the summary may match. If the filter is by outcome of a node, node_fits() decides. */
 static bool may_fit(const DecisionFilter *filter, const PastDecision *past) {
     bool by_node = filter->node.ptr && filter->outcome < _OUTCOME_MAX;
 
@@ -227,8 +226,8 @@ static void write_main_reason(JsonWriter *writer, const PastDecision *past) {
     json_write_end_object(writer);
 }
 
-/* Begins the object of a decision. */
-static void write_headline(JsonWriter *writer, const FoundDecision *found) {
+/* Starts the object of a decision. */
+static void write_summary(JsonWriter *writer, const FoundDecision *found) {
     const PastDecision *past = found->past;
 
     json_write(writer,
@@ -260,7 +259,7 @@ static void write_node(JsonWriter *writer, const PastDecision *past, Str name, O
     json_write(writer, "rank?: %u}", outcome.rank);
 }
 
-/* Where the next page starts; null: none. */
+/* Writes the start of the next page; null: none. */
 static void write_next(JsonWriter *writer, uint64_t next) {
     if (next > 0)
         json_member_int(writer, "next", (int64_t)next);
@@ -275,7 +274,7 @@ typedef struct Listing {
     DecisionFilter filter;
     JsonWriter *writer;
     size_t n, limit;
-    size_t n_untold; /* may match, but the outcomes of their nodes are no longer kept */
+    size_t n_untold; /* may match, but their outcomes are no longer kept */
 } Listing;
 
 /* Whether the decision matches the filter's node and outcome; *ret: that node's outcome. */
@@ -283,7 +282,7 @@ static bool node_fits(Listing *listing, const FoundDecision *found, Outcome *ret
     const DecisionFilter *filter = &listing->filter;
     const PastDecision *past = found->past;
 
-    if (past->verb == VERB_BIND) /* its headline names the node */
+    if (past->verb == VERB_BIND) /* its summary names the node */
         return !filter->rule.ptr && str_eq(past->node, filter->node) &&
                (filter->outcome >= _OUTCOME_MAX || has_outcome(past, filter->outcome));
     if (!found->outcomes) {
@@ -300,7 +299,7 @@ static void list_one(Listing *listing, const FoundDecision *found) {
 
     if (!may_fit(filter, found->past) || (filter->node.ptr && !node_fits(listing, found, &outcome)))
         return;
-    write_headline(listing->writer, found);
+    write_summary(listing->writer, found);
     if (filter->node.ptr && found->past->verb != VERB_BIND) {
         json_member_array(listing->writer, "nodes");
         write_node(listing->writer, found->past, filter->node, outcome);
@@ -310,7 +309,7 @@ static void list_one(Listing *listing, const FoundDecision *found) {
     listing->n++;
 }
 
-/* Returns the last one that was read; 0: there are no more. */
+/* Returns the id of the last decision on the page; 0: there are no more. */
 static uint64_t list_all(Listing *listing) {
     FoundDecision found;
 
@@ -364,14 +363,14 @@ unsigned decisions_list_page(
     last = list_all(&listing);
     decisions_walk_done(&listing.walk);
     json_write_end_array(&writer);
-    write_next(&writer, last != 1 ? last : 0); /* none before the first */
+    write_next(&writer, last != 1 ? last : 0); /* none is older than the first */
     json_member_int(&writer, "untold", listing.n_untold);
     write_nomination(&writer, nominated, &listing.filter, arena);
     json_write(&writer, "}\n");
     return 200;
 }
 
-/* --- one of them --------------------------------------------------------------------- */
+/* --- one decision -------------------------------------------------------------------- */
 
 typedef struct NodePage {
     DecisionFilter filter;
@@ -390,7 +389,7 @@ static bool read_node_page(Str query, Arena *arena, NodePage *ret, char *error) 
            query_number(&asked, STR("after"), 1, INT64_MAX, 0, &ret->after, error);
 }
 
-/* Nodes from @page->after on; returns where the next page begins, or 0. */
+/* Writes nodes from @page->after on. Returns the start of the next page, or 0. */
 static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const Str *names,
     const uint32_t *ranks, const NodePage *page) {
     size_t size = outcomes_size(found->outcomes);
@@ -403,7 +402,7 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
         if (!outcome_fits(&page->filter, found->past, outcome))
             continue;
         if (n == page->limit || (n > 0 && writer->out->len > PAGE_SOFT_MAX))
-            return i; /* a page has at least one node: the next starts after it */
+            return i; /* a page has at least one node */
         outcome.rank = ranks ? ranks[i] : 0;
         write_node(writer, found->past, names[number - 1], outcome);
         n++;
@@ -411,7 +410,7 @@ static size_t write_nodes(JsonWriter *writer, const FoundDecision *found, const 
     return 0;
 }
 
-/* The one requested node; also when it was not among those of the request. */
+/* Writes the selected node, even if it was no candidate. */
 static void write_one_node(
     JsonWriter *writer, Decisions *decisions, const FoundDecision *found, const NodePage *page) {
     Outcome outcome = outcomes_find(
@@ -434,7 +433,7 @@ static unsigned write_found(Decisions *decisions, const FoundDecision *found, co
         if (!names || outcomes_ranks(found->outcomes, arena, &ranks) < 0)
             return page_write_no_memory(out, "the nodes of the decision", arena);
     }
-    write_headline(&writer, found);
+    write_summary(&writer, found);
     json_member_array(&writer, "nodes");
     if (names)
         next = write_nodes(&writer, found, names, ranks, page);

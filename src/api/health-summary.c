@@ -1,6 +1,6 @@
 /*
- * Facts are collected from the daemon's parts; each reason is a function that writes its clause if
- * the facts call for it. The table has the reasons by weight: the first decides.
+ * Collects facts from the daemon's parts. Each reason is a function that writes its clause if the
+ * facts require it. The table has the reasons by weight: the first one decides.
  */
 
 #include "api/health-summary.h"
@@ -17,7 +17,7 @@ const char *const health_names[] = {
     [HEALTH_NOT_READY] = "not ready",
 };
 
-/* Clauses that go on from "degraded because". */
+/* Clauses after "degraded because". */
 
 static void say_bypassed(const HealthFacts *facts, Buf *out) {
     if (!facts->is_bypassed)
@@ -118,11 +118,11 @@ static void say_pending(const HealthFacts *facts, Buf *out) {
 }
 
 static const struct {
-    Health health; /* its effect on the state, as the first reason */
+    Health health; /* the state, if this is the first reason */
     void (*say)(const HealthFacts *facts, Buf *out);
-    size_t flag; /* without say(): from the facts, and its meaning */
+    size_t flag; /* without say(): a bool of the facts, and its text */
     const char *text;
-    const char *link; /* the page with more about it; NULL: none */
+    const char *link; /* the page with details; NULL: none */
 } reasons[] = {
     {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_draining), "berth is shutting down"},
     {HEALTH_NOT_READY, NULL, offsetof(HealthFacts, is_unsynced),
@@ -184,7 +184,7 @@ bool health_summary_say(const HealthFacts *facts, Arena *arena, HealthSummary *r
 
 #define DIGITS 12u
 
-static void look_at_cluster(
+static void collect_cluster(
     ApiContext *api, int64_t wall_nsec, int64_t now_nsec, HealthFacts *ret) {
     int64_t bypassed_at = changes_last(api->changes, CHANGE_BYPASSED);
     int64_t updated_nsec;
@@ -204,7 +204,7 @@ static void look_at_cluster(
         bypassed_at > 0 && wall_nsec - bypassed_at < HEALTH_SUMMARY_BYPASS_SEC * NSEC_PER_SEC;
 }
 
-static void look_at_configuration(ApiContext *api, int64_t wall_nsec, HealthFacts *ret) {
+static void collect_configuration(ApiContext *api, int64_t wall_nsec, HealthFacts *ret) {
     for (size_t i = 0; i < _RELOAD_MAX; i++) {
         ReloadState state;
 
@@ -220,7 +220,7 @@ static void look_at_configuration(ApiContext *api, int64_t wall_nsec, HealthFact
     }
 }
 
-/* A metric without an answer is not stale yet; an annotation is read with the nodes. */
+/* A metric without an answer yet is not stale; an annotation is read with the nodes. */
 static bool is_stale(const GaugeState *state) {
     if (state->figures.n_present > 0 || state->figures.n_nodes == 0)
         return false;
@@ -243,7 +243,7 @@ static const char *why_stale(const GaugeState *state) {
     }
 }
 
-static void look_at_metrics(ApiContext *api, const View *view, int64_t wall_nsec, int64_t now_nsec,
+static void collect_metrics(ApiContext *api, const View *view, int64_t wall_nsec, int64_t now_nsec,
     Arena *arena, HealthFacts *ret) {
     GaugeTime time = {.now_nsec = wall_nsec, .uptime_nsec = now_nsec};
     MeasuringStatus status = {0};
@@ -263,7 +263,7 @@ static void look_at_metrics(ApiContext *api, const View *view, int64_t wall_nsec
     }
 }
 
-static void look_at_requests(ApiContext *api, int64_t now_nsec, HealthFacts *ret) {
+static void collect_requests(ApiContext *api, int64_t now_nsec, HealthFacts *ret) {
     LatencyVerb verbs[_VERB_MAX];
 
     latency_read(api->latency, HEALTH_SUMMARY_WINDOW_SEC, now_nsec, verbs);
@@ -285,10 +285,10 @@ bool health_summary_make(
     PendingFigures pending;
     char digest[DIGEST_TEXT_MAX];
 
-    look_at_cluster(api, wall_nsec, now_nsec, &facts);
-    look_at_configuration(api, wall_nsec, &facts);
-    look_at_metrics(api, view, wall_nsec, now_nsec, arena, &facts);
-    look_at_requests(api, now_nsec, &facts);
+    collect_cluster(api, wall_nsec, now_nsec, &facts);
+    collect_configuration(api, wall_nsec, &facts);
+    collect_metrics(api, view, wall_nsec, now_nsec, arena, &facts);
+    collect_requests(api, now_nsec, &facts);
     facts.policy_digest =
         arena_copy(arena, str_of(digest_print(view->program->digest, digest), DIGITS));
     facts.n_nodes = view->table->names->n_nodes;

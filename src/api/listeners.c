@@ -1,4 +1,4 @@
-/* Listeners besides that of the verbs: access rights and limits. */
+/* Listeners other than that of the verbs: access rights and limits. */
 
 #include "api/listeners.h"
 
@@ -95,7 +95,7 @@ static bool admit(void *context, const HttpRequest *request, HttpReply *reply) {
     return route_admit(route, request, &access, reply);
 }
 
-/* On a page worker: admit() has checked that the client may see pages. */
+/* On a page worker, after admit() has checked that the client may see pages. */
 static void show_slowly(void *context, const HttpRequest *request, HttpReply *reply) {
     ApiContext *api = context;
     const PageAccess access = {.sees_reasons = true, .has_dashboard = api->dashboard_on_pages};
@@ -109,7 +109,7 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     PageAccess access = access_of(pages, request);
 
     reply->tag = route_tag(route);
-    /* There is one worker: probes and scrapes should not wait for other pages. */
+    /* There is one worker, and probes and scrapes should not wait for other pages. */
     if (route->pace == ROUTE_AT_ONCE || route->pace == ROUTE_QUICK)
         route_reply(route, pages->api, request, &access, reply);
     else

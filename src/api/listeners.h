@@ -3,14 +3,14 @@
 /*
  * Pages: a second listener (--pages-listen), without verbs.
  *
- * The verbs' listener is open to kube-scheduler only, by certificate, or on loopback. Kubelets,
- * Prometheus and users get this one. It has one worker and limits of its own, so that no page
- * takes workers, connections or memory from a decision.
+ * The verbs' listener is only for kube-scheduler, by certificate, or on loopback. Kubelets,
+ * Prometheus and users get this one. It has its own worker and limits, so that pages take no
+ * workers, connections or memory from decisions.
  *
- *   health       open to all, because a kubelet's probe has no credentials; reasons are withheld
+ *   health       for all clients, because a kubelet's probe has no credentials; without reasons
  *   other pages  for clients with a token, or with a certificate of the client CA and an allowed
  *                name; if neither is configured, for all clients of a loopback address
- *   replays      what-if, and bundles of many decisions: not for clients with the viewers' token
+ *   replays      what-if, and bundles of many decisions: not with the viewers' token
  */
 
 #include "api/context.h"
@@ -23,59 +23,59 @@
 typedef struct PagesOptions {
     const char *address; /* numeric, no brackets; NULL: there is no such listener */
     uint16_t port;
-    const char *token_path;        /* NULL: no token gives access, ... */
-    const char *viewer_token_path; /* ... or none for viewers */
-    const Str *client_names;       /* none: no certificate does */
+    const char *token_path;        /* a token for everything; NULL: none */
+    const char *viewer_token_path; /* a token for viewing; NULL: none */
+    const Str *client_names;       /* for client certificates; none: no access by certificate */
     size_t n_client_names;
     const Str *hosts; /* further host names (ServerOptions) */
     size_t n_hosts;
-    size_t verbs_memory_max; /* --max-memory; this listener may use a quarter of it in addition */
+    size_t verbs_memory_max; /* --max-memory; this listener may use a quarter of it on top */
 } PagesOptions;
 
-/* The secrets of the two; NULL: none. */
+/* The secrets of the two files; NULL: none. */
 typedef struct PagesTokens {
     Token *full, *viewer;
 } PagesTokens;
 
-/* What the listener answers from; all borrowed. */
+/* The parts of the listener's answers; all borrowed. */
 typedef struct Pages {
     const PagesOptions *options;
     ApiContext *api;
     const PagesTokens *tokens;
-    const char *verbs_url; /* for clients that try the verbs here */
+    const char *verbs_url; /* named to clients that send verbs here */
 } Pages;
 
-/* Listens; @pages lives longer. 0, or a negative errno of server_new(). */
+/* Listens. @pages must live longer. 0, or a negative errno of server_new(). */
 int pages_listen(Pages *pages, TlsStore *tls, Server **ret) MUST_CHECK;
 
-/* Whether any client may see more than health. */
+/* Whether clients may see more than health. */
 bool pages_are_seen(const Pages *pages);
 
 /*
  * The listener for AdmissionReviews (--admission-listen, live/admission-review.h).
  *
  * An API server calls it when a PlacementPolicy is applied. By default an API server has no client
- * certificate, so that the verbs' listener would refuse it; and probes and scrapes of the pages'
- * listener must not wait until a policy is compiled. Each client that reaches this listener may
- * send reviews, unless names of client certificates are configured: an answer only shows what is
- * wrong with the text that the client sent, and whether a policy file uses its name.
+ * certificate, so the verbs' listener would reject it; and probes and scrapes on the pages'
+ * listener must not wait for a policy to compile. All clients that reach this listener may send
+ * reviews, unless names of client certificates are configured: an answer only shows errors in the
+ * text that the client sent, and whether a policy file uses its name.
  *
- * One thread of low priority answers, one review at a time: the others wait, bounded by connections
- * and memory. Nothing of this is shared with the verbs.
+ * One thread of low priority answers one review at a time; limits of connections and memory bound
+ * the others. It shares nothing with the verbs.
  */
 
-/* An API server handles up to 200 changes at a time, each on a connection of its own; at most half
- * of the connections are in a handshake. */
+/* An API server handles up to 200 changes at a time, each on its own connection; at most half of
+ * the connections are in a handshake. */
 #define ADMISSION_CONNECTIONS_MAX 512u
 #define ADMISSION_MEMORY_MAX ((size_t)64 * 1024 * 1024)
 
 typedef struct AdmissionOptions {
     const char *address; /* numeric, no brackets; NULL: there is no such listener */
     uint16_t port;
-    const Str *client_names; /* of API servers' certificates; none: no certificate is required */
+    const Str *client_names; /* names for API servers' certificates; none: not required */
     size_t n_client_names;
 } AdmissionOptions;
 
-/* Listens. All is borrowed. 0, or a negative errno of server_new(). */
+/* Listens. All arguments are borrowed. 0, or a negative errno of server_new(). */
 int admission_listen(const AdmissionOptions *options, ApiContext *api, TlsStore *tls, Server **ret)
     MUST_CHECK;

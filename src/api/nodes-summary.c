@@ -1,6 +1,6 @@
 /*
- * Sorts nodes by name, with numbers in names by value, then fills each column in one pass.
- * Rejections are counted by the history's node numbers, and mapped to names once per NodeNumbers.
+ * Sorts nodes by name, with numbers in names by value, then fills each column in one pass. Counts
+ * rejections by the history's node numbers, and maps these to names once per NodeNumbers.
  */
 
 #include "api/nodes-summary.h"
@@ -27,7 +27,7 @@ typedef struct NodesMaking {
     NodesSummary *summary;
 } NodesMaking;
 
-/* Numbers within names count by value: n9 before n10. */
+/* Compares numbers in names by value: n9 before n10. */
 static int compare_places(const void *a, const void *b) {
     return strverscmp(((const NodePlace *)a)->name.ptr, ((const NodePlace *)b)->name.ptr);
 }
@@ -76,7 +76,7 @@ static void set_states(NodesMaking *making) {
     summary->is_cordoned = cordoned;
 }
 
-/* Where the values of a new column go. NULL: there is no room for it, or no memory. */
+/* Adds a column, and returns the array for its values. NULL: no room, or out of memory. */
 static double *add_column(NodesMaking *making, Str name, Str label, bool is_share) {
     NodesSummary *summary = making->summary;
     double *values = ARENA_RAW(making->arena, double, summary->n);
@@ -108,7 +108,7 @@ static void add_used(NodesMaking *making, Str name, Str label, Str resource) {
         values[i] = number == SIZE_MAX ? NAN : share_of(table, making->summary->rows[i], number);
 }
 
-/* Two policies may mean something else by one name. */
+/* Two policies may use one name for different metrics. */
 static bool is_named_before(const Program *program, size_t gauge) {
     for (size_t i = 0; i < gauge; i++)
         if (str_eq(program->gauges[i].name, program->gauges[gauge].name))
@@ -142,7 +142,7 @@ static void set_highest(NodesSummary *summary) {
     }
 }
 
-/* The newest filters that have outcomes, references; how many. */
+/* Takes references to the newest filters with outcomes. Returns their number. */
 static size_t read_filters(Decisions *decisions, FoundDecision ret[NODES_SUMMARY_DECISIONS_MAX]) {
     _cleanup_(decisions_walk_done) DecisionsWalk walk = {.decisions = decisions};
     FoundDecision found;
@@ -242,7 +242,7 @@ static void write_flags(JsonWriter *writer, const char *key, const uint8_t *flag
     json_write_end_array(writer);
 }
 
-/* Enough for a colour; 5,000 nodes times 17 digits would be many bytes. */
+/* Enough digits for a colour; 17 digits for each of 5,000 nodes would be many bytes. */
 #define DIGITS 5
 
 static double rounded(double value) {

@@ -1,4 +1,4 @@
-/* Members of JSON pages: times and digests; and the page of an error. */
+/* Members of JSON pages: times, digests, health; and error pages. */
 
 #include "api/page-field.h"
 

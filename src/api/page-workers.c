@@ -1,4 +1,4 @@
-/* Two low-priority threads that render pages, with a bounded queue. */
+/* Two threads of low priority that make pages, with a bounded queue. */
 
 #include "api/page-workers.h"
 
@@ -28,7 +28,7 @@ struct PageWorkers {
     pthread_cond_t more;
     Job jobs[PAGE_QUEUE_MAX]; /* oldest first */
     size_t n;
-    bool is_slow; /* a thread renders a slow page */
+    bool is_slow; /* a thread makes a slow page */
     bool is_over;
 };
 
@@ -47,7 +47,7 @@ static bool take_job(PageWorkers *workers, Job *ret) {
     return true;
 }
 
-/* Waits for a request. Returns false after the end, with an empty queue. */
+/* Waits for a request. False: the end has come, and the queue is empty. */
 static bool next_job(PageWorkers *workers, Job *ret) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&workers->lock);
     bool is_one;
@@ -97,7 +97,7 @@ int page_workers_new(void *context, PageWorkers **ret) {
     return 0;
 }
 
-/* First answers the requests in the queue, which is quick once the server has ended. */
+/* First answers the queued requests, which is quick after the end of the server. */
 PageWorkers *page_workers_free(PageWorkers *workers) {
     if (!workers)
         return NULL;

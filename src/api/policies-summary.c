@@ -1,9 +1,10 @@
 /*
- * Summarizes policies: names and counters; which policy alone blocks a pending pod; and the cost.
+ * Summarizes policies: names and counters; the only blockers of pending pods; and the cost.
  *
  * For pending pods each filter is evaluated by itself, over the candidate nodes of their last
- * request. A policy is a pod's only blocker if a node where the requests fit fails no other policy,
- * and no node would take the pod now. The cost is measured over all nodes, for some recent pods.
+ * request. A policy is a pod's only blocker if a node with room for its requests fails no other
+ * policy, and no node would take the pod now. The cost is measured over all nodes, for some recent
+ * pods.
  */
 
 #include "api/policies-summary.h"
@@ -22,19 +23,19 @@
 
 #define RULE_EVALUATION_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* Pods used to measure the cost of a policy, and decisions that are read to find them. */
+/* Pods used to measure the cost of a policy, and decisions read to find them. */
 #define COST_PODS 5u
 #define COST_PODS_TRIED 100u
 
 typedef struct PoliciesMaking {
     ApiContext *api;
     const View *view;
-    Arena *arena;   /* of the result */
-    Arena *scratch; /* of one evaluation */
+    Arena *arena;   /* for the result */
+    Arena *scratch; /* for one evaluation */
     RequestTime time;
     PodsSummary pods;
     PoliciesSummary *result;
-    bool is_cut; /* time is up, or there is no memory: the rest is left out */
+    bool is_cut; /* time is up, or no memory: skip the rest */
 } PoliciesMaking;
 
 /* The rules in force for a recent pod on the current cluster, each evaluated by itself. */
@@ -49,8 +50,8 @@ static bool is_over(void *context) {
     return clock_thread_cpu_nsec() > *(const int64_t *)context;
 }
 
-/* For the pod of @text on @rows; in making->scratch. Returns false if @text cannot be decoded, or
- * with making->is_cut set. */
+/* Opens an evaluation of the pod of @text on @rows, in making->scratch. False: @text cannot be
+ * decoded, or making->is_cut is set. */
 static bool open_evaluation(PoliciesMaking *making, const PodText *text, const uint32_t *rows,
     size_t n, RuleEvaluation *ret) {
     const View *view = making->view;
@@ -72,8 +73,8 @@ static bool open_evaluation(PoliciesMaking *making, const PodText *text, const u
     return !making->is_cut;
 }
 
-/* By row: whether @filter, of a policy that applies or not, fails it; onError and onMissing are
- * taken into account. NULL: time is up, or there is no memory. */
+/* By row: whether @filter fails, with onError and onMissing; the policy need not apply. NULL: time
+ * is up, or out of memory. */
 static const bool *find_failing(
     PoliciesMaking *making, const RuleEvaluation *evaluation, const Filter *filter) {
     uint8_t *states = ARENA_RAW(making->scratch, uint8_t, evaluation->n);
@@ -87,7 +88,7 @@ static const bool *find_failing(
     return fails;
 }
 
-/* All rows that have a node. NULL: no memory. */
+/* All rows with a node. NULL: out of memory. */
 static const uint32_t *all_rows(const PoliciesMaking *making, size_t *ret_n) {
     const NodeTable *table = making->view->table;
     uint32_t *rows = ARENA_RAW(making->scratch, uint32_t, table->n_rows);
@@ -120,7 +121,7 @@ static RuleSummary rule_summary(
     };
 }
 
-/* In the arena; none of it is of use when that has failed. */
+/* In the arena; invalid if that has failed. */
 static RuleSummary *make_rules(PoliciesMaking *making, const Policy *policy) {
     RuleSummary *rules =
         ARENA_ARRAY(making->arena, RuleSummary, policy->n_filters + policy->n_scores);
@@ -231,7 +232,7 @@ static void count_blockers(PoliciesMaking *making, const Blocked *rows, size_t n
         if (rows[i].is_full)
             continue;
         if (rows[i].n_rules == 0)
-            return; /* this node would take it */
+            return; /* this node would take the pod */
         if (rows[i].n_policies == 1)
             policies[rows[i].policy] = true;
         if (rows[i].n_rules == 1)
@@ -333,7 +334,7 @@ static void measure_rule(PoliciesMaking *making, const RuleEvaluation *evaluatio
         costs->nsec[costs->n++] = (double)(clock_thread_cpu_nsec() - begin) / (double)evaluation->n;
 }
 
-/* Skips rules that were measured often enough. */
+/* Skips a policy that was measured often enough. */
 static void measure_policy(
     PoliciesMaking *making, const RuleEvaluation *evaluation, const Policy *policy, Costs *costs) {
     if (policy->n_filters + policy->n_scores == 0 || costs[0].n == COST_PODS)

@@ -1,4 +1,4 @@
-/* Strict parsing of a URL's query. */
+/* Strict parser of a URL's query. */
 
 #include "api/query.h"
 
@@ -9,9 +9,9 @@
 #include "base/ascii.h"
 #include "base/visible.h"
 
-#define SHOWN_MAX 64u /* of the request, in a message */
+#define SHOWN_MAX 64u /* bytes of the request in a message */
 
-/* ptr is NULL when an escape is broken, or memory is short. */
+/* ptr NULL: an escape is broken, or out of memory. */
 static Str decode(Str text, Arena *arena) {
     char *out = arena_alloc(arena, text.len + 1);
     size_t n = 0;
@@ -33,7 +33,7 @@ static Str decode(Str text, Arena *arena) {
     return str_of(out, n);
 }
 
-/* @text in a form that is safe in a message. */
+/* Writes an error with @text, made safe for a message. */
 static void complain(char *error, const char *before, Str text, const char *after) {
     _cleanup_(buf_done) Buf shown = BUF_INIT(QUERY_ERROR_MAX);
 

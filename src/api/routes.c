@@ -1,6 +1,6 @@
 /*
- * The table of routes, and how a page is found, admitted and made. A new page is a row here and a
- * function that writes it.
+ * The table of routes, and how a page is found, admitted and made. For a new page add a row here
+ * and a function that writes it.
  */
 
 #include "api/routes.h"
@@ -21,9 +21,9 @@
 #define TEXT "text/plain; charset=utf-8"
 #define JSON "application/json"
 
-/* --- pages that are made from a part of the context ------------------------------------------- */
+/* --- pages from a part of the context --------------------------------------------------------- */
 
-/* NULL when the cluster is not watched. */
+/* NULL: the cluster is not watched. */
 static const LiveStatus *live_status_of(ApiContext *api, LiveStatus *ret) {
     if (!api->live)
         return NULL;
@@ -203,7 +203,7 @@ static Str without_slashes(Str path) {
     return path;
 }
 
-/* Whether @path is the path of @route with an id behind it. */
+/* Whether @path is the path of @route with an id at the end. */
 static bool has_id(const Route *route, Str path) {
     Str own = str_from_c(route->path);
     Str rest = str_skip(path, own.len);
@@ -216,7 +216,7 @@ const Route *route_find(const ApiContext *api, const HttpRequest *request) {
     Str path = without_slashes(request->path);
     WiringVerb verb = wiring_verb_find(path);
 
-    if (verb != WIRING_NO_VERB && wiring_is_dry_run(path)) /* only filter has one */
+    if (verb != WIRING_NO_VERB && wiring_is_dry_run(path)) /* only filter has a dry run */
         return &routes[verb == WIRING_FILTER ? DRY_RUN : NO_ROUTE];
     if (verb != WIRING_NO_VERB)
         return &routes[FIRST_FOUND + (int)verb];
@@ -245,7 +245,7 @@ const Route *route_of_tag(int tag) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-/* @text is copied to the request's arena. */
+/* Copies @text to the request's arena. */
 static void reply_text(
     const HttpRequest *request, HttpReply *reply, unsigned status, const char *type, Str text) {
     Str *slice = ARENA_ARRAY(request->arena, Str, 1);
@@ -258,7 +258,7 @@ static void reply_text(
     reply->n_slices = slice && slice->ptr ? 1 : 0;
 }
 
-/* For browsers. A client that may not see the dashboard gets this page without its style. */
+/* An error page for browsers. Clients that may not see the dashboard get it without style. */
 static void reply_error_page(
     const HttpRequest *request, HttpReply *reply, unsigned status, Str text) {
     static const HttpHeader headers[] = {
@@ -298,7 +298,8 @@ void reply_error(const HttpRequest *request, HttpReply *reply, unsigned status, 
     reply_with(reply, &answer);
 }
 
-/* A page is empty if it could not be made. A part of a page is not sent: it would look complete. */
+/* Pages that could not be made are empty. An incomplete page would look complete: it is not
+ * sent. */
 static void reply_page(const HttpRequest *request, HttpReply *reply, unsigned status,
     const char *type, const Buf *page) {
     if (buf_error(page) || page->len == 0)
@@ -330,7 +331,7 @@ static void reply_health(const Route *route, ApiContext *api, const HttpRequest 
     reply_text(request, reply, status, TEXT, buf_str(&page));
 }
 
-/* One line for each row with a description, with the paths of the rows without one. */
+/* Writes a line for a row with a description, with the paths of the following rows without one. */
 static void write_index_line(const Route *route, Buf *out) {
     const Route *end = routes + ELEMENTS_OF(routes);
     const Route *first = route;
@@ -375,7 +376,7 @@ static void reply_made(
     reply->n_headers = header ? 1 : 0;
 }
 
-/* The dashboard also shows "/" and errors about unknown paths to browsers. */
+/* For browsers the dashboard also shows "/" and errors about unknown paths. */
 static bool is_for_dashboard(
     const Route *route, const HttpRequest *request, const PageAccess *access) {
     return access->has_dashboard &&
@@ -434,7 +435,7 @@ static bool admit_path(
     return false;
 }
 
-/* `berth explain` needs the inputs of the one decision that it explains. */
+/* `berth explain` needs a bundle of the one decision that it explains. */
 static bool admit_replay(
     const Route *route, const HttpRequest *request, const PageAccess *access, HttpReply *reply) {
     if (!route->is_replay || access->may_replay || str_has_prefix(request->query, STR("id=")))

@@ -22,7 +22,7 @@ static void write_sources(
     json_write_end_array(writer);
 }
 
-/* Policies may have different names for the same metric. */
+/* Policies may use different names for one metric. */
 static void write_uses(JsonWriter *writer, const Program *program, size_t gauge) {
     json_member_array(writer, "usedBy");
     for (size_t i = 0; i < program->n_policies; i++) {

@@ -9,7 +9,7 @@
 #include "policy/exactness.h"
 #include "version.h"
 
-/* Filters that count pods, and what makes them exact where berth does not bind. */
+/* Filters that count pods, and what makes them exact without bind. */
 static void write_counting(JsonWriter *writer, const Policy *policy) {
     json_member_array(writer, "counting");
     for (size_t i = 0; i < policy->n_filters; i++) {
@@ -32,7 +32,7 @@ static void write_policy(JsonWriter *writer, const StatusState *state, const Pol
     json_write_end_object(writer);
 }
 
-/* Why the newest of its kind was rejected; empty: it was not. */
+/* Why the newest of @kind was rejected; empty: it was not. */
 static const char *refusal_of(Reloads *reloads, ReloadKind kind, ReloadState *room) {
     reloads_get(reloads, kind, room);
     return room->is_used && !room->is_good ? room->error : "";
@@ -61,7 +61,7 @@ static size_t count_pods(const NodeTable *table) {
     return n;
 }
 
-/* The worse of nodes and pods. */
+/* Writes the worse state of nodes and pods. */
 static void write_watch(JsonWriter *writer, const LiveStatus *live, int64_t now_nsec) {
     const WatcherKindStatus *kinds = live->watcher.kinds;
     int64_t updated_at = now_nsec;
@@ -84,8 +84,8 @@ static void write_kind(JsonWriter *writer, WatcherKind kind, const WatcherKindSt
         status->is_synced, status->last_error);
 }
 
-/* Those besides nodes and pods, which policies in force, or policies that wait for them, read; and
- * policies of the cluster. */
+/* Other kinds than nodes and pods: those read by policies in force, or by policies that wait for
+ * them; and policies of the cluster. */
 static void write_related(JsonWriter *writer, const LiveStatus *live) {
     json_member_array(writer, "watches");
     for (unsigned i = 0; live && i < _RELATED_KINDS; i++)
@@ -127,7 +127,7 @@ static void write_cluster(JsonWriter *writer, const StatusState *state, Digest d
     json_write_end_object(writer);
 }
 
-/* Null without a name. */
+/* Writes null without a name. */
 static void write_lease(JsonWriter *writer, LeaseObject lease) {
     if (lease.name)
         json_write(writer, "lease: {namespace: %s, name: %s}", lease.namespace, lease.name);
@@ -183,7 +183,7 @@ static void write_itself(JsonWriter *writer, const StatusState *state) {
         program_wire_max(state->view->program));
 }
 
-/* The objects that its policies need for new pods (policy/admission.h). */
+/* The objects that policies need for new pods (policy/admission.h). */
 static void write_admission(JsonWriter *writer, const Program *program) {
     json_member_array(writer, "admission");
     for (size_t i = 0; i < program->n_policies; i++) {
@@ -249,7 +249,7 @@ static void write_nominate(JsonWriter *writer, const LiveStatus *live) {
     json_write_end_object(writer);
 }
 
-/* The certificate is for the API server to verify (`berth check --live`). */
+/* `berth check --live` checks that the API server can verify the certificate. */
 static void write_webhook(JsonWriter *writer, const StatusState *state) {
     _cleanup_(buf_done) Buf chain = BUF_INIT(TLS_FILE_MAX);
 

@@ -14,7 +14,7 @@
 #define N_CLIENTS 200u
 #define REPLY_MAX ((size_t)4096)
 
-/* An update of labels is allowed whatever other policies there are, so the test needs none. */
+/* An update of labels is allowed with any other policies, so the test needs none. */
 #define OBJECT "{\"metadata\":{\"name\":\"a\"},\"spec\":{}}"
 #define REVIEW                                                                                     \
     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":"   \
@@ -44,7 +44,7 @@ static void client_close(Client *client) {
     (void)close(client->fd);
 }
 
-/* Waits until the server has sent something to one of those that are not @is_done. */
+/* Waits until the server has sent something to a client that is not @is_done. */
 static void wait_for_any(const Client *clients, bool (*is_done)(const Client *client)) {
     struct pollfd fds[N_CLIENTS];
     nfds_t n = 0;
@@ -109,8 +109,8 @@ static void read_answers(Client *clients) {
     }
 }
 
-/* An API server opens a connection for each policy that is applied at the same time. None is closed
- * or refused, and all of them can be used again. */
+/* An API server opens a connection for each policy that is applied at the same time. No connection
+ * may be closed or refused, and all must work a second time. */
 static void test_many_new_connections_at_once(void **state) {
     _cleanup_(tls_store_freep) TlsStore *store = store_open();
     _cleanup_(metrics_freep) Metrics *metrics = metrics_new();

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A ViewFixture (history/test-view-fixture.h) with the ApiContext that pages are made from. */
+/* A ViewFixture (history/test-view-fixture.h) with the ApiContext for pages. */
 
 #include "api/context.h"
 #include "history/pods-summary.h"

@@ -1,6 +1,6 @@
 /*
  * A bundle end to end: decisions on random clusters are recorded, written to a file, read again and
- * replayed with the policies of the file. Every decision comes out equal, also with hashed names.
+ * replayed with the policies of the file. All decisions must be equal, also with hashed names.
  */
 
 #include "bundle/archive.h"
@@ -12,7 +12,7 @@
 #define STEPS 12u
 #define N_DAMAGED 400u
 
-/* Only compares names: hashes work as well. */
+/* Compares names only for equality, so that hashed names work too. */
 static const char policy_text[] =
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: cool}\nspec:\n"
     "  metrics:\n"
@@ -32,7 +32,7 @@ static const char policy_text[] =
     "    - {name: crowd, expression: "
     "'double(node.pods.filter(p, p.metadata.namespace == pod.metadata.namespace).size())'}\n";
 
-/* Mostly ties: the order decides. */
+/* Mostly equal scores, so that the order decides. */
 static const char ties_text[] =
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: ties}\nspec:\n"
     "  narrow: {to: 7}\n"
@@ -120,7 +120,7 @@ static void write_bundle(const Recording *recording, bool is_anonymous, Buf *out
     assert_int_equal(bundle_write(&parts, out), 0);
 }
 
-static void test_replays_equal(void **state) {
+static void test_replayed_bundle_is_equal(void **state) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
         _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
@@ -154,7 +154,7 @@ static void test_replays_equal(void **state) {
 
 /* --- damage ------------------------------------------------------------------------------ */
 
-/* Changes, removes or repeats a few bytes; never in the headers of the archive. */
+/* Changes, removes or repeats a few bytes, except in the archive's headers. */
 static void damage(RandomCluster *rng, Str text, Buf *out) {
     static const char bytes[] = "0129\"{}[],:-.x\\n\n\0";
 
@@ -168,7 +168,7 @@ static void damage(RandomCluster *rng, Str text, Buf *out) {
     }
 }
 
-/* A damaged bundle that can still be read is replayed, and compared with itself. */
+/* Replays a damaged bundle that can still be read, and compares it with itself. */
 static void try_damaged(RandomCluster *rng, Str text, size_t *n_refused) {
     _cleanup_(buf_done) Buf damaged = BUF_INIT(BYTES_MAX), file = BUF_INIT(BYTES_MAX);
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
@@ -192,7 +192,7 @@ static void try_damaged(RandomCluster *rng, Str text, size_t *n_refused) {
     }
 }
 
-static void test_damaged(void **state) {
+static void test_damaged_bundles_are_refused_or_replayed(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(BYTES_MAX);
@@ -212,7 +212,7 @@ static void test_damaged(void **state) {
     assert_true(n_refused > N_DAMAGED / 4 && n_refused < N_DAMAGED);
 }
 
-/* An unchanged snapshot is not written twice. */
+/* An unchanged snapshot is written only once. */
 static void test_unchanged_snapshot_is_written_once(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(1000, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
@@ -241,8 +241,8 @@ static void test_unchanged_snapshot_is_written_once(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replays_equal),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_replayed_bundle_is_equal),
+        cmocka_unit_test(test_damaged_bundles_are_refused_or_replayed),
         cmocka_unit_test(test_unchanged_snapshot_is_written_once),
     };
 

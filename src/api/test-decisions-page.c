@@ -1,4 +1,4 @@
-/* The decision history as /api/v1/decisions shows it. */
+/* Pages of the decision history: /api/v1/decisions. */
 
 #include "api/api-pages.h"
 
@@ -10,9 +10,9 @@
 #include "history/test-decided.h"
 #include "json/read.h"
 
-/* More rules rejected than are kept: nodes rejected by the last ones are shown as rejected, without
- * naming another rule. */
-static void test_many_rules(void **state) {
+/* More rules reject than are kept: nodes of the last rules are shown as rejected, without a wrong
+ * rule. */
+static void test_shows_no_rule_beyond_the_limit(void **state) {
     enum { RULES = 300 };
     _cleanup_(decisions_freep) Decisions *decisions = decisions_new(10, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
@@ -51,7 +51,7 @@ static void test_many_rules(void **state) {
     fixture_done(&fixture);
 }
 
-/* The id of the next decision. */
+/* Reads the id of the next decision. */
 static int64_t read_id(JsonReader *reader) {
     int64_t id = 0;
     Str key;
@@ -66,7 +66,7 @@ static int64_t read_id(JsonReader *reader) {
     return id;
 }
 
-/* The ids of a list, "3 1", or its error. */
+/* Returns the ids of a list, such as "3 1", or its error. */
 static Str ids_of(Str page, Arena *arena, int64_t *ret_next, int64_t *ret_untold) {
     _cleanup_(buf_done) Buf ids = BUF_INIT(4096);
     Str key, error = STR_NULL;
@@ -277,8 +277,8 @@ static void test_page_of_one_decision(void **state) {
     fixture_done(&fixture);
 }
 
-/* For any node name the page is valid JSON and returns the name as it was sent. */
-static void test_hostile_names(void **state) {
+/* For any node name the page is valid JSON and returns the name as sent. */
+static void test_returns_any_node_name(void **state) {
     static const struct {
         const char *sent, *query, *want;
     } cases[] = {
@@ -317,7 +317,7 @@ static void test_hostile_names(void **state) {
     fixture_done(&fixture);
 }
 
-/* A decision that was dropped is distinguished from one that never existed. */
+/* A dropped decision and one that never existed get different errors. */
 static void test_dropped_decision_is_reported_as_dropped(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     _cleanup_(buf_done) Buf page = BUF_INIT(DECISIONS_PAGE_MAX);
@@ -341,7 +341,7 @@ static void test_dropped_decision_is_reported_as_dropped(void **state) {
     fixture_done(&fixture);
 }
 
-/* The same cluster with other names for its rules. */
+/* The same cluster with other rules. */
 static const char other_text[] =
     "policies:\n"
     "  later:\n"
@@ -391,7 +391,7 @@ static void *read_some(void *context) {
     return NULL;
 }
 
-static void test_threads(void **state) {
+static void test_lists_beside_new_decisions(void **state) {
     ViewFixture stages[2];
     Shared shared = {.stages = stages};
     pthread_t writers[3], readers[2];
@@ -419,10 +419,10 @@ int main(void) {
         cmocka_unit_test(test_list_is_filtered_by_query),
         cmocka_unit_test(test_invalid_queries),
         cmocka_unit_test(test_page_of_one_decision),
-        cmocka_unit_test(test_many_rules),
-        cmocka_unit_test(test_hostile_names),
+        cmocka_unit_test(test_shows_no_rule_beyond_the_limit),
+        cmocka_unit_test(test_returns_any_node_name),
         cmocka_unit_test(test_dropped_decision_is_reported_as_dropped),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_lists_beside_new_decisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,7 +126,7 @@ static const struct {
     {pending, HEALTH_DEGRADED, "degraded because policies keep 1,370 pods pending"},
 };
 
-static void test_reasons(void **state) {
+static void test_writes_each_reason(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
 
     (void)state;
@@ -142,7 +142,7 @@ static void test_reasons(void **state) {
     }
 }
 
-static void test_healthy(void **state) {
+static void test_healthy_at_the_limits(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     HealthFacts facts = fine();
     HealthSummary summary;
@@ -159,8 +159,8 @@ static void test_healthy(void **state) {
     assert_text("digest", summary.facts.policy_digest, "0123456789ab");
 }
 
-/* Each limit, a little below it. */
-static void test_limits(void **state) {
+/* Each value a little below its limit. */
+static void test_limits_can_be_set(void **state) {
     static const HealthLimits wide = {.pending = 1371,
         .errors_percent = 3,
         .latency_percent = 60,
@@ -203,7 +203,7 @@ static void test_one_error_of_few_requests_is_healthy(void **state) {
     assert_int_equal(summary.health, HEALTH_DEGRADED);
 }
 
-static void test_order(void **state) {
+static void test_reasons_are_sorted_by_weight(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     HealthFacts facts = fine();
     HealthSummary summary;
@@ -220,11 +220,11 @@ static void test_order(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_healthy),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_writes_each_reason),
+        cmocka_unit_test(test_healthy_at_the_limits),
+        cmocka_unit_test(test_limits_can_be_set),
         cmocka_unit_test(test_one_error_of_few_requests_is_healthy),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_reasons_are_sorted_by_weight),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static const NodeColumn *find(const NodesSummary *summary, const char *name) {
 
 #define ALL_NODES "\"n1\",\"n9\",\"n10\",\"b2\",\"ghost\""
 
-static void test_columns(void **state) {
+static void test_makes_columns(void **state) {
     static const char *const names[] = {"b2", "n1", "n9", "n10"};
     static const struct {
         const char *name;
@@ -85,8 +85,8 @@ static void test_columns(void **state) {
     api_fixture_done(&fixture);
 }
 
-/* Numbers within names sort by value. */
-static void test_order(void **state) {
+/* Numbers in names sort by value. */
+static void test_sorts_names(void **state) {
     static const char *const names[] = {"a", "a-01", "a-1", "a-1-b", "a-2", "a-10", "a-10-2",
         "a-10-10", "a-x", "b3", "ip-9", "ip-99"};
     NodesSummary summary;
@@ -119,7 +119,7 @@ static void test_counts_only_the_newest_filters(void **state) {
     api_fixture_done(&fixture);
 }
 
-static void test_no_decisions(void **state) {
+static void test_works_without_decisions(void **state) {
     Decisions *decisions;
     NodesSummary summary;
     ApiFixture fixture;
@@ -133,7 +133,7 @@ static void test_no_decisions(void **state) {
     api_fixture_done(&fixture);
 }
 
-static void test_page(void **state) {
+static void test_page_selects_a_column(void **state) {
     static const struct {
         const char *query;
         unsigned status;
@@ -165,11 +165,11 @@ static void test_page(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_makes_columns),
+        cmocka_unit_test(test_sorts_names),
         cmocka_unit_test(test_counts_only_the_newest_filters),
-        cmocka_unit_test(test_no_decisions),
-        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_works_without_decisions),
+        cmocka_unit_test(test_page_selects_a_column),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

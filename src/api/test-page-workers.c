@@ -1,4 +1,4 @@
-/* Pages made by page workers: the queue, rejected requests, and the end. */
+/* Pages of page workers: the queue, refused requests, and the end. */
 
 #include "api/page-workers.h"
 
@@ -97,7 +97,7 @@ static void test_pages_are_made(void **state) {
     fixture_close(&fixture);
 }
 
-/* Slow pages wait for slow pages; fast ones do not. */
+/* Slow pages wait for slow pages; fast pages do not. */
 static void test_one_worker_stays_free_for_fast_pages(void **state) {
     int slow[4];
     Fixture fixture;
@@ -116,7 +116,7 @@ static void test_one_worker_stays_free_for_fast_pages(void **state) {
     fixture_close(&fixture);
 }
 
-/* How many requests have been answered. */
+/* Returns the number of requests that were answered. */
 static size_t count_answered(const int *fds, size_t n) {
     size_t n_answered = 0;
     char byte;
@@ -126,7 +126,7 @@ static size_t count_answered(const int *fds, size_t n) {
     return n_answered;
 }
 
-/* Slow pages do not fill the queue for the others. */
+/* Slow pages must not fill the queue for others. */
 static void test_slow_do_not_fill_queue(void **state) {
     const size_t n_taken = 1 + PAGE_SLOW_MAX; /* one is being made */
     int slow[PAGE_QUEUE_MAX];
@@ -150,7 +150,8 @@ static void test_slow_do_not_fill_queue(void **state) {
     fixture_close(&fixture);
 }
 
-/* All page workers are busy, the queue is full: further requests get 503, others are served. */
+/* All page workers are busy and the queue is full: further pages get 503, other requests are
+ * served. */
 static void test_full_queue_answers_503(void **state) {
     int slow[PAGE_WORKERS], waiting[PAGE_QUEUE_MAX];
     ServerFigures figures;
@@ -178,7 +179,7 @@ static void test_full_queue_answers_503(void **state) {
     fixture_close(&fixture);
 }
 
-/* Pages for closed connections are not made. */
+/* Pages of closed connections are not made. */
 static void test_end_drops_queued_pages(void **state) {
     int fds[PAGE_WORKERS + 4];
     ServerFigures figures;

@@ -12,7 +12,7 @@ static void open_fixture(ApiFixture *fixture, const char *text) {
     fixture->api.decisions = decisions_new(100, FIXTURE_HISTORY_BYTES);
 }
 
-/* Filters @pod, with label app=@app, over @nodes. */
+/* note() filters @pod, with label app=@app, over @nodes. */
 #define GPU "{\"containers\":[{\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"1\"}}}]}"
 
 static void ask_for(ApiFixture *fixture, const char *pod, const char *app, const char *nodes,
@@ -52,8 +52,8 @@ static const RuleSummary *find_rule(const PolicySummary *policy, const char *nam
     return NULL;
 }
 
-/* n1 fails both policies; n2 only zones, by one rule; n3 only zones, by two; n4 only a policy in
- * mode Observe. */
+/* n1 fails two policies; n2 only zones, by one rule; n3 only zones, by two rules; n4 only a policy
+ * in mode Observe. */
 static const char scene_text[] =
     "policies:\n"
     "  zones:\n"
@@ -80,7 +80,7 @@ typedef struct Blockers {
     size_t zones, zone, area, disks, evaluation;
 } Blockers;
 
-static void test_only_blocker(void **state) {
+static void test_finds_only_blockers(void **state) {
     static const struct {
         const char *nodes;
         Blockers want;
@@ -90,7 +90,7 @@ static void test_only_blocker(void **state) {
         {"\"n2\"", {.zones = 1, .zone = 1}, 1}, /* one rule */
         {"\"n3\"", {.zones = 1}, 1},            /* one policy, two rules */
         {"\"n1\",\"n2\"", {.zones = 1, .zone = 1}, 1}, /* one such node is enough */
-        {"\"n4\"", {0}, 0},                            /* it passes */
+        {"\"n4\"", {0}, 0},                            /* passes */
         {"\"gone\"", {0}, 1},                          /* the node no longer exists */
     };
 
@@ -118,7 +118,7 @@ static void test_only_blocker(void **state) {
     }
 }
 
-/* A node that does not offer a requested resource, or has none of it left, takes no pod. */
+/* A node that does not offer a requested resource, or has none left, takes no pod. */
 static void test_only_blocker_with_room(void **state) {
     static const char text[] = "policies:\n"
                                "  gpu:\n"
@@ -151,7 +151,7 @@ static void test_only_blocker_with_room(void **state) {
 }
 
 /* Several pods, each counted once; and a policy that applies to one of them. */
-static void test_pods(void **state) {
+static void test_counts_each_pod_once(void **state) {
     PoliciesSummary summary;
     ApiFixture fixture;
 
@@ -176,7 +176,7 @@ static void test_pods(void **state) {
     api_fixture_done(&fixture);
 }
 
-static void test_rules(void **state) {
+static void test_summarizes_rules(void **state) {
     const PolicySummary *zones;
     PoliciesSummary summary;
     ApiFixture fixture;
@@ -204,7 +204,7 @@ static void test_rules(void **state) {
     api_fixture_done(&fixture);
 }
 
-static void test_no_time(void **state) {
+static void test_leaves_out_the_rest_without_time(void **state) {
     PoliciesSummary summary;
     ApiFixture fixture;
 
@@ -217,17 +217,17 @@ static void test_no_time(void **state) {
     assert_int_equal(summary.n_waiting, 1);
     assert_int_equal(summary.n_looked_at, 0);
     assert_int_equal(find(&summary, "zones")->n_only_blocker, 0);
-    assert_int_equal(find(&summary, "zones")->n_matched, 1); /* counters are included anyway */
+    assert_int_equal(find(&summary, "zones")->n_matched, 1); /* but with counters */
     api_fixture_done(&fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_blocker),
+        cmocka_unit_test(test_finds_only_blockers),
         cmocka_unit_test(test_only_blocker_with_room),
-        cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_no_time),
+        cmocka_unit_test(test_counts_each_pod_once),
+        cmocka_unit_test(test_summarizes_rules),
+        cmocka_unit_test(test_leaves_out_the_rest_without_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

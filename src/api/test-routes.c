@@ -1,4 +1,4 @@
-/* Which row of the table a path selects. */
+/* Which row of the table is found for a path. */
 
 #include "api/routes.h"
 

@@ -108,7 +108,7 @@ static void assert_has(const Fixture *fixture, const char *part) {
         fail_msg("not in the page: %s\n%.*s", part, STR_FMT(page));
 }
 
-static void test_page(void **state) {
+static void test_page_shows_sources_and_metrics(void **state) {
     static const char *const parts[] = {
         "\"sources\":[{\"name\":\"default\",\"kind\":\"prometheus\","
         "\"url\":\"http://prometheus:9090\"},"
@@ -142,7 +142,7 @@ static void test_page(void **state) {
         assert_has(fixture, parts[i]);
 }
 
-/* During a reload nothing is known about the new gauges. */
+/* During a reload there is no status of the new gauges. */
 static void test_page_without_status(void **state) {
     Fixture *fixture = *state;
 
@@ -152,7 +152,7 @@ static void test_page_without_status(void **state) {
     assert_has(fixture, "\"state\":\"waiting\",\"lastSuccess\":null");
 }
 
-static void test_figures(void **state) {
+static void test_writes_metrics_of_sources(void **state) {
     static const char *const parts[] = {
         "\nberth_source_up{policy=\"warm\",metric=\"load\",source=\"default\"} 1\n",
         "\nberth_source_up{policy=\"same\",metric=\"load\",source=\"far\"} 0\n",
@@ -182,8 +182,8 @@ static void test_figures(void **state) {
         assert_has(fixture, parts[i]);
 }
 
-/* Failing sources are shown, and never make berth unready. */
-static void test_health(void **state) {
+/* Failing sources are shown, but never make berth unready. */
+static void test_failing_sources_do_not_fail_readyz(void **state) {
     Fixture *fixture = *state;
     Reloads reloads = RELOADS_INIT;
     HealthState health = {.shows_reasons = true,
@@ -205,10 +205,10 @@ static void test_health(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_page),
+        TEST(test_page_shows_sources_and_metrics),
         TEST(test_page_without_status),
-        TEST(test_figures),
-        TEST(test_health),
+        TEST(test_writes_metrics_of_sources),
+        TEST(test_failing_sources_do_not_fail_readyz),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@ static const char scene_text[] = "policies:\n"
                                  "  any: {filters: [{name: a, expression: 'true', reason: r}]}\n"
                                  "nodes: {n1: {}}\n";
 
-/* Started when the machine was up for 100 s. */
+/* Started 100 s after the machine. */
 static const StatusFixed fixed = {
     .identity = "berth-0_1",
     .started_at_sec = 1794700800, /* 2026-11-15T00:00:00Z */

@@ -47,8 +47,8 @@ static void test_accepts_bearer_and_basic_token(void **state) {
     folder_done(&folder);
 }
 
-/* Berth-Token is for clients behind the API server's proxy. With it, Authorization is ignored. */
-static void test_accepts_own_header(void **state) {
+/* Berth-Token is for clients behind the API server's proxy. It wins over Authorization. */
+static void test_accepts_berth_token(void **state) {
     _cleanup_(token_freep) Token *token = NULL;
     char error[256];
     Folder folder;
@@ -96,7 +96,7 @@ static void test_rejects_invalid_token_files(void **state) {
     folder_done(&folder);
 }
 
-static void test_reload(void **state) {
+static void test_reload_keeps_the_old_token_on_errors(void **state) {
     _cleanup_(token_freep) Token *token = NULL;
     char error[256];
     char path[512];
@@ -119,9 +119,9 @@ static void test_reload(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accepts_bearer_and_basic_token),
-        cmocka_unit_test(test_accepts_own_header),
+        cmocka_unit_test(test_accepts_berth_token),
         cmocka_unit_test(test_rejects_invalid_token_files),
-        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_reload_keeps_the_old_token_on_errors),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,10 +12,10 @@
 #include "base/thread.h"
 #include "input/file.h"
 
-/* Limit of the file: the secret and surrounding white space. */
+/* Limit of the file: the secret and white space around it. */
 #define FILE_MAX ((size_t)2 * TOKEN_MAX)
 
-/* Limit of basic credentials: a name and the secret as password. */
+/* Limit of Basic credentials: a name, and the secret as password. */
 #define BASIC_MAX ((size_t)2 * TOKEN_MAX)
 
 struct Token {
@@ -97,13 +97,13 @@ static bool is_secret(Token *token, Str shown) {
     return shown.len == token->len && gnutls_memcmp(shown.ptr, token->secret, token->len) == 0;
 }
 
-/* Finds the text after @scheme. Returns false for another scheme. */
+/* Finds the text after @scheme. False: another scheme. */
 static bool take_scheme(Str authorization, Str scheme, Str *ret) {
     *ret = str_trim(str_skip(authorization, scheme.len));
     return str_eq_nocase(str_take(authorization, scheme.len), scheme);
 }
 
-/* base64 of NAME:PASSWORD (RFC 7617). */
+/* Whether @shown, base64 of NAME:PASSWORD (RFC 7617), has the secret as password. */
 static bool is_password(Token *token, Str shown) {
     _cleanup_(forget) Buf text = BUF_INIT(BASIC_MAX);
     size_t colon;

@@ -1,6 +1,6 @@
-/* Sends updates to event streams. The daemon's thread makes one text for all listeners and copies
- * it to the buffer of each stream (http/server.h), which drops clients that do not read. Workers
- * add listeners; they are removed here. */
+/* Sends updates to event streams. The daemon's thread makes one text for all streams, and copies it
+ * to their buffers (http/server.h), which drop clients that do not read. Workers add streams; only
+ * this thread removes them. */
 
 #include "api/updates.h"
 
@@ -24,7 +24,7 @@
 #define UPDATE_MAX ((size_t)64 * 1024)
 #define UPDATE_BUDGET ((size_t)1024 * 1024)
 
-/* First line: how long a browser waits before it reconnects, in milliseconds. */
+/* The first line: milliseconds until a browser reconnects. */
 #define GREETING "retry: 2000\n\n"
 #define COMMENT ": still here\n\n"
 
@@ -32,13 +32,13 @@ struct Updates {
     pthread_mutex_t lock; /* guards the listeners */
     HttpStream *listeners[LISTENERS_MAX];
     size_t n;
-    bool has_newcomer; /* a client that has got no update yet, and gets the last decisions */
+    bool has_newcomer; /* a new client, which must get the last decisions */
 
-    /* Only for the thread that ticks. */
+    /* Used only by the ticking thread. */
     uint64_t id;
-    int64_t made_at_nsec; /* an update was; 0: never */
-    int64_t said_at_nsec; /* anything was */
-    uint64_t newest;      /* decision that was sent */
+    int64_t made_at_nsec; /* the last update; 0: never */
+    int64_t sent_at_nsec; /* the last update or comment */
+    uint64_t newest;      /* id of the newest decision sent */
     Buf text;
 };
 
@@ -69,7 +69,7 @@ bool updates_join(Updates *updates, const HttpRequest *request, int tag) {
 
     if (!stream)
         return false;
-    (void)!stream_send(stream, STR(GREETING)); /* closed connections are noticed later */
+    (void)!stream_send(stream, STR(GREETING)); /* send_to_all() notices closed ones */
     updates->listeners[updates->n++] = stream;
     updates->has_newcomer = true;
     return true;
@@ -102,7 +102,7 @@ static int compare_rejecting(const void *a, const void *b) {
     return (x->filter->number > y->filter->number) - (x->filter->number < y->filter->number);
 }
 
-/* Counts of the rules in force since the start, those that reject most first. */
+/* Counts of rules in force since the start; those that reject most come first. */
 static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);
     const Program *program = view->program;
@@ -127,7 +127,7 @@ static void write_rules(JsonWriter *writer, ApiContext *api, Arena *arena) {
 }
 
 static void write_decision(JsonWriter *writer, const PastDecision *past) {
-    _cleanup_(buf_done) Buf reason = BUF_INIT(UPDATE_MAX); /* why it found no node, or the error */
+    _cleanup_(buf_done) Buf reason = BUF_INIT(UPDATE_MAX); /* why no node passed, or the error */
 
     if (!str_is_empty(past->error))
         buf_append(&reason, past->error);
@@ -141,7 +141,7 @@ static void write_decision(JsonWriter *writer, const PastDecision *past) {
         STR_FMT(buf_str(&reason)));
 }
 
-/* The newest that have not been sent; all of them for a new client: others know them by id. */
+/* Writes the newest decisions not sent yet; all for a new client: others know them by id. */
 static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *decisions) {
     FoundDecision found[DECISIONS_IN_UPDATE];
     size_t n = decisions ? decisions_read(decisions, 0, found, ELEMENTS_OF(found)) : 0;
@@ -162,7 +162,7 @@ static void write_decisions(Updates *updates, JsonWriter *writer, Decisions *dec
     json_write_end_array(writer);
 }
 
-/* Returns false if there is no memory for it. */
+/* False: out of memory. */
 static bool make_update(Updates *updates, ApiContext *api, int64_t now_nsec) {
     _cleanup_(arena_freep) Arena *arena = arena_new(UPDATE_BUDGET);
     JsonWriter writer = JSON_WRITER(&updates->text);
@@ -217,10 +217,10 @@ void updates_tick(Updates *updates, ApiContext *api, int64_t now_nsec) {
     updates->made_at_nsec = now_nsec;
     if (make_update(updates, api, now_nsec))
         text = buf_str(&updates->text);
-    else if (now_nsec - updates->said_at_nsec >= COMMENT_NSEC)
+    else if (now_nsec - updates->sent_at_nsec >= COMMENT_NSEC)
         text = STR(COMMENT);
     else
         return;
-    updates->said_at_nsec = now_nsec;
+    updates->sent_at_nsec = now_nsec;
     send_to_all(updates, text);
 }

@@ -21,10 +21,10 @@
 #define COST_MIN ((size_t)1024 * 1024)
 #define COST_FACTOR 100u
 
-/* Memory of a body is counted in steps of a huge page. */
+/* Memory of a body counts in steps of a huge page. */
 #define BODY_STEP ((size_t)2 * 1024 * 1024)
 
-/* The request: policies, and overrides of their settings. */
+/* The request: policies, and changes of their settings. */
 typedef struct WhatIfParams {
     int64_t last;
     VEC(PolicySource) policies;
@@ -84,7 +84,7 @@ static void read_settings(JsonReader *reader, Arena *arena, WhatIfParams *params
     }
 }
 
-/* Returns false with the error in @reader. */
+/* False: @reader has the error. */
 static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *params) {
     Str key;
 
@@ -102,7 +102,7 @@ static bool read_json(JsonReader *reader, Str body, Arena *arena, WhatIfParams *
     return !json_error(reader);
 }
 
-/* "application/yaml" of "application/yaml; charset=utf-8". */
+/* "application/yaml; charset=utf-8" is "application/yaml". */
 static Str media_type(Str content_type) {
     return str_trim(str_take(content_type, str_find(content_type, ';')));
 }
@@ -118,7 +118,7 @@ bool what_if_takes(Str content_type) {
            str_eq_nocase(media_type(content_type), STR("application/json"));
 }
 
-/* The largest body that the listener's memory allows; the body itself counts, hence + 1. */
+/* The largest body that the listener's memory allows. The body itself counts too, hence + 1. */
 static size_t body_max(const HttpRequest *request) {
     size_t memory = server_memory_max(request);
     size_t fits =
@@ -195,7 +195,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
     return 400;
 }
 
-/* Returns 200 with the program for the replay in @ret, or the status of the error. */
+/* Returns 200 with the program for the replay in *ret, or the status of the error. */
 static unsigned find_program(ApiContext *api, const View *view, const WhatIfParams *params,
     Arena *arena, Buf *out, Program **ret) {
     const PolicySource *sources = params->policies.items;
