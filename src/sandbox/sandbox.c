@@ -1,5 +1,5 @@
-/* Enters the sandbox part by part, and notes which parts are active. A part returns 0 or more, or a
- * negative errno: the kernel lacks it. */
+/* Enters the sandbox part by part, and records the active parts. A part returns 0 or more; or a
+ * negative errno if the kernel lacks it. */
 
 #include "sandbox/sandbox.h"
 
@@ -26,31 +26,31 @@
 /* --- landlock --------------------------------------------------------------------------------- */
 
 /*
- * Files that may be opened, by Landlock. The folders that the caller names, and what libc, GnuTLS
- * and libcurl read: names of hosts, certificate authorities, time zones, modules.
+ * Files that may be opened, by Landlock: below the paths that the caller names, and those that
+ * libc, GnuTLS and libcurl read: host names, certificate authorities, time zones, modules.
  */
 
-/* Newer than the headers of Debian 12. */
+/* newer than the headers of Debian 12 */
 #define ACCESS_TRUNCATE (UINT64_C(1) << 14)
 #define ACCESS_IOCTL_DEV (UINT64_C(1) << 15)
 
 #define ACCESS_ALL_V1 ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
 #define ACCESS_READ ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
-/* A new file, put in the place of an old one. */
+/* To put a new file in the place of an old one. */
 #define ACCESS_WRITE                                                                               \
     ((uint64_t)(LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |                      \
                 LANDLOCK_ACCESS_FS_REMOVE_FILE | ACCESS_TRUNCATE))
 #define ACCESS_OF_FILES                                                                            \
     ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE))
 
-#define LINKS_MAX 16 /* one behind the other */
+#define LINKS_MAX 16 /* chained links that are followed */
 
 typedef struct Rules {
     int fd;
-    uint64_t handled; /* by this kernel */
+    uint64_t handled; /* access rights that this kernel knows */
 } Rules;
 
-/* /proc: berth's own figures; Landlock itself hides memory and files of other processes there. */
+/* /proc is for berth's own metrics; Landlock hides memory and files of other processes in it. */
 static const char *const system_paths[] = {
     "/usr",
     "/lib",
@@ -71,10 +71,10 @@ static const char *const system_paths[] = {
     "/sys/devices/system/cpu",
 };
 
-/* DHCP clients and administrators put new files in their place. */
+/* DHCP clients and administrators replace these files. */
 static const char *const replaced_paths[] = {"/etc/hosts", "/etc/resolv.conf"};
 
-/* @path itself, and everything below. Returns false if it is not there. */
+/* Allows @path and everything below. False: it does not exist. */
 static bool allow(const Rules *rules, const char *path, uint64_t access) {
     struct landlock_path_beneath_attr rule = {.allowed_access = access & rules->handled};
     struct stat status;
@@ -91,7 +91,7 @@ static bool allow(const Rules *rules, const char *path, uint64_t access) {
     return true;
 }
 
-/* The folder that has @path. */
+/* Writes the folder of @path. */
 static void folder_of(const char *path, char ret[static PATH_MAX]) {
     const char *slash = strrchr(path, '/');
     size_t len = slash ? (size_t)(slash - path) : 0;
@@ -109,7 +109,7 @@ static bool is_root(const char *path) {
            root.st_dev == status.st_dev;
 }
 
-/* A file that is mounted, as one of a container: no rename can replace it. */
+/* A mounted file, for example of a container: no rename can replace it. */
 static bool is_mounted_file(const char *path) {
     struct statx status;
 
@@ -117,7 +117,7 @@ static bool is_mounted_file(const char *path) {
            !S_ISDIR(status.stx_mode) && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
-/* The folder of a file, as another may be put in its place; but never all of the file system. */
+/* Allows the folder of a file, which may be replaced; but never the whole file system. */
 static bool allow_replaced(const Rules *rules, const char *path, uint64_t access) {
     char folder[PATH_MAX];
     struct stat status;
@@ -129,7 +129,7 @@ static bool allow_replaced(const Rules *rules, const char *path, uint64_t access
     return allow(rules, folder, access);
 }
 
-/* If the first @len bytes of @path are a symbolic link: where it leads, and the rest of @path. */
+/* If the first @len bytes of @path are a symbolic link: its target, and @path through that. */
 static bool follow(
     const char *path, size_t len, char target[static PATH_MAX], char ret_path[static PATH_MAX]) {
     char link[PATH_MAX], folder[PATH_MAX], text[PATH_MAX];
@@ -147,8 +147,8 @@ static bool follow(
            snprintf(ret_path, PATH_MAX, "%s%s", target, path + len) < PATH_MAX;
 }
 
-/* The folders that the links on the way to @path lead into: links are swapped for others whose
- * targets are beside the old ones (volumes of Kubernetes, git-sync, certbot). */
+/* Allows the folders of the targets of links on the way to @path: a link may be replaced by one
+ * whose target is beside the old one (volumes of Kubernetes, git-sync, certbot). */
 static bool allow_links(const Rules *rules, const char *path, uint64_t access, int depth) {
     char target[PATH_MAX], folder[PATH_MAX], next[PATH_MAX];
     bool is_there = allow_replaced(rules, path, access);
@@ -164,7 +164,7 @@ static bool allow_links(const Rules *rules, const char *path, uint64_t access, i
     return is_there;
 }
 
-/* The files of a folder may be links, too. */
+/* The same for links in a folder. */
 static void allow_links_in(const Rules *rules, const char *folder, uint64_t access) {
     DIR *entries = opendir(folder);
     struct dirent *entry;
@@ -179,7 +179,7 @@ static void allow_links_in(const Rules *rules, const char *folder, uint64_t acce
     (void)closedir(entries);
 }
 
-/* The version of the kernel's interface. */
+/* Returns the version of the kernel's interface. */
 static int landlock_enter(SandboxPath *paths, size_t n_paths) {
     struct landlock_ruleset_attr attributes = {0};
     int abi, r;
@@ -217,12 +217,12 @@ static int landlock_enter(SandboxPath *paths, size_t n_paths) {
 /* --- seccomp ---------------------------------------------------------------------------------- */
 
 /*
- * System calls that a running berth needs, by libseccomp, in two filters. The first allows what is
- * listed; the rest fails with ENOSYS, to which libc answers with an older call, so that a newer
- * libc still works. The second lets calls that only an intruder would use fail with EPERM, and has
- * them in the kernel's log (audit, type 1326). If two filters return errors, the newer one counts.
+ * System calls that a running berth needs, by libseccomp, in two filters. The first allows the
+ * listed calls; others fail with ENOSYS, so that a newer libc falls back to an older call. In the
+ * second, calls that only an intruder would use fail with EPERM, and are logged by the kernel
+ * (audit, type 1326). If both filters return errors, the newer one counts.
  *
- * Names that the processor or the installed libseccomp does not know are skipped.
+ * Skips names that the processor or the installed libseccomp does not know.
  */
 
 /* clang-format off */
@@ -283,7 +283,7 @@ static int add_names(
     return r;
 }
 
-/* Calls that are allowed with some arguments only. */
+/* Calls that are allowed only with some arguments. */
 static int add_conditions(scmp_filter_ctx filter) {
     const struct {
         int call;
@@ -291,15 +291,15 @@ static int add_conditions(scmp_filter_ctx filter) {
     } rules[] = {
         {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_INET)},
         {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_INET6)},
-        /* getaddrinfo() looks at the addresses of this host and may call a local resolver. */
+        /* getaddrinfo() reads the addresses of this host, and may call a local resolver. */
         {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_UNIX)},
         {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_EQ, AF_NETLINK)},
         {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONBIO)},
         {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, FIONREAD)},
         {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, TCGETS)},
         {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_EQ, TIOCGWINSZ)},
-        /* Threads, but no processes. libc falls back to clone() from clone3(), whose flags a filter
-         * cannot read: that one is not listed. */
+        /* Threads, but no processes. clone3() is not listed, because a filter cannot read its
+         * flags: libc falls back to clone(). */
         {SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)},
         {SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, PR_GET_NAME)}, /* of threads */
         {SCMP_SYS(prctl), SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME)},
@@ -318,7 +318,7 @@ static int load_allowed(void) {
 
     if (!filter)
         return -ENOMEM;
-    (void)seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* errors are the kernel's own */
+    (void)seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1); /* return the kernel's errors */
     r = add_names(filter, SCMP_ACT_ALLOW, allowed, ELEMENTS_OF(allowed))
             ?: add_conditions(filter)
             ?: seccomp_load(filter);
@@ -332,9 +332,9 @@ static int load_forbidden(void) {
 
     if (!filter)
         return -ENOMEM;
-    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0); /* it is set, and prctl() is gone */
     (void)seccomp_attr_set(
-        filter, SCMP_FLTATR_CTL_LOG, 1); /* a kernel that cannot filters anyway */
+        filter, SCMP_FLTATR_CTL_NNP, 0); /* it is set, and prctl() is forbidden now */
+    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1); /* optional: old kernels do not log */
     r = add_names(filter, SCMP_ACT_ERRNO(EPERM), forbidden, ELEMENTS_OF(forbidden))
             ?: seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
                    SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0))
@@ -343,7 +343,7 @@ static int load_forbidden(void) {
     return r;
 }
 
-/* The first one refuses those calls, too: the second changes the error, and logs them. */
+/* The first filter refuses these calls, too; the second changes the error, and logs them. */
 static int seccomp_enter(void) {
     int r = load_allowed();
 
@@ -360,7 +360,7 @@ static void list_add(char list[static SANDBOX_TEXT_MAX], const char *text) {
     (void)snprintf(list + len, SANDBOX_TEXT_MAX - len, "%s%s", len > 0 ? ", " : "", text);
 }
 
-/* @r: 0 or more, or a negative errno. */
+/* @r: 0 or more: active; or a negative errno. */
 static void note(Sandbox *sandbox, const char *part, int r) {
     char text[96];
 

@@ -17,8 +17,8 @@
 #include "base/cleanup.h"
 #include "base/test-folder.h"
 
-/* A sandbox cannot be left: each case runs in a child process, which ends with the number of the
- * first line that is wrong. */
+/* A sandbox cannot be left. So each case runs in a child process, whose exit status is the number
+ * of the first failed line. */
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -91,7 +91,7 @@ static void check_rights(Place *place) {
 
     enter(place, &sandbox);
     CHECK(sandbox.active[0] || sandbox.missing[0]);
-    if (!sandbox.active[0]) /* a build with a sanitizer */
+    if (!sandbox.active[0]) /* built with a sanitizer */
         return;
     CHECK(is_active(&sandbox, "no_new_privs") && read_status("NoNewPrivs:\t1"));
     CHECK(is_active(&sandbox, "no core dumps"));
@@ -115,7 +115,7 @@ static void check_programs(Place *place) {
     CHECK(FAILS(chmod(place->allowed, 0777), EPERM));
     CHECK(FAILS(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), ENOSYS));
     CHECK(FAILS(socket(AF_PACKET, SOCK_RAW, 0), ENOSYS));
-    CHECK(FAILS(syscall(100000), ENOSYS)); /* of a kernel that is yet to come */
+    CHECK(FAILS(syscall(100000), ENOSYS)); /* unknown, as of a newer kernel */
 }
 
 static void *touch(void *context) {
@@ -152,7 +152,7 @@ static void check_files(Place *place) {
     CHECK(FAILS(try_open(path, O_WRONLY | O_CREAT), EACCES));
 }
 
-/* The files are replaced after the sandbox was entered: the parent does that. */
+/* The parent replaces the files after the child has entered the sandbox. */
 static void check_replaced(Place *place) {
     char old[700], new[700], byte = 0;
     Sandbox sandbox;
