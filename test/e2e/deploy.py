@@ -12,7 +12,8 @@ import subprocess
 import yaml
 from objects import BERTH_NAMESPACE
 from process import pick_port
-from rendering import find, pods, read
+from rendering import find, of_kind, pods, read
+from waiting import wait_for
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DEPLOY = ROOT / "deploy"
@@ -81,10 +82,13 @@ def get_path(obj):
 
 
 def remove(api, objects):
-    """Deletes objects, except namespaces: without controllers they would stay in Terminating."""
+    """Deletes objects, except namespaces: without controllers they would stay in Terminating. Waits for
+    definitions, which the API server removes later: it warns of one that is applied again before."""
     for each in objects:
         if each["kind"] != "Namespace":
             api.delete(get_path(each))
+    for path in map(get_path, of_kind(objects, "CustomResourceDefinition")):
+        wait_for(f"the end of {path}", lambda path=path: api.delete(path) is None)
 
 
 def make_pods(objects):
