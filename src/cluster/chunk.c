@@ -24,7 +24,7 @@ NodeChunk *chunk_new(Arena *arena, uint32_t n_resources) {
     return chunk;
 }
 
-/* Not copied are the count of references, which other threads may be changing, and the number of
+/* Does not copy the count of references, which other threads may be changing, nor the number of
  * resources. Columns that @chunk does not have stay zero. */
 NodeChunk *chunk_copy(Arena *arena, const NodeChunk *chunk, uint32_t n_resources) {
     NodeChunk *copy = chunk_new(arena, n_resources);

@@ -27,7 +27,7 @@ typedef struct PodList {
 /* Three amounts per resource and row. Only free may be negative. */
 typedef enum AmountKind {
     AMOUNT_ALLOCATABLE,
-    AMOUNT_REQUESTED, /* by the living pods on the node; of the resource pods each takes one */
+    AMOUNT_REQUESTED, /* by the living pods on the node; each takes one of the resource `pods` */
     AMOUNT_FREE,      /* allocatable less requested; below 0 when overcommitted */
     _AMOUNT_KINDS,
 } AmountKind;
@@ -39,7 +39,7 @@ typedef struct NodeChunk {
     uint8_t is_unschedulable[CHUNK_ROWS]; /* cordoned */
     uint32_t taint_set[CHUNK_ROWS];       /* number of a list of taints; 0 is the empty one */
     uint32_t n_pods[CHUNK_ROWS];
-    uint32_t n_without_cpu[CHUNK_ROWS]; /* pods that request none */
+    uint32_t n_without_cpu[CHUNK_ROWS]; /* pods that request no cpu */
     uint32_t n_without_memory[CHUNK_ROWS];
     int64_t placed_at[CHUNK_ROWS];   /* the largest pod_placement_time() of its pods; 0: none */
     const Node *nodes[CHUNK_ROWS];   /* NULL: no node in this row */
@@ -69,8 +69,8 @@ static inline int64_t *chunk_amounts(NodeChunk *chunk, size_t resource, AmountKi
  * columns of amounts. Resources without a column are not counted. */
 void chunk_set_columns(NodeChunk *chunk, size_t slot, const Str *resources);
 
-/* The same of its pods only: the numbers of pods, the time of the last placement, requested and
- * free of @slot from its list of pods. Sums are always computed from scratch: a saturated sum
+/* Sets only the columns of @slot that depend on its list of pods: numbers of pods, the time of the
+ * last placement, requested and free amounts. Always computes sums from scratch: a saturated sum
  * cannot be decremented. */
 void chunk_count_pods(NodeChunk *chunk, size_t slot, const Str *resources);
 
@@ -84,5 +84,5 @@ const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL 
  * the pod of the UID @remove. NULL: an empty list, or the arena has failed. */
 const PodList *pod_list_change(const PodList *list, const Pod *add, Str remove, Arena *arena);
 
-/* How many pods of @list (may be NULL) have this owner. Reads only those that do. */
+/* How many pods of @list (may be NULL) have this owner. Compares hashes first, to read few pods. */
 uint32_t pod_list_count_owned(const PodList *list, Str owner_uid);

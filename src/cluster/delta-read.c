@@ -10,7 +10,7 @@
 
 #include "cluster/delta.h"
 
-/* No node of a cluster is called so. */
+/* No node of a cluster can have such a name. */
 #define HOLDER_FORMAT "\001held-%u"
 #define HOLDER_MAX 32u
 
@@ -32,7 +32,7 @@ static void read_pod_name(JsonReader *reader, Arena *arena, void *target) {
         json_fail(reader, JSON_E_TYPE, "a namespace and a name were expected");
 }
 
-/* A number of something, or null for none. */
+/* Reads a row or a place in a list; null is DELTA_NO_ROW. */
 static void read_number(JsonReader *reader, Arena *arena, void *target) {
     int64_t number = -1;
 
@@ -130,7 +130,7 @@ void delta_read_list(Delta *delta, JsonReader *reader, Arena *arena) {
     JSON_READ_KEYS(reader, arena, fields, delta);
 }
 
-/* By row, then those without one. False: a number is no node's, or given twice. */
+/* Sorts nodes by row, those without a row last. False: a number has no node, or comes twice. */
 static bool order_nodes(Delta *delta, DeltaNode *into, bool *is_taken) {
     size_t n = 0;
 
@@ -198,7 +198,7 @@ int delta_put_in_order(Delta *delta, Arena *arena) {
 typedef struct RowReservations {
     bool *is_taken;
     size_t n, first_free;
-    VEC(uint32_t) held; /* rows that are held free for others */
+    VEC(uint32_t) held; /* rows of placeholder nodes */
     size_t *spare;
     Arena *arena;
 } RowReservations;

@@ -39,7 +39,7 @@ static bool pods_equal(const Pod *a, const Pod *b) {
     return a == b || (pod_record_equal(a, b) && str_eq(a->resource_version, b->resource_version));
 }
 
-/* Whether the store would know @b for @a: it then takes its place. */
+/* Whether the store would treat @b as a new version of @a, and put it in the same place. */
 static bool is_same_pod(const DeltaWrite *write, const Pod *a, const Pod *b) {
     bool was_assumed = is_assumed(write->before, a), is_now = is_assumed(write->after, b);
 
@@ -120,7 +120,7 @@ static bool has_nominated(const NodeTable *table, const Pod *pod, size_t *positi
     return false;
 }
 
-/* Nominated pods of the one that are not the same in the other. */
+/* Finds the nominated pods that are in only one of the two tables. */
 static void compare_nominated(DeltaWrite *write) {
     const NodeTable *before = write->before, *after = write->after;
     size_t position = 0;
@@ -134,19 +134,19 @@ static void compare_nominated(DeltaWrite *write) {
             add_pod(write, after->nominated[i], STR_NULL);
 }
 
-/* Assumed to be on an unknown node: on no row. */
-static bool is_homeless(const NodeTable *table, const Pod *pod) {
+/* Whether @pod is assumed on an unknown node, and so is in no row. */
+static bool has_no_row(const NodeTable *table, const Pod *pod) {
     return is_assumed(table, pod) && table_find(table, pod->node_name) == table->n_rows;
 }
 
-static void compare_homeless(DeltaWrite *write) {
+static void compare_without_row(DeltaWrite *write) {
     const NodeTable *before = write->before, *after = write->after;
 
     for (size_t i = 0; i < before->n_assumed; i++)
-        if (is_homeless(before, before->assumed[i]) && !is_homeless(after, before->assumed[i]))
+        if (has_no_row(before, before->assumed[i]) && !has_no_row(after, before->assumed[i]))
             drop_pod(write, before->assumed[i]);
     for (size_t i = 0; i < after->n_assumed; i++)
-        if (is_homeless(after, after->assumed[i]) && !is_homeless(before, after->assumed[i]))
+        if (has_no_row(after, after->assumed[i]) && !has_no_row(before, after->assumed[i]))
             add_pod(write, after->assumed[i], after->assumed[i]->node_name);
 }
 
@@ -254,7 +254,7 @@ int delta_write(
         return -ENOMEM;
     compare_rows(&write);
     compare_nominated(&write);
-    compare_homeless(&write);
+    compare_without_row(&write);
     return write_members(&write, writer);
 }
 
@@ -309,6 +309,6 @@ int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMas
     if (r < 0)
         return r;
     write_order(&write, writer, &inventory);
-    compare_homeless(&write);
+    compare_without_row(&write);
     return write_members(&write, writer);
 }

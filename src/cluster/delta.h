@@ -6,7 +6,7 @@
  * Snapshots of one store share unchanged chunks; only chunks that differ are compared. The text is
  * members of a JSON object:
  *
- *   "forgotten":    ["UID", …]              assumed pods that are not any more
+ *   "forgotten":    ["UID", …]              pods that are no longer assumed
  *   "removedPods":  [["NAMESPACE","NAME"], …]
  *   "removedNodes": ["NAME", …]
  *   "nodes":        [{"row":3,"node":{…}}, …]   new, or changed: then without a row
@@ -38,7 +38,7 @@
 int delta_write(JsonWriter *writer, const Snapshot *before, const Snapshot *after,
     const ObjectMask *mask) MUST_CHECK;
 
-/* Writes "order" of a dump of @first, and "pods", those that the dump lacks. 0 or -ENOMEM. */
+/* Writes the "order" of a dump of @first, and "pods" that the dump lacks. 0 or -ENOMEM. */
 int delta_write_order(JsonWriter *writer, const Snapshot *first, const ObjectMask *mask) MUST_CHECK;
 
 typedef struct DeltaPodName {

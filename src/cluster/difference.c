@@ -254,7 +254,7 @@ static int64_t requested(const NodeTable *table, uint32_t row, Str resource) {
     return sum;
 }
 
-/* The sums as the tables have them, where they do, not as they would have to be. */
+/* Compares the stored sums, not recomputed ones: a wrong sum must show. */
 static void check_sums(DiffReport *report, const NodeTable *here, uint32_t here_row,
     const NodeTable *there, uint32_t there_row) {
     size_t before = report->counts->n_lines;
@@ -279,8 +279,8 @@ static void check_sums(DiffReport *report, const NodeTable *here, uint32_t here_
     report->counts->n_sums_differ += report->counts->n_lines > before;
 }
 
-/* Counted in @n. @pod is NULL for nodes. */
-static void say_only(DiffReport *report, const char *where, const InventoryPod *pod, size_t *n) {
+/* Prints that the object is only @where, and counts it in *@n. @pod is NULL for nodes. */
+static void print_only(DiffReport *report, const char *where, const InventoryPod *pod, size_t *n) {
     Buf *out = begin_line(report);
 
     (*n)++;
@@ -319,9 +319,9 @@ static void compare_nodes(DiffReport *report, DiffSide *here, DiffSide *there) {
             return;
         report->name = order <= 0 ? a->name : b->name;
         if (order < 0) {
-            say_only(report, "here", NULL, &report->counts->n_nodes_only_here);
+            print_only(report, "here", NULL, &report->counts->n_nodes_only_here);
         } else if (order > 0) {
-            say_only(report, "there", NULL, &report->counts->n_nodes_only_there);
+            print_only(report, "there", NULL, &report->counts->n_nodes_only_there);
         } else {
             check_node(report, a, b);
             check_sums(report, here->table, here->inventory.rows[here->at], there->table,
@@ -355,7 +355,7 @@ static const InventoryPod *next_pod(const DiffSide *side) {
     return side->at < side->inventory.n_pods ? &side->inventory.pods[side->at] : NULL;
 }
 
-/* A pod recreated under its name is the same one with another UID: one line. */
+/* Without the UID: a recreated pod is one line with another UID, not two lines. */
 static int compare_names(const Pod *a, const Pod *b) {
     int r = str_cmp(a->namespace, b->namespace);
 
@@ -374,9 +374,9 @@ static void compare_pods(DiffReport *report, DiffSide *here, DiffSide *there) {
         report->namespace = order <= 0 ? a->pod->namespace : b->pod->namespace;
         report->name = order <= 0 ? a->pod->name : b->pod->name;
         if (order < 0) {
-            say_only(report, "here", a, &report->counts->n_pods_only_here);
+            print_only(report, "here", a, &report->counts->n_pods_only_here);
         } else if (order > 0) {
-            say_only(report, "there", b, &report->counts->n_pods_only_there);
+            print_only(report, "there", b, &report->counts->n_pods_only_there);
         } else {
             size_t before = report->counts->n_lines;
 

@@ -19,11 +19,11 @@
 
 typedef struct Difference {
     size_t n_nodes_only_here, n_nodes_only_there;
-    size_t n_nodes_differ; /* nodes, however many of their fields */
-    size_t n_sums_differ;  /* nodes of both with other pods, or other sums of requests */
+    size_t n_nodes_differ; /* nodes with at least one different field */
+    size_t n_sums_differ;  /* nodes whose number of pods or sums of requests differ */
     size_t n_pods_only_here, n_pods_only_there;
     size_t n_pods_moved;  /* on another node */
-    size_t n_pods_differ; /* in something else */
+    size_t n_pods_differ; /* in another field */
     size_t n_lines;       /* differences found, one line each */
 } Difference;
 

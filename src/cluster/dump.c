@@ -24,7 +24,7 @@ static int flush(Dump *dump) {
     return r;
 }
 
-/* Objects are gathered until they are a chunk. */
+/* Passes the buffered objects on once they are DUMP_CHUNK bytes. */
 static int end_object(Dump *dump) {
     dump->n_objects++;
     if (dump->text.len >= DUMP_CHUNK || buf_error(&dump->text))
@@ -63,7 +63,7 @@ static int write_pod(Dump *dump, const InventoryPod *item) {
     return end_object(dump);
 }
 
-/* As they are kept; with a mask they are left out: pods carry their own. */
+/* Writes the kept texts. Not called with a mask: each pod then shows its own masked copies. */
 static int write_related(Dump *dump, const RelatedSet *set) {
     const RelatedObject **list = related_set_list(set);
     int r = list ? 0 : -ENOMEM;

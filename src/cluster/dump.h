@@ -18,9 +18,8 @@
 #include "cluster/object-text.h"
 #include "cluster/snapshot.h"
 
-#define DUMP_CHUNK                                                                                 \
-    ((size_t)64 * 1024) /* passed to a sink at once; the last object may add to it                 \
-                         */
+/* Bytes passed to a sink at once; the last object may add to it. */
+#define DUMP_CHUNK ((size_t)64 * 1024)
 
 /* The longest text of one object; a node with everything at its ceiling has less than 2 MiB. */
 #define DUMP_OBJECT_MAX ((size_t)64 * 1024 * 1024)

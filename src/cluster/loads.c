@@ -28,7 +28,7 @@ typedef struct LoadBuild {
 /* "2026-01-02T03:04:05" */
 #define LOCAL_LEN 19u
 
-/* Its digits as if they were of UTC. The rest may be left out, but must be valid if it is there. */
+/* Reads the digits as if they were UTC. A fraction, "Z" or offset after them must be valid. */
 static bool read_local(Str text, int64_t *ret_sec, uint32_t *ret_nanos) {
     char local[LOCAL_LEN + 1];
 
@@ -65,7 +65,7 @@ bool annotation_read(
     return true;
 }
 
-/* A time that is further ahead of us is wrong; up to that, clocks differ. */
+/* A time that is further in the future is wrong; smaller differences are clock skew. */
 #define AHEAD_NSEC_MAX (INT64_C(300) * 1000 * 1000 * 1000)
 
 /* One chunk while it is made. */
@@ -76,7 +76,7 @@ typedef struct ChunkBuild {
     LoadChunk *into;
     const NodeChunk *nodes_before; /* the known loads of these rows; NULL: none */
     const LoadChunk *before;
-    const NodeNames *names; /* which names @rows are of; NULL: of none yet */
+    const NodeNames *names; /* the measured names that @rows refer to; NULL: rows are not set */
     uint32_t rows[CHUNK_ROWS];
 } ChunkBuild;
 
@@ -132,17 +132,17 @@ static int64_t load_end(int64_t since_nsec, int64_t max_age_nsec) {
     return num_add_sat(num_add_sat(since_nsec, max_age_nsec), 1);
 }
 
-/* By which gauge placements of gauge @i are counted; SIZE_MAX: none. */
+/* The gauge whose values of workloads weigh the placements of gauge @i; SIZE_MAX: none. */
 static size_t load_by_gauge(const LoadsInput *input, size_t i) {
-    const GaugePlacements *how = &input->gauges[i].placements;
+    const GaugePlacements *rule = &input->gauges[i].placements;
 
-    return str_is_empty(how->by) || how->by_gauge >= input->n_gauges ? SIZE_MAX : how->by_gauge;
+    return str_is_empty(rule->by) || rule->by_gauge >= input->n_gauges ? SIZE_MAX : rule->by_gauge;
 }
 
 /* --- measurements ------------------------------------------------------------------------ */
 
-/* Which row of @measurement each row of the chunk is. Samplings mostly have the names of the one
- * before, and those the names of the table. */
+/* By row of the chunk: the node's row in @measurement. Mostly all measurements have the same names,
+ * those of the table, so the last result is kept. */
 static const uint32_t *rows_in(ChunkBuild *chunk, const Measurement *measurement) {
     const NodeNames *now = chunk->build->table->names;
 
@@ -158,8 +158,8 @@ static const uint32_t *rows_in(ChunkBuild *chunk, const Measurement *measurement
     return chunk->rows;
 }
 
-/* The columns are empty before. Until when it holds. */
-static int64_t read_sampling(ChunkBuild *chunk, size_t i, const Measurement *measurement) {
+/* Fills the empty columns of gauge @i. Returns until when they hold (monotonic). */
+static int64_t read_measurement(ChunkBuild *chunk, size_t i, const Measurement *measurement) {
     const LoadsInput *input = chunk->build->input;
     double *measured = column_of(chunk->into, i, LOAD_MEASURED);
     int64_t *times = times_of(chunk->into, i), until = INT64_MAX;
@@ -218,8 +218,8 @@ static bool find_annotation(
     return text && annotation_read(*text, gauge->zone, input->zones, ret, ret_at);
 }
 
-/* Until when it is valid. Times come from other clocks: a time ahead of ours counts as now until it
- * is reached, and one too far ahead is checked again later. */
+/* Returns until when the columns hold. Times come from other clocks: a time ahead of ours counts as
+ * now until it is reached, and a value too far ahead is absent and checked again later. */
 static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
     const LoadsInput *input = chunk->build->input;
     double *measured = column_of(chunk->into, i, LOAD_MEASURED), number;
@@ -249,7 +249,7 @@ static int64_t read_annotations(ChunkBuild *chunk, size_t i) {
     return until;
 }
 
-/* Until when it is valid. */
+/* Returns until when the columns hold. */
 static int64_t read_measured(ChunkBuild *chunk, size_t i) {
     const LoadsInput *input = chunk->build->input;
     const Measurement *measurement = measurements_at(input->measurements, i);
@@ -260,12 +260,12 @@ static int64_t read_measured(ChunkBuild *chunk, size_t i) {
     memset(times_of(chunk->into, i), 0, CHUNK_ROWS * sizeof(int64_t));
     if (input->gauges[i].source == GAUGE_ANNOTATION)
         return read_annotations(chunk, i);
-    return measurement ? read_sampling(chunk, i, measurement) : INT64_MAX;
+    return measurement ? read_measurement(chunk, i, measurement) : INT64_MAX;
 }
 
 /* --- a gauge of a chunk ------------------------------------------------------------------ */
 
-/* Until when it holds: the use of a pod's workload may expire too. */
+/* Returns until when the sums hold: the usage of a pod's workload may expire too. */
 static int64_t add_placements(ChunkBuild *chunk, size_t i) {
     const LoadsInput *input = chunk->build->input;
     const Placements *placements = &chunk->build->placements[i];
@@ -290,7 +290,7 @@ static int64_t add_placements(ChunkBuild *chunk, size_t i) {
     return until;
 }
 
-static bool has_same_sampling(const LoadBuild *build, size_t gauge) {
+static bool is_same_measured(const LoadBuild *build, size_t gauge) {
     return gauge == SIZE_MAX || measurements_at(build->known->loads->measurements, gauge) ==
                                     measurements_at(build->input->measurements, gauge);
 }
@@ -301,7 +301,7 @@ static bool is_unchanged(const ChunkBuild *chunk, size_t i) {
 
     return chunk->before && chunk->nodes_before == chunk->nodes &&
            build->input->uptime_nsec < until_of(chunk->before, build->input->n_gauges, i) &&
-           has_same_sampling(build, i) && has_same_sampling(build, load_by_gauge(build->input, i));
+           is_same_measured(build, i) && is_same_measured(build, load_by_gauge(build->input, i));
 }
 
 static void make_gauge(ChunkBuild *chunk, size_t i) {
@@ -323,7 +323,7 @@ static void make_gauge(ChunkBuild *chunk, size_t i) {
     set_until(chunk->into, n_gauges, i, until);
 }
 
-/* The numbers of chunk @i of the table, all gauges. @before: those that are known of the chunk in
+/* Fills @into with all gauges of chunk @i of the table. @before: the known loads of the chunk at
  * the same place; NULL: none. */
 static void load_chunk_fill(
     const LoadBuild *build, size_t i, const LoadChunk *before, LoadChunk *into) {
@@ -376,8 +376,7 @@ static int make_chunk(const LoadBuild *build, size_t i, Arena *arena, Loads *ret
     return 0;
 }
 
-/* Which gauges know what workloads use, and placements. The former can expire too, without any row.
- */
+/* Sets the usage of workloads and the placements by gauge. Usage expires even without any row. */
 static void find_workloads(LoadBuild *build, Loads *ret) {
     const LoadsInput *input = build->input;
 

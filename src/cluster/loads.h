@@ -26,7 +26,7 @@ typedef struct LoadChunk {
 
 typedef enum LoadKind {
     LOAD_VALUE,    /* with placements; NaN: absent */
-    LOAD_MEASURED, /* without */
+    LOAD_MEASURED, /* without placements */
     LOAD_TIME,     /* when it was measured: an int64_t in the place of a double, nanoseconds since
                       1970; 0 where the value is absent */
     _LOAD_KINDS,
@@ -64,21 +64,21 @@ typedef struct LoadsInput {
     bool is_counted;            /* chunks outlive the arena by references: for a view */
 } LoadsInput;
 
-/* Earlier loads of the same gauges, to share with. */
+/* Earlier loads of the same gauges, whose unchanged chunks are shared. */
 typedef struct KnownLoads {
     const NodeTable *table;
     const Loads *loads;
 } KnownLoads;
 
-/* For @table, whose nodes the measurements know by name. All is in @arena, and shared parts are
- * borrowed, unless they are counted. loads_release() ends it, also after a failure. @known, and its
- * loads, may be NULL. 0 or -ENOMEM. */
+/* Builds the loads of @table in @arena; measurements find its nodes by name. Chunks and
+ * measurements are borrowed, or references if input->is_counted. Call loads_release() also after a
+ * failure. @known and known->loads may be NULL. 0 or -ENOMEM. */
 int loads_build(const LoadsInput *input, const NodeTable *table, const KnownLoads *known,
     Arena *arena, Loads *ret) MUST_CHECK;
 void loads_release(Loads *loads);
 
-/* Whether the wall clock was set since, and @loads depends on it: build them again. Nothing is
- * shared with such loads. */
+/* Whether the wall clock was set after @loads were built, and they depend on it. Then build them
+ * again; loads_build() shares nothing with them. */
 bool loads_clock_was_set(const Loads *loads, int64_t now_nsec, int64_t uptime_nsec);
 
 /* A number of a row; NaN: absent. @loads may be NULL. */
@@ -88,13 +88,13 @@ static inline double loads_value(const Loads *loads, size_t gauge, LoadKind kind
     return loads->chunks[row / CHUNK_ROWS]->columns[LOAD_COLUMN(gauge, kind) + table_slot(row)];
 }
 
-/* When it was measured; 0: absent. */
+/* When the value was measured, in nanoseconds since 1970; 0: absent. */
 int64_t loads_time(const Loads *loads, size_t gauge, uint32_t row);
 
-/* The use of the pods of a workload; NaN: not known. @loads may be NULL. */
+/* The usage of the pods of workload @key (measurement.h); NaN: unknown. @loads may be NULL. */
 double loads_workload(const Loads *loads, size_t gauge, Str key);
 
-/* How many rows have a value, of how many nodes: for metrics. */
+/* For metrics: how many of the nodes have a value. */
 typedef struct LoadsFigures {
     size_t n_present;
     size_t n_nodes;

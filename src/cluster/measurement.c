@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Numbers and lags of 50,000 nodes, and a million workloads of names as long as may be. */
+/* Enough for values and lags of 50,000 nodes, and a million workloads with the longest names. */
 #define MEASUREMENT_BUDGET ((size_t)1024 * 1024 * 1024)
 
 Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) {
@@ -16,7 +16,7 @@ Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_n
     if (!measurement)
         return NULL;
     measurement->ref = REF_ONE;
-    /* Names of a request's own table are its arena's, and not counted. */
+    /* Names of a request's own table are in its arena, without references. */
     measurement->names = names->arena ? names_ref(names) : names;
     measurement->at_nsec = at_nsec;
     measurement->uptime_nsec = uptime_nsec;

@@ -23,13 +23,13 @@ typedef struct Measurement {
     int64_t uptime_nsec; /* the same, monotonic: for its age */
     double *values;      /* by row of @names; NaN: none. Never infinite */
     int64_t *lags_nsec;  /* by row: how much older than @at_nsec it is; NULL: none is older */
-    Map workloads;       /* "NAMESPACE/KIND/NAME" to a place in ... */
+    Map workloads;       /* "NAMESPACE/KIND/NAME" to an index of workload_values */
     double *workload_values;
     size_t n_workloads;
 } Measurement;
 
 /* Every value is NaN. Takes a reference to a snapshot's @names; others must outlive it. The caller
- * fills values and calls the two below before it is shared. NULL when out of memory. */
+ * sets values by the functions below before it shares it. NULL when out of memory. */
 Measurement *measurement_new(NodeNames *names, int64_t at_nsec, int64_t uptime_nsec) MUST_CHECK;
 
 /* Sets the value of row @row, @lag_nsec older than the measurement; a value that is not finite is
@@ -49,8 +49,8 @@ DEFINE_CLEANUP(Measurement *, measurement_unref)
 /* NaN: no value. */
 double measurement_workload(const Measurement *measurement, Str key);
 
-/* The row in names of node @name, which is row @row of a table with names @now; n_rows: it did not
- * exist then. Usually both names and rows are the same. */
+/* The measurement's row of node @name, which has row @row in a table with names @now;
+ * names->n_rows: the node did not exist then. Usually both rows are the same. */
 uint32_t measurement_row(
     const Measurement *measurement, const NodeNames *now, uint32_t row, Str name);
 

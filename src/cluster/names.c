@@ -13,8 +13,8 @@ typedef struct SequenceBlock {
     uint32_t numbers[];
 } SequenceBlock;
 
-/* The order while it is put together: by row the one that follows. It begins and ends with the
- * unknown node, which is in no sequence. */
+/* A sequence under construction, as a ring: by row, the row that follows. It begins and ends with
+ * the unknown node, which no sequence contains. */
 typedef struct Links {
     const NameHint *hints;
     size_t n_rows;
@@ -74,8 +74,8 @@ static NameSequence *write_down(const Links *links) {
     return &block->sequence;
 }
 
-/* That of @earlier (NULL: none), and the nodes of @rows that it lacks, each behind the one that it
- * follows there. @hints has the names of @n_rows nodes and of the unknown one; nodes without a
+/* The sequence @earlier (NULL: none) plus the nodes of @rows that it lacks, each after the node
+ * before it in @rows. @hints has the names of @n_rows nodes and of the unknown one; nodes without a
  * literal are left out. One block, for free(); NULL when out of memory. */
 static NameSequence *sequence_new(
     const NameHint *hints, size_t n_rows, NameSequence *earlier, const uint32_t *rows, size_t n) {
@@ -97,10 +97,10 @@ static NameSequence *sequence_new(
     return made;
 }
 
-/* 50,000 names of the greatest length there is, with literals and index. */
+/* Enough for 50,000 names of maximal length, with literals and index. */
 #define NAMES_BUDGET ((size_t)64 * 1024 * 1024)
 
-/* Shorter requests are cheap as they are. */
+/* Shorter requests are cheap without a sequence. */
 #define LEARN_MIN 64u
 
 static int index_names(NodeNames *names) {
@@ -147,8 +147,8 @@ static void copy_names(NodeNames *ret, const Str *names) {
         memcpy(at + 2, names[row].ptr, len);
         at[len + 2] = '"';
         copies[row] = str_of(at + 2, len);
-        /* Node names are DNS labels; quotes around them make them JSON. One that is not is
-         * never guessed, only looked up. */
+        /* A node name is a DNS label, so quotes around it make it JSON. Any other name has no
+         * literal: it is looked up, never guessed. */
         if (node_name_is_valid(names[row])) {
             ret->hints[row].literal = at;
             ret->hints[row].len = (uint32_t)len + 3;
@@ -161,8 +161,8 @@ static bool had_row(const NodeNames *before, size_t row, Str name) {
     return before && row < before->n_rows && str_eq(before->names[row], name);
 }
 
-/* The node that followed last time, where both are still there; else the next row that is
- * taken: until a request has shown its order, the cluster's own is the best hint. The
+/* The node that followed last time, if both still have their rows; else the next row in
+ * use: until a request has shown its order, the order of rows is the best hint. The
  * unknown node has no literal, so nothing ever matches it. */
 static void set_followers(NodeNames *names, const NodeNames *before) {
     uint32_t next = (uint32_t)names->n_rows;
@@ -217,7 +217,7 @@ static bool is_worth_it(const NameSequence *before, size_t n_more) {
 
 void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
     NameSequence *before, *made;
-    size_t n_missing = 0; /* one that comes twice counts twice */
+    size_t n_missing = 0; /* a row that comes twice counts twice */
 
     if (!names->sequence || n < LEARN_MIN)
         return;
@@ -228,11 +228,11 @@ void names_learn(const NodeNames *names, const uint32_t *rows, size_t n) {
         return;
     made = sequence_new(names->hints, names->n_rows, before, rows, n);
     if (!made)
-        return; /* it goes without */
+        return; /* requests are slower without it, but right */
     if (!is_worth_it(before, made->n - (before ? before->n : 0)) ||
         !atomic_compare_exchange_strong_explicit(
             names->sequence, &before, made, memory_order_acq_rel, memory_order_acquire))
-        free(made); /* one node that came many times; or another thread has learnt meanwhile */
+        free(made); /* @rows repeats nodes, or another thread was faster */
 }
 
 NodeNames *names_unref(NodeNames *names) {

@@ -22,7 +22,7 @@
  * NameSequence: the names of long requests in their order, as one text.
  *
  * Requests of a large cluster have mostly the same names in the same order, all or some of them.
- * Where a part of a request is byte for byte a part of the sequence, the rows of all its names are
+ * If a part of a request is byte for byte a part of the sequence, the rows of all its names are
  * known after one comparison. Like a hint it is only a cache: differences cost time, never
  * correctness. Immutable; read from any thread.
  */
@@ -32,8 +32,8 @@ typedef struct NameSequence {
     struct NameSequence *earlier; /* the previous one; may still be read; or NULL */
     size_t n;
     const char *text;       /* each name as a JSON string after a comma: ,"a","b" */
-    const uint32_t *at;     /* by place: the position of its comma; the last is the end */
-    const uint32_t *rows;   /* by place, each at most once */
+    const uint32_t *at;     /* by place of a name: its comma in text; then the end of text */
+    const uint32_t *rows;   /* by place: the row; each row at most once */
     const uint32_t *places; /* by row, the unknown node included; or SEQUENCE_NOWHERE */
 } NameSequence;
 
@@ -54,15 +54,15 @@ typedef struct NodeNames {
     NameHint *hints;  /* by row, the unknown node included; NULL in a request's own table */
     Map index;        /* name to row; of equal names the first */
 
-    /* Holds the newest, or NULL; itself NULL in a request's own table. */
+    /* Points to the newest sequence, or to NULL; is itself NULL in a request's own table. */
     NameSequence *_Atomic *sequence;
 } NodeNames;
 
-/* Makes it from @names by row; empty ones are free rows. Strings are copied. @before: the version
- * that this one follows, for since and followers; NULL: none. 0, or -ENOMEM. */
+/* Makes NodeNames of @names by row; empty names are free rows. Strings are copied. @before: the
+ * previous version, to keep `since` and followers; NULL: none. 0, or -ENOMEM. */
 int names_new(const Str *names, size_t n_rows, const NodeNames *before, NodeNames **ret);
 
-/* In @arena, with strings borrowed and no hints. 0, or -ENOMEM. */
+/* The same in @arena, but borrows strings and has no hints. 0, or -ENOMEM. */
 int names_init_in(Arena *arena, const Str *names, size_t n_rows, NodeNames *ret);
 
 DEFINE_REF(NodeNames, names)
@@ -74,9 +74,9 @@ static inline const NameSequence *names_sequence(const NodeNames *names) {
     return names->sequence ? atomic_load_explicit(names->sequence, memory_order_acquire) : NULL;
 }
 
-/* A request had the @n nodes of @rows (maybe with the unknown node), and most hints were right.
- * Makes a new sequence if there are many nodes and it would be more than an eighth longer than the
- * current one: this bounds the number of sequences, whatever the requests. */
+/* Learns from a request that had the @n nodes of @rows (maybe with the unknown node), and for which
+ * most hints were right. Makes a new sequence if there are many nodes and it would be more than an
+ * eighth longer than the current one: this bounds the number of sequences. */
 void names_learn(const NodeNames *names, const uint32_t *rows, size_t n);
 
 /* The row of @name, or n_rows. */

@@ -19,6 +19,5 @@ extern const ClusterNeeds cluster_needs_all;
 /* Whether @kept has all of @wanted. */
 bool cluster_needs_cover(const ClusterNeeds *kept, const ClusterNeeds *wanted);
 
-/* What either of them has, in one piece of memory that the caller frees. NULL when out of memory.
- */
+/* The union of both in one block, which the caller frees by free(). NULL when out of memory. */
 ClusterNeeds *cluster_needs_join(const ClusterNeeds *a, const ClusterNeeds *b) MUST_CHECK;

@@ -23,7 +23,7 @@ typedef struct NodeEntry {
     uint32_t row;     /* while it has a node */
     uint32_t n_pods;
     uint32_t n_promised;   /* reserved places for pods or the node */
-    uint32_t n_rooms;      /* of pods */
+    uint32_t n_rooms;      /* capacity of pods */
     bool has_pods_changed; /* since the last snapshot */
     const Pod **pods;      /* borrowed, in the order they came */
     char text[];
@@ -32,8 +32,8 @@ typedef struct NodeEntry {
 typedef struct NodeRows {
     Set entries;
     NodeEntry **by_row; /* NULL: a free row */
-    size_t n_rows;      /* the last one is taken */
-    size_t n_rooms;     /* of by_row; a multiple of CHUNK_ROWS */
+    size_t n_rows;      /* up to the last one in use */
+    size_t n_rooms;     /* capacity of by_row; a multiple of CHUNK_ROWS */
     size_t n_nodes;
     size_t first_free;    /* rows below are taken */
     uint64_t *changed;    /* by chunk, one bit a row; also of removed rows */
@@ -46,21 +46,21 @@ void rows_done(NodeRows *rows);
 /* NULL when there is none. */
 NodeEntry *rows_find(const NodeRows *rows, Str name);
 
-/* Room at the entry @name for one more pod (@is_pod), or for its node, which the next
- * rows_add_pod() or rows_set_node() uses; rows_withdraw() gives it back. 0, or -ENOMEM:
- * nothing was promised. */
+/* Reserves memory at the entry @name for one more pod (@is_pod) or for its node. The next
+ * rows_add_pod() or rows_set_node() uses it; rows_withdraw() gives it back. 0, or -ENOMEM:
+ * nothing was reserved. */
 int rows_promise(NodeRows *rows, Str name, bool is_pod) MUST_CHECK;
 void rows_withdraw(NodeRows *rows, Str name);
 
-/* Room for @n_more rows. 0, or -ENOMEM. */
+/* Reserves memory for @n_more rows. 0, or -ENOMEM. */
 int rows_reserve(NodeRows *rows, size_t n_more) MUST_CHECK;
 
-/* At the entry of the pod's node, where there is room. */
+/* At the entry of the pod's node; rows_promise() must have reserved room. @pod is borrowed. */
 void rows_add_pod(NodeRows *rows, const Pod *pod);
 void rows_remove_pod(NodeRows *rows, const Pod *pod);
 void rows_replace_pod(NodeRows *rows, const Pod *old, const Pod *pod); /* at the same entry */
 
-/* Takes the reference to @node. A new one gets the lowest free row; there must be room. */
+/* Takes the reference to @node. A new node gets the lowest free row; room must be reserved. */
 void rows_set_node(NodeRows *rows, const Node *node);
 void rows_remove_node(NodeRows *rows, NodeEntry *entry);
 

@@ -35,7 +35,7 @@
 #define LABEL_TYPE(value_sort, ...)                                                                \
     TYPE(Label, TEXT(Label, key, NULL, KEY), TEXT(Label, value, NULL, value_sort, __VA_ARGS__))
 
-/* --- elements of several ----------------------------------------------------------------- */
+/* --- elements that several types have ----------------------------------------------------- */
 
 static const ObjectType name_type = TEXT_TYPE(NULL, NAME);
 static const ObjectType key_type = TEXT_TYPE(NULL, KEY);
@@ -109,8 +109,8 @@ const ObjectType node_metadata_type = TYPE(Node, TEXT(Node, name, "name", NAME, 
     ITEMS(Node, labels, "labels", label_type, .is_own = true),
     ITEMS(Node, annotations, "annotations", node_annotation_type, .is_own = true));
 
-/* Lists are not shared: if one node changes, most of them stay as they are. Names of images are:
- * many nodes have pulled the same image. */
+/* Lists of a node are not shared. Their texts and the lists of an image's names are: many nodes
+ * have pulled the same image. */
 const ObjectType node_type = TYPE(Node, GROUP(NULL, node_metadata_type),
     ITEMS(Node, taints, NULL, taint_type, .is_own = true),
     PLAIN(Node, is_unschedulable, PLAIN, NULL), PLAIN(Node, is_ready, PLAIN, NULL),
@@ -241,8 +241,8 @@ const ObjectType pod_metadata_type =
         TEXT(Pod, uid, "uid", NAME), FIELD(Pod, resource_version, VERSION, "resourceVersion"),
         PLAIN(Pod, created_at, TIME, "creationTimestamp"));
 
-/* What other pods may have in common with a pod, but for its namespace and details. The name of its
- * owner is anonymized by its parts. */
+/* The fields that several pods may have in common, except namespace and details. The owner's name
+ * is a WORD here because bundle/anonymous.c handles its parts. */
 const ObjectType pod_shared_type = TYPE(Pod, TEXT(Pod, owner_kind, NULL, OWNER_KIND),
     TEXT(Pod, owner_name, NULL, WORD), TEXT(Pod, owner_uid, NULL, NAME),
     TEXT(Pod, scheduler_name, NULL, SCHEDULER), TEXT(Pod, node_name, NULL, NAME),
@@ -252,7 +252,7 @@ const ObjectType pod_shared_type = TYPE(Pod, TEXT(Pod, owner_kind, NULL, OWNER_K
     PLAIN(Pod, is_guessed, PLAIN, NULL), ITEMS(Pod, labels, NULL, label_type),
     ITEMS(Pod, requests, NULL, resource_type), ITEMS(Pod, tolerations, NULL, toleration_type));
 
-/* Without its related objects. */
+/* Related objects are not kept. */
 const ObjectType pod_type = TYPE(Pod, GROUP(NULL, pod_metadata_type), GROUP(NULL, pod_shared_type),
     POINTER(Pod, details, pod_details_type));
 
@@ -270,7 +270,7 @@ static const ObjectType name_test_type = TYPE(NameTest, TEXT(NameTest, value, NU
 static const ObjectType term_type = TYPE(NodeTerm, ITEMS(NodeTerm, labels, NULL, requirement_type),
     LIST(NodeTerm, names, n_names, NULL, name_test_type));
 
-/* Zones are read from the label and the terms again. */
+/* Zones are not a field: a reader derives them from the label and the terms. */
 static const ObjectType claim_type = TYPE(VolumeClaim, TEXT(VolumeClaim, name, NULL, NAME),
     TEXT(VolumeClaim, namespace, NULL, NAME), TEXT(VolumeClaim, storage_class, NULL, NAME),
     TEXT(VolumeClaim, volume_name, NULL, NAME), TEXT(VolumeClaim, volume.name, NULL, NAME),
@@ -335,7 +335,7 @@ bool object_items_equal(
 
 /* --- copying ------------------------------------------------------------------------------ */
 
-/* An array as a part: a block of @pool if it is @shared, its texts are always. */
+/* Copies an array to a part. Its texts are shared in @pool; the array only if @is_shared. */
 static void *take_items(RecordPool *pool, const ObjectType *type, uint32_t parts, const void *items,
     size_t n, bool is_shared) {
     char *block = block_new(n * type->size, type);

@@ -25,11 +25,11 @@ void object_write_node(JsonWriter *writer, const Node *node);
 void object_write_namespace(JsonWriter *writer, const Namespace *namespace);
 void object_write_volume(JsonWriter *writer, const PersistentVolume *volume);
 
-/* With its volume: in a field of its own, as only a recorded claim has it. */
+/* @with_volume: also writes a field "volume", as only recorded claims have it. */
 void object_write_claim(JsonWriter *writer, const VolumeClaim *claim, bool with_volume);
 
-/* A member: @n elements of @type (cluster/object-fields.h), if there are any: an array or, of
- * labels and amounts, an object. */
+/* Writes member @key with @n elements of @type (cluster/object-fields.h): labels and amounts as an
+ * object, others as an array. Writes nothing if there are none. */
 typedef struct ObjectType ObjectType;
 void object_write_items(
     JsonWriter *writer, const char *key, const ObjectType *type, const void *items, size_t n);

@@ -10,8 +10,7 @@
 
 #define MILLI 1000.0
 
-/* Room for a namespace, a kind and a name of the greatest length in Kubernetes. A longer one is not
- * known. */
+/* Enough for the longest namespace, kind and name in Kubernetes. For longer ones requests count. */
 #define WORKLOAD_TEXT_MAX 512u
 
 static int64_t to_nsec(int64_t sec) {
@@ -34,10 +33,10 @@ static double weight_of(int64_t placed_nsec, int64_t measured_nsec, int64_t sett
 
 bool placements_are_there(
     const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec) {
-    const GaugePlacements *how = &placements->gauge->placements;
+    const GaugePlacements *rule = &placements->gauge->placements;
 
     return chunk->pods[slot] &&
-           weight_of(to_nsec(chunk->placed_at[slot]), measured_nsec, how->settle_nsec) > 0;
+           weight_of(to_nsec(chunk->placed_at[slot]), measured_nsec, rule->settle_nsec) > 0;
 }
 
 /* Whether the gauge would show @pod at all. */
@@ -50,14 +49,14 @@ static bool is_shown(const Gauge *gauge, const Pod *pod) {
            str_is_one_of(pod->namespace, gauge->namespaces, gauge->n_namespaces);
 }
 
-/* In cores, bytes, units. */
+/* The amount of @resource that @pod requests, or a default, in cores, bytes or units. */
 static double request_of(const Pod *pod, Str resource) {
-    const Resource *asked = resources_find(&pod->requests, resource);
+    const Resource *request = resources_find(&pod->requests, resource);
     bool is_cpu = str_is(resource, "cpu");
     int64_t amount = 0;
 
-    if (asked)
-        amount = asked->amount > 0 ? asked->amount : 0;
+    if (request)
+        amount = request->amount > 0 ? request->amount : 0;
     else if (is_cpu)
         amount = GAUGE_DEFAULT_MILLI_CPU;
     else if (str_is(resource, "memory"))
@@ -81,19 +80,19 @@ static double use_of(const Placements *placements, const Pod *pod) {
     return use > 0 ? use : 0;
 }
 
-/* A unit of the gauge in cores, bytes or units; 0: none. */
+/* What one unit of the gauge is in cores, bytes or units of the resource; 0: the node has none. */
 static double unit_of(const Placements *placements, const NodeChunk *chunk, size_t slot) {
-    const GaugePlacements *how = &placements->gauge->placements;
+    const GaugePlacements *rule = &placements->gauge->placements;
     double allocatable = 0;
 
-    if (how->unit == GAUGE_AMOUNT)
+    if (rule->unit == GAUGE_AMOUNT)
         return 1;
     if (placements->column < chunk->n_resources)
         allocatable =
             (double)chunk->amounts[CHUNK_AMOUNT(placements->column, AMOUNT_ALLOCATABLE) + slot];
-    if (str_is(how->resource, "cpu"))
+    if (str_is(rule->resource, "cpu"))
         allocatable /= MILLI;
-    return how->unit == GAUGE_PERCENT ? allocatable / 100 : allocatable;
+    return rule->unit == GAUGE_PERCENT ? allocatable / 100 : allocatable;
 }
 
 double placements_sum(

@@ -15,12 +15,12 @@ typedef struct Placements {
     const Measurement *by; /* usage of pods by workload; NULL: their requests count */
 } Placements;
 
-/* Whether @chunk's row @slot has a pod that a number of @measured_nsec (since 1970) does not show
- * in full. Does not read the pods. */
+/* Whether slot @slot of @chunk has a pod that a value measured at @measured_nsec (since 1970) does
+ * not include, or only in part. Does not read the pods. */
 bool placements_are_there(
     const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);
 
-/* Their sum, in the gauge's unit; 0 where that is a part of the node, and the node offers none
- * of the resource. */
+/* The load of these pods that the value lacks, in the gauge's unit; 0 if the unit is a share of the
+ * node's resource, and the node offers none. */
 double placements_sum(
     const Placements *placements, const NodeChunk *chunk, size_t slot, int64_t measured_nsec);

@@ -3,7 +3,7 @@
 /*
  * PodFit: whether a node has the resources that a pod requests, by columns of a table.
  *
- * Amounts only: everything else that kube-scheduler looks at is its own.
+ * Amounts only: kube-scheduler checks everything else.
  */
 
 #include "cluster/table.h"
@@ -18,10 +18,10 @@ typedef struct PodFit {
     size_t n;
 } PodFit;
 
-/* Names are borrowed from @pod. A pod takes one pod slot, where nodes offer those. */
+/* Names are borrowed from @pod. A pod takes one pod slot, if nodes offer any. */
 void pod_fit_init(PodFit *fit, const NodeTable *table, const Pod *pod);
 
-/* The first request that @row cannot meet: AMOUNT_ALLOCATABLE, it never could; AMOUNT_FREE, not
- * now. SIZE_MAX: none, or the amounts of the node are not known (it has neither cpu nor memory,
- * because they were not decoded). */
+/* The index of the first request that @row can never meet (@kind AMOUNT_ALLOCATABLE) or not now
+ * (AMOUNT_FREE). SIZE_MAX: none, or the amounts of the node are unknown (it has neither cpu nor
+ * memory, because they were not decoded). */
 size_t pod_fit_lacking(const PodFit *fit, const NodeTable *table, uint32_t row, AmountKind kind);

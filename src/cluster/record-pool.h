@@ -4,10 +4,9 @@
  * RecordPool: the shared parts that records (cluster/record.h) are made of.
  *
  * A part is an immutable, refcounted piece of memory: a text, or a block of some structure whose
- * strings are texts. A pool has each content once and holds one reference to it, so that of two
- * parts of one pool equal content means equal address; that is also how blocks are compared, byte
- * by byte with the addresses of their texts. Without a pool (NULL) every part is new and not
- * shared.
+ * strings are texts. A pool has each content once and holds one reference to it, so two texts of
+ * one pool are equal only if their addresses are: blocks are compared byte by byte, including the
+ * addresses of their texts. Without a pool (NULL) every part is new and not shared.
  *
  * Records hold the other references, so any thread may drop a record; record_pool_sweep() later
  * frees the parts that only the pool still holds.
@@ -31,7 +30,7 @@ DEFINE_CLEANUP(RecordPool *, record_pool_free)
 size_t record_pool_sweep(RecordPool *pool);
 size_t record_pool_size(const RecordPool *pool); /* parts in it */
 
-/* The text as a part, a reference to which the caller owns; nothing for the empty one.
+/* *@ret is @text as a part, with one reference for the caller; STR_NULL if @text is empty.
  * False when out of memory. */
 bool text_take(RecordPool *pool, Str text, Str *ret) MUST_CHECK;
 void text_drop(Str text); /* of text_take(), or empty */
@@ -40,7 +39,7 @@ void text_drop(Str text); /* of text_take(), or empty */
  * zero. NULL when out of memory. */
 void *block_new(size_t size, const ObjectType *type) MUST_CHECK;
 
-/* The block of this content that the pool has, else @block from now on. Takes the reference
- * to @block and returns one to the result; NULL when out of memory. */
+/* The pool's block with the content of @block, or @block, which is then added to the pool. Takes
+ * the caller's reference to @block, returns one to the result; NULL when out of memory. */
 void *block_share(RecordPool *pool, void *block) MUST_CHECK;
 void block_drop(const void *block); /* takes NULL */

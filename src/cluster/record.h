@@ -20,12 +20,12 @@
 
 typedef struct RecordPool RecordPool; /* cluster/record-pool.h */
 
-/* A copy of the kept fields (of a pod's details, model/pod-details.h, those of @parts, which pods
- * of one template share). @pool NULL: the record shares nothing. NULL when out of memory. */
+/* A copy of the kept fields; of a pod's details (model/pod-details.h) only those of @parts. @pool
+ * NULL: the record shares nothing. NULL when out of memory. */
 const Node *node_record_new(RecordPool *pool, const Node *node);
 const Pod *pod_record_new(RecordPool *pool, const Pod *pod, const PodParts *parts);
 
-/* A reference to @known (which may be NULL) if that copy would be equal to it; else the copy. */
+/* Like pod_record_new(), but a reference to @known (may be NULL) if the copy would be equal. */
 const Pod *pod_record_replace(
     RecordPool *pool, const Pod *known, const Pod *pod, const PodParts *parts);
 

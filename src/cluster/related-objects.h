@@ -41,7 +41,7 @@ RelatedKind related_kind_of(Str kind);
  * are the reader's. */
 void related_object_decode(RelatedKind kind, JsonReader *reader, Arena *arena, RelatedObject *ret);
 
-/* Looks up what @pod refers to; @ret is in @arena. Where @objects knows nothing, @pod's own stays.
- * 0, or -ENOMEM. */
+/* Looks up the objects that @pod refers to; @ret points into @arena. Kinds that @objects does not
+ * know are taken from pod->related. 0, or -ENOMEM. */
 int related_objects_find(const RelatedObjects *objects, const Pod *pod, Arena *arena, Related *ret)
     MUST_CHECK;

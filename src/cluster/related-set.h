@@ -7,7 +7,7 @@
  * request decodes the one or two that it needs. Sets are shared by snapshots: a change copies one
  * of 256 parts, if another set shares it.
  *
- * Threads: reference and read from any; change a set on one thread, and only as its only holder.
+ * Threads: reference and read from any; change a set on one. A change never alters a shared set.
  */
 
 #include "base/cleanup.h"
@@ -31,10 +31,9 @@ size_t related_set_size(const RelatedSet *set);
 /* The object, borrowed from the set; NULL: there is none. */
 const RelatedObject *related_set_find(const RelatedSet *set, Str namespace, Str name);
 
-/* Adds, or replaces the one of the same name. *@set is replaced by a copy if others hold it. 1; 0
- * if an equal one was there; or -ENOMEM, and nothing has changed. The object is copied, or shared
- * with
- * @like (NULL: none) if that has an equal one. */
+/* Adds the object, or replaces the one of the same name. If others hold *@set, a copy is changed
+ * and replaces it. The object is copied, or shared with @like (NULL: none) if that has an equal
+ * one. 1; 0 if an equal one was there; or -ENOMEM, and nothing has changed. */
 int related_set_put(RelatedSet **set, const RelatedObject *object, const RelatedSet *like)
     MUST_CHECK;
 

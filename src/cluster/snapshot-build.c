@@ -11,12 +11,12 @@
 typedef struct SnapshotBuild {
     const NodeRows *rows;
     const NodeTable *before; /* NULL: none */
-    Arena *arena;            /* gone with the build */
+    Arena *arena;            /* freed by build_done() */
     TableDictionaryBuilder dictionary;
 
     size_t n_chunks, n_copied;
     const NodeChunk **chunks; /* references */
-    NodeChunk **copied;       /* those that are not shared yet; NULL: shared */
+    NodeChunk **copied;       /* by chunk: the same if it is new and writable; NULL: shared */
     NodeNames *names;         /* a reference */
 } SnapshotBuild;
 
@@ -36,7 +36,7 @@ static uint64_t changed_in(const SnapshotBuild *build, size_t chunk) {
     return chunk < build->rows->n_rooms / CHUNK_ROWS ? build->rows->changed[chunk] : 0;
 }
 
-/* Before any chunk is made: how wide chunks are depends on it. */
+/* Must run before any chunk is made: it decides the number of columns. */
 static void collect_resources(SnapshotBuild *build) {
     for (size_t chunk = 0; chunk < build->n_chunks; chunk++) {
         for (uint64_t left = changed_in(build, chunk); left; left &= left - 1) {
@@ -139,7 +139,8 @@ static int make_chunk(SnapshotBuild *build, size_t i) {
     return r;
 }
 
-/* New numbers by old ones for the sets that rows have, 0 for the others: their count. */
+/* Sets @numbers, by old number: the new number of sets in use, else 0. Returns how many are in use,
+ * with the empty set. */
 static size_t renumber(const SnapshotBuild *build, uint32_t *numbers) {
     size_t n_live = 1; /* the empty one */
 
@@ -154,7 +155,6 @@ static size_t renumber(const SnapshotBuild *build, uint32_t *numbers) {
     return n_live;
 }
 
-/* Numbers change in every chunk. */
 static int apply_numbers(SnapshotBuild *build, const uint32_t *numbers) {
     for (size_t i = 0; i < build->n_chunks; i++) {
         NodeChunk *chunk = writable_chunk(build, i);
@@ -167,8 +167,7 @@ static int apply_numbers(SnapshotBuild *build, const uint32_t *numbers) {
     return 0;
 }
 
-/* Copies every chunk, so it must be rare: each time more sets have come since than rows
- * can have. */
+/* Copies every chunk, so it must be rare: only when more than half of the sets are unused. */
 static int drop_unused_taints(SnapshotBuild *build) {
     size_t n = build->dictionary.taint_sets.n, n_live;
     uint32_t *numbers;
@@ -226,7 +225,7 @@ static int build_start(SnapshotBuild *build, const NodeRows *rows, const Snapsho
     return arena_has_failed(build->arena) ? -ENOMEM : 0;
 }
 
-/* Hands everything over. */
+/* Passes all references on to the new snapshot. */
 static int build_finish(
     SnapshotBuild *build, const Snapshot *before, const NodeTable *pods, Snapshot **ret) {
     const TableDictionary *dictionary = table_dictionary_builder_finish(

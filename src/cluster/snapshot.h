@@ -23,7 +23,7 @@ DEFINE_CLEANUP(Snapshot *, snapshot_unref)
 /* Borrowed; lives as long as the snapshot. */
 const NodeTable *snapshot_table(const Snapshot *snapshot);
 
-/* Objects that pods refer to. The same. */
+/* Objects that pods refer to; borrowed in the same way. */
 const RelatedObjects *snapshot_related(const Snapshot *snapshot);
 
 /* --- for the store -------------------------------------------------------------- */
@@ -33,21 +33,21 @@ const RelatedObjects *snapshot_related(const Snapshot *snapshot);
  * nominated and assumed pods (records) referenced; there are no loads. 0, or -ENOMEM. */
 int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret);
 
-/* Before it is published: takes references of its own. */
+/* Only before the snapshot is published. Takes references of its own. */
 void snapshot_set_related(Snapshot *snapshot, const RelatedObjects *related);
 
 /* Borrowed. */
 const TableDictionary *snapshot_dictionary(const Snapshot *snapshot);
 
-/* --- snapshot-build.c: builds the next snapshot from the last one and the changed rows. Shares
- * unchanged chunks, names and the dictionary; a change of columns rebuilds every chunk. --- */
+/* --- snapshot-build.c --------------------------------------------------------------------- */
 
 /* Unused taint sets are kept, so that numbers stay valid, until there are more than this plus twice
  * those in use. */
 #define BUILD_TAINT_SETS_SPARE 64u
 
-/* @before NULL: the first; then every row that is taken must be marked as changed. Only the
- * nominated (at most TABLE_NOMINATED_MAX) and assumed pods of @pods are read, which are records.
- * Leaves @rows as it is. @ret_copied: how many chunks were made. 0, or -ENOMEM. */
+/* Builds the next snapshot from @before and the changed rows. Shares unchanged chunks, names and
+ * the dictionary; a change of columns rebuilds every chunk. @before NULL: the first snapshot; then
+ * every row in use must be marked as changed. Reads only nominated (at most TABLE_NOMINATED_MAX)
+ * and assumed pods of @pods, which must be records. @ret_copied: new chunks. 0, or -ENOMEM. */
 int snapshot_build(const NodeRows *rows, const Snapshot *before, const NodeTable *pods,
     Snapshot **ret, size_t *ret_copied);

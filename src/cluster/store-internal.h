@@ -12,11 +12,10 @@
 #include "cluster/store.h"
 
 /* The objects of a list that is not complete yet, in its order. If two have one key (a list in
- * pages may have an object twice), the later one counts. Records, counted by store-list.c.
- * */
+ * pages may have an object twice), the later one counts. store-list.c owns references. */
 typedef struct StagedList {
-    Set current;        /* by key: those that count */
-    const void **items; /* all */
+    Set current;        /* by key: the last object of each key */
+    const void **items; /* all, as records */
     size_t n, n_rooms;
     size_t n_added; /* since the beginning: bounds a list that repeats objects */
     bool is_open;   /* a list is coming in */
@@ -51,7 +50,7 @@ bool pods_match(const void *item, const void *key); /* a SetMatch; the key is a 
 /* The one with the namespace and name of @pod; NULL when there is none. */
 const Pod *pods_find(const Set *pods, const Pod *pod);
 
-/* Whether it uses resources of a node, known or not. */
+/* Whether the pod uses resources of a node, which need not be known. */
 static inline bool pod_is_counted(const Pod *pod) {
     return !pod->is_terminal && !str_is_empty(pod->node_name);
 }
@@ -73,12 +72,12 @@ const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) MUST
 /* The assumed pods have changed, which may add or remove nominated pods. */
 void store_touch_nominated(Store *store);
 
-/* Whether @record, replacing @old (NULL: none), needs a slot at its entry; and releasing a
- * nomination. */
+/* Whether @record, which replaces @old (NULL: none), needs a place on its node; and giving this
+ * place back. */
 bool store_needs_room(const Pod *old, const Pod *record);
 void store_withdraw_room(Store *store, const Pod *old, const Pod *record);
 
-/* All the room that store_put_pod() needs. 0, or -ENOMEM: nothing has changed. */
+/* Reserves all memory that store_put_pod() needs. 0, or -ENOMEM: nothing has changed. */
 int store_make_room(Store *store, const Pod *old, const Pod *record) MUST_CHECK;
 
 /* Puts @record, whose reference it takes, in the place of @old (NULL: there was none). There must

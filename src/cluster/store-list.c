@@ -146,9 +146,9 @@ int store_list_pod(Store *store, const Pod *pod) {
     return record ? staged_list_add(store, STORE_PODS, record) : -ENOMEM;
 }
 
-/* --- its end: room for all of it first, then what cannot fail ------------------------ */
+/* --- the end of a list: first reserves all memory, then nothing can fail -------------- */
 
-/* Item @i of the list; NULL when it is the record that is there already. */
+/* Item @i of the list; NULL when the store has this very record already. */
 static const Node *listed_node(const Store *store, size_t i) {
     const Node *node = store->staged[STORE_NODES].items[i];
 

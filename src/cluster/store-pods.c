@@ -18,7 +18,7 @@ bool pods_match(const void *item, const void *key) {
     return str_eq(pod->name, wanted->name) && str_eq(pod->namespace, wanted->namespace);
 }
 
-/* Both hashes are keyed: chosen names cannot be made to collide. */
+/* Both hashes are keyed, so nobody can choose names that collide. */
 uint64_t pods_hash(const Pod *pod) {
     return hash_str(pod->namespace) * UINT64_C(0x9E3779B97F4A7C15) + hash_str(pod->name);
 }
@@ -52,8 +52,8 @@ const Pod *store_pod_record(Store *store, const Pod *known, const Pod *pod) {
     return pod_record_replace(store->pool, known, &kept, &store->pod_parts);
 }
 
-/* Nominated pods are shown while their node is known and they do not count yet. A change of
- * nodes is a change of rows; one of assumed pods is not, when the node is unknown. */
+/* A snapshot has the nominated pods whose node is known and that are not assumed. A change of nodes
+ * marks rows anyway; a change of assumed pods does not if their node is unknown. */
 void store_touch_nominated(Store *store) {
     if (store->nominated.n_used > 0)
         store->has_nominated_changed = true;
@@ -127,7 +127,7 @@ static void move_pod(Store *store, const Pod *old, const Pod *record) {
         rows_add_pod(&store->rows, record);
 }
 
-/* The assumed's entry goes in the same step in which the pod itself starts to count. */
+/* Removes the assumed entry in the same step in which the pod itself starts to count. */
 void store_put_pod(Store *store, const Pod *old, const Pod *record) {
     if (old && !pod_is_same(old, record))
         store_forget(store, old->uid);

@@ -9,7 +9,7 @@
 #include "cluster/record.h"
 #include "cluster/snapshot.h"
 
-/* A sweep comes when there are over twice the parts that the last one left, and this many more. */
+/* The pool is swept when it has over twice the parts that the last sweep left, plus this many. */
 #define SWEEP_SPARE 1024u
 
 Store *store_new(void) {
@@ -127,7 +127,7 @@ void store_remove_pod(Store *store, Str namespace, Str name, Str uid) {
         store_drop_pod(store, pod);
 }
 
-/* If another UID has the same hash, one pod is missing in the ledger. */
+/* If another UID has the same hash, one pod is missing in the ledger until the watch shows it. */
 bool store_was_removed(const Store *store, Str uid) {
     uint64_t hash = hash_str(uid);
 

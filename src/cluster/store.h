@@ -40,25 +40,25 @@ Store *store_new(void);          /* NULL when out of memory */
 Store *store_free(Store *store); /* snapshots live on. Takes NULL */
 DEFINE_CLEANUP(Store *, store_free)
 
-/* From now on, the store keeps only the fields of @parts of new pods; at first all. Keys are
- * borrowed until the next call or the end of the store. */
+/* The store keeps only the fields of @parts of pods applied from now on; until the first call it
+ * keeps all. Annotation keys are borrowed until the next call or store_free(). */
 void store_keep_pod_parts(Store *store, const PodParts *parts);
 
 /* Results of applying something. Negative: -ENOMEM, and nothing has changed. */
 enum {
     _STORE_OK,
-    STORE_BOUND, /* pods: it was not known to have a node before, and now has one (which may
-                  * itself be unknown) and has not ended */
+    STORE_BOUND, /* the pod has not finished, had no node before as far as the store knew, and
+                  * has one now (perhaps a node that the store does not know) */
     STORE_FULL,  /* over a limit: rejected */
 };
 
-/* Adds, or replaces the one of the same name. The object may be freed afterwards. Nodes without a
- * name are skipped. */
+/* Adds the object, or replaces the one of the same name. The object may be freed afterwards. Nodes
+ * without a name are skipped. */
 int store_apply_node(Store *store, const Node *node);
 int store_apply_pod(Store *store, const Pod *pod);
 
-/* Unknown ones are ignored. A pod with another UID than @uid stays (a late event of a pod that was
- * recreated); @uid empty: any. */
+/* Unknown objects are ignored. A pod with another UID than @uid stays (a late event about a pod
+ * that was recreated); @uid empty: any. */
 void store_remove_node(Store *store, Str name);
 void store_remove_pod(Store *store, Str namespace, Str name, Str uid);
 
@@ -75,9 +75,9 @@ int store_list_node(Store *store, const Node *node);
 int store_list_pod(Store *store, const Pod *pod);
 int store_list_end(Store *store, StoreKind kind); /* 0, or -ENOMEM: nothing changed, still staged */
 
-/* Objects that pods refer to (cluster/related-objects.h). A kind is not known before its first list
- * has ended, or one was applied, and after store_forget_related(). Results as above; an object that
- * cannot be removed for lack of memory is an error, too. */
+/* Objects that pods refer to (cluster/related-objects.h). A kind is unknown until its first list
+ * has ended or its first object was applied, and again after store_forget_related(). Results as
+ * above; store_remove_related() may return -ENOMEM, and the object is still there. */
 void store_list_related_begin(Store *store, RelatedKind kind);
 int store_list_related(Store *store, RelatedKind kind, const RelatedObject *object);
 int store_list_related_end(Store *store, RelatedKind kind);
@@ -86,7 +86,7 @@ int store_remove_related(Store *store, RelatedKind kind, Str namespace, Str name
 void store_forget_related(Store *store, RelatedKind kind);
 size_t store_count_related(const Store *store, RelatedKind kind);
 
-/* Knows @objects from now on; takes references of its own. */
+/* Replaces all related objects by @objects; takes references of its own. */
 void store_set_related(Store *store, const RelatedObjects *objects);
 
 /* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is the time of
@@ -95,8 +95,8 @@ void store_set_related(Store *store, const RelatedObjects *objects);
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */
 
-/* Whether store_remove_pod() removed a pod with this UID, among the last STORE_REMOVED_MAX: a
- * request about it came late. */
+/* Whether @uid is among the last STORE_REMOVED_MAX that store_remove_pod() removed: a request
+ * about such a pod came too late. */
 #define STORE_REMOVED_MAX 1024u
 bool store_was_removed(const Store *store, Str uid);
 
@@ -104,8 +104,8 @@ bool store_was_removed(const Store *store, Str uid);
  * until the store changes. */
 const Pod *store_find_assumed(const Store *store, Str uid, int64_t *ret_until_nsec);
 
-/* Drops expired entries; returns how many of them were no guesses. @ret_next: the next expiry;
- * INT64_MAX: none. */
+/* Drops expired assumed pods; returns how many of them were not guesses. @ret_next: the next
+ * expiry; INT64_MAX: none. */
 size_t store_expire(Store *store, int64_t now_nsec, int64_t *ret_next);
 
 /* NULL when unknown; borrowed until the store changes. */
@@ -118,13 +118,13 @@ int store_publish(Store *store, Snapshot **ret);
 bool store_is_dirty(const Store *store); /* store_publish() would make a new one */
 
 typedef struct StoreFigures {
-    size_t n_nodes, n_pods, n_assumed; /* pods: all that are kept, finished ones are not */
-    uint64_t n_guesses[2];             /* since the start: guessed pods that the watch has shown on
-                                        * another node, and on that one */
-    size_t n_chunks_copied;            /* since the start: the cost of publishing */
+    size_t n_nodes, n_pods, n_assumed; /* pods without the finished ones, which are not kept */
+    uint64_t n_guesses[2];             /* since the start: guessed pods that the watch has shown
+                                        * [0] on another node, [1] on the guessed node */
+    size_t n_chunks_copied;            /* by store_publish() since the start */
     size_t n_parts;                    /* shared parts (cluster/record.h) */
-    size_t n_resources_left_out;       /* that nodes of the last snapshot offer, and that have no
-                                        * column in it: over TABLE_RESOURCES_MAX */
+    size_t n_resources_left_out;       /* resources that nodes of the last snapshot offer, but that
+                                        * have no column: over TABLE_RESOURCES_MAX */
 } StoreFigures;
 
 void store_figures(const Store *store, StoreFigures *ret);

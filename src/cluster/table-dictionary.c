@@ -28,7 +28,7 @@ const TableDictionary *table_dictionary_unref(const TableDictionary *dictionary)
     return NULL;
 }
 
-/* One that finds no room is left out for now: table_dictionary_builder_choose_columns() decides. */
+/* Leaves a name without room out: table_dictionary_builder_choose_columns() decides later. */
 void table_dictionary_builder_add_resource(
     TableDictionaryBuilder *builder, Str name, size_t position) {
     size_t *guess = &builder->guesses[position < RESOURCES_MAX ? position : RESOURCES_MAX - 1];
@@ -56,7 +56,7 @@ void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const 
             table_dictionary_builder_add_resource(builder, node->allocatable.items[i].name, i);
 }
 
-/* By number: the columns there are, then other names as rows have them. */
+/* Names of resources by number: first the existing columns, then others in the order of rows. */
 typedef struct OfferedNames {
     Map numbers;
     Str names[DICTIONARY_NAMES_MAX];

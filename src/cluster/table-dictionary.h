@@ -22,7 +22,7 @@ typedef struct TableDictionary {
     Taints *taint_sets;
 } TableDictionary;
 
-/* A copy of all of it. NULL when out of memory. */
+/* A deep copy of @from. NULL when out of memory. */
 const TableDictionary *table_dictionary_new(const TableDictionary *from);
 
 DEFINE_REF(const TableDictionary, table_dictionary)
@@ -39,8 +39,8 @@ DEFINE_CLEANUP(const TableDictionary *, table_dictionary_unref)
  * node offers any more; names without a column are counted (n_left_out).
  */
 
-/* Names of resources that are distinguished when there are more than TABLE_RESOURCES_MAX; those
- * beyond are neither counted nor given a column. */
+/* If nodes offer more than TABLE_RESOURCES_MAX resources, this many names compete for the columns;
+ * further names are neither counted nor given a column. */
 #define DICTIONARY_NAMES_MAX 4096u
 
 typedef struct TableDictionaryBuilder {
@@ -68,8 +68,8 @@ void table_dictionary_builder_add_resource(
 /* Adds columns for the resources that @node offers, as far as there is room. */
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node);
 
-/* If some names had no room, now or before: decides again which names have a column, by what all
- * nodes of @rows offer. */
+/* Call if some names had no room, now or before: decides again which names have a column, from the
+ * resources that all nodes of @rows offer. */
 void table_dictionary_builder_choose_columns(TableDictionaryBuilder *builder, const NodeRows *rows);
 
 /* The number of @taints, which are added if they are new; @before: the row's number so far. */

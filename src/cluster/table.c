@@ -116,7 +116,7 @@ int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena) {
 /* More pods than a row can have: its changed list has not been counted yet. */
 #define UNCOUNTED UINT32_MAX
 
-/* Only the list; the row is counted once, after all changes. The chunk is copied the first time. */
+/* Changes only the list of pods: count_rows() counts the row after all changes. */
 static void apply_change(
     const NodeTable *table, const NodeChunk **chunks, const PodChange *change, Arena *arena) {
     size_t i = change->row / CHUNK_ROWS, slot = table_slot(change->row);

@@ -24,7 +24,7 @@
  * column; amounts of names beyond the limit are not counted. */
 #define TABLE_RESOURCES_MAX 128u
 
-/* If there are more: the first by priority, then by namespace and name. */
+/* Of more nominated pods, the first by priority, then by namespace and name, are in the table. */
 #define TABLE_NOMINATED_MAX 4096u
 
 #define TABLE_CPU 0u
@@ -57,7 +57,7 @@ typedef struct NodeTable {
     const Loads *loads;
 } NodeTable;
 
-/* Where a row is. */
+/* The chunk that has @row, and the place of @row in the arrays of that chunk. */
 static inline const NodeChunk *table_chunk(const NodeTable *table, uint32_t row) {
     return table->chunks[row / CHUNK_ROWS];
 }
@@ -88,22 +88,22 @@ static inline uint32_t table_find(const NodeTable *table, Str name) {
     return names_find(table->names, name);
 }
 
-/* NULL: not assumed. */
+/* The assumed pod with @uid; NULL: none. */
 const Pod *table_find_assumed(const NodeTable *table, Str uid);
 
-/* SIZE_MAX: it has no column. Then no node of the table offers it, or it was over the limit. */
+/* The column of resource @name. SIZE_MAX: none, as no node offers it, or the limit was reached. */
 size_t table_find_resource(const NodeTable *table, Str name);
 
 /* Builds the table of @nodes, without pods. Everything is borrowed and must live as long
  * as @arena. 0, or -ENOMEM when the arena's budget is used up. */
 int table_build(const Node *nodes, size_t n_nodes, Arena *arena, NodeTable *ret);
 
-/* Takes the pods of @from's nodes over for those of @into, a table of table_build(),
- * that have the same name: a scheduler that sends whole Node objects does not send
- * their pods. 0, or -ENOMEM. */
+/* Puts the pods of @from's nodes on the nodes of the same name in @into, a table of table_build():
+ * a scheduler that sends whole Node objects does not send their pods. Pods are borrowed from
+ * @from. 0, or -ENOMEM. */
 int table_adopt_pods(NodeTable *into, const NodeTable *from, Arena *arena);
 
-/* One difference: @add is on the row too, or the pod @remove is not. */
+/* One change of a row: pod @add is added, or the pod with UID @remove is removed. */
 typedef struct PodChange {
     uint32_t row;
     const Pod *add; /* NULL: @remove is used */
@@ -111,7 +111,7 @@ typedef struct PodChange {
 } PodChange;
 
 /* @table as it would be with @changes. Chunks without a change stay the same chunks.
- * Amounts of resources that @table has no column for are not counted. Loads stay those of @table,
- * for the caller to replace where placements count. 0, or -ENOMEM. */
+ * Amounts of resources that @table has no column for are not counted. @ret keeps the loads of
+ * @table; if placements count, the caller replaces them. 0, or -ENOMEM. */
 int table_change(const NodeTable *table, const PodChange *changes, size_t n_changes, Arena *arena,
     NodeTable *ret);

@@ -34,7 +34,7 @@ static void test_find_and_take(void **state) {
     assert_int_equal(assumed_pods_count(&assumed), 1);
 }
 
-/* An entry ends at its time, not after it. */
+/* An entry expires at its time, not later. */
 static void test_times(void **state) {
     static const struct {
         int64_t now;

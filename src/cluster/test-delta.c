@@ -44,7 +44,7 @@ static void apply_node(Store *store, unsigned i) {
     assert_int_equal(store_apply_node(store, &node), 0);
 }
 
-/* Bound, assumed, nominated, or only known. */
+/* Adds pod @i: bound, assumed, nominated or only pending. */
 static void apply_pod(Store *store, unsigned i) {
     char name[16], uid[16], where[16];
     Resource resources[] = {{STR("cpu"), pick(900)}};
@@ -270,7 +270,7 @@ static JsonError try_line(const char *line, Arena *arena, Delta *delta) {
 #define POD "\"pod\":{\"metadata\":{\"name\":\"p\"}}"
 
 /* Texts are untrusted input. */
-static void test_texts(void **state) {
+static void test_reads_untrusted_texts(void **state) {
     static const struct {
         const char *line;
         JsonError error;
@@ -301,7 +301,7 @@ static void test_texts(void **state) {
 
 /* Too little memory is an error until there is enough, which is more than the store itself
  * needs. */
-static void test_too_little(void **state) {
+static void test_too_small_budgets(void **state) {
     static const char line[] =
         "{\"forgotten\":[\"u\"],\"removedPods\":[[\"ns\",\"p\"]],\"nodes\":[{\"row\":3," NODE
         "},{\"node\":{\"metadata\":{\"name\":\"b\"}}}],\"pods\":[{" POD
@@ -370,8 +370,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_histories_round_trip),
         cmocka_unit_test(test_equal_snapshots_have_no_delta),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_too_little),
+        cmocka_unit_test(test_reads_untrusted_texts),
+        cmocka_unit_test(test_too_small_budgets),
         cmocka_unit_test(test_malformed),
     };
 

@@ -233,7 +233,7 @@ static void test_gauges_that_are_copied(void **state) {
     fixture_close(&fixture);
 }
 
-/* Chunks outlive the loads they were made for, and so do borrowed ones. */
+/* Chunks outlive the loads that they were made for, also if later loads share them. */
 static void test_chunks_outlive_their_loads(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;

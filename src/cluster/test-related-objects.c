@@ -197,7 +197,7 @@ static void test_kept_texts(void **state) {
     }
 }
 
-/* Who tells of an object that cannot be read names it. */
+/* The name is read even if the rest of the object cannot be, so that messages can name it. */
 static void test_name_of_an_unreadable_object(void **state) {
     static const struct {
         RelatedKind kind;

@@ -243,7 +243,7 @@ static void test_too_many_resources(void **state) {
     }
 }
 
-/* After more resources than columns, few: the table drops the columns that no node needs. */
+/* If many resources disappear, the table drops the columns that no node needs. */
 static void test_fewer_resources(void **state) {
     Store *store = *state;
 
@@ -266,7 +266,7 @@ static void test_fewer_resources(void **state) {
 }
 
 /* Sums saturate and recover; negative amounts count as 0. */
-static void test_odd_amounts(void **state) {
+static void test_saturated_and_negative_amounts(void **state) {
     static const struct {
         int64_t first, second;
         int64_t requested; /* of both pods; without the first it is the second's, or 0 */
@@ -342,7 +342,7 @@ int main(void) {
         WITH_STORE(test_requests_of_pods_take_no_columns),
         WITH_STORE(test_too_many_resources),
         WITH_STORE(test_fewer_resources),
-        WITH_STORE(test_odd_amounts),
+        WITH_STORE(test_saturated_and_negative_amounts),
         WITH_STORE(test_many_taints),
     };
 

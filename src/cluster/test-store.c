@@ -330,7 +330,7 @@ static void test_assumed_too_late(void **state) {
     assert_int_equal(count_on(store, "a"), 1);
 }
 
-/* Right and wrong guesses are counted; one that expires is no pod that is missing. */
+/* Right and wrong guesses are counted; store_expire() does not count expired guesses. */
 static void test_guesses(void **state) {
     Store *store = *state;
     const char *const names[] = {"p", "q", "r"}, *const shown[] = {"a", "b", ""};
@@ -374,7 +374,7 @@ static void test_guess_becomes_certain(void **state) {
     assert_int_equal(count_on(store, "a"), 1);
 }
 
-/* So that a late request about a deleted pod does not count it. */
+/* A late request about a deleted pod must not count it. */
 static void test_removed_pods_are_remembered(void **state) {
     Store *store = *state;
     char uid[16];
