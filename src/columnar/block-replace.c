@@ -8,7 +8,7 @@
 
 #define NO_CODE UINT32_MAX
 
-/* Rows that follow each other in one of both blocks, and in the new one. */
+/* Consecutive rows of one of the two blocks, which stay consecutive in the new one. */
 typedef struct Piece {
     const PlanBlock *block;
     size_t row, n;
@@ -38,14 +38,14 @@ static void find_pieces(Replacement *r, const uint32_t *rows, size_t n_rows) {
     add_piece(r, r->old, at, r->old->n - at);
 }
 
-/* Where the entries of @row begin. */
+/* The index of the first entry of @row. */
 static size_t entry_of(const Replacement *r, const PlanBlock *block, uint32_t space, size_t row) {
     if (space == ROW_SPACE)
         return row;
     return block->offsets[r->plan->spaces.items[space].store].starts[row];
 }
 
-/* The entries of a piece: from @ret_from on. */
+/* The number of entries of a piece; @ret_from: the index of the first. */
 static size_t entries_of(
     const Replacement *r, const Piece *piece, uint32_t space, size_t *ret_from) {
     *ret_from = entry_of(r, piece->block, space, piece->row);
@@ -60,19 +60,19 @@ static size_t count_entries(const Replacement *r, uint32_t space) {
     return total;
 }
 
-/* The entries of all pieces, of @size bytes each: from @old and @fresh, those of both blocks (NULL:
- * all 0). NULL: no memory. */
+/* Copies the entries of all pieces, @size bytes each, from the arrays @old and @fresh of the two
+ * blocks (NULL: all 0). NULL: no memory. */
 static void *copy_entries(const Replacement *r, uint32_t space, size_t total, size_t size,
     const void *old, const void *fresh) {
     char *to = arena_alloc(r->keep, total * size);
     size_t at = 0, from;
 
     for (size_t i = 0; to && i < r->n_pieces; i++) {
-        const char *those = r->pieces[i].block == r->old ? old : fresh;
+        const char *source = r->pieces[i].block == r->old ? old : fresh;
         size_t n = entries_of(r, &r->pieces[i], space, &from);
 
-        if (those && n > 0)
-            memcpy(to + at * size, those + from * size, n * size);
+        if (source && n > 0)
+            memcpy(to + at * size, source + from * size, n * size);
         else if (n > 0)
             memset(to + at * size, 0, n * size);
         at += n;
@@ -80,7 +80,7 @@ static void *copy_entries(const Replacement *r, uint32_t space, size_t total, si
     return to;
 }
 
-/* From the codes of one of both blocks to the new ones. */
+/* Maps the codes of one of the two blocks to the new ones. */
 typedef struct Codes {
     const Column *of;
     uint32_t *now; /* NO_CODE: not used yet */
@@ -149,7 +149,7 @@ static bool merge_column(const Replacement *r, const PlanColumn *column, Column 
     if (old->states || fresh->states)
         states = copy_entries(r, column->space, total, sizeof(*states), old->states, fresh->states);
     if (states && (column->lane == LANE_BOOL || column_has_states(states, total)))
-        ret->states = states; /* as in a new block, none where all are OK */
+        ret->states = states; /* NULL if all are OK, as in a new block */
     if (column->lane == LANE_TEXT)
         return merge_texts(r, column, total, ret);
     if (column->lane != LANE_BOOL)

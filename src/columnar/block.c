@@ -1,6 +1,6 @@
 /* Blocks: columns that depend on nothing but their rows. Steps run in the run's arena; columns that
- * sessions read are copied to where they stay. Elements of lists are one array with the places
- * where each row's begin. */
+ * sessions read are copied to `keep`. The elements of all rows' lists are one array, with the index
+ * of each row's first element. */
 
 #include <errno.h>
 
@@ -16,7 +16,7 @@ void evaluate_leaf(Evaluator *e, const PlanColumn *column) {
     if (!register_open_values(e, reg, (ColumnLane)column->lane, frame->n, true))
         return;
     if (column->lane != LANE_BOOL)
-        memset(reg->values, 0, frame->n * sizeof(*reg->values)); /* not all rows may have one */
+        memset(reg->values, 0, frame->n * sizeof(*reg->values)); /* rows may be without a value */
     if (column->space == ROW_SPACE)
         e->table->load(e->table, column->leaf, frame->rows, frame->n, &reg->column, reg->texts);
     else

@@ -60,11 +60,11 @@ uint8_t column_state_of(CelKind kind, CelValue v);
 /* Writes entry @i of a column whose values are of @kind; not for strings. @column has states. */
 void column_set(Column *column, size_t i, CelKind kind, CelValue v);
 
-/* Entry @i, which is not FALLBACK, as a value; where it is ERROR, column_error(). Not for
+/* Entry @i, which must not be FALLBACK, as a value; column_error() if it is ERROR. Not for
  * strings. */
 CelValue column_get(const Column *column, size_t i, CelKind kind);
 
-/* The error state of all rows. */
+/* The value that stands for every ERROR: columns do not keep the text of errors. */
 CelValue column_error(void);
 
 /* Whether any of @n states (NULL: none) is not OK. */

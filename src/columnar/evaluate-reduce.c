@@ -68,7 +68,7 @@ static uint8_t state_of(const ReduceArgs *args, size_t i) {
     return states ? states[args->value.is_single ? 0 : i] : COLUMN_OK;
 }
 
-/* How many of @states are @wanted; the worst of them makes @bad worse. No branches. */
+/* Counts the @wanted states, and raises @bad to the worst state of all. No branches. */
 static size_t count_states(
     const uint8_t *states, size_t from, size_t to, uint8_t wanted, uint8_t *bad) {
     uint8_t worst = 0;
@@ -128,7 +128,7 @@ static void add_int(int64_t x, ReduceState *result) {
         worsen(&result->bad, COLUMN_ERROR);
 }
 
-/* The first such that no later one is less (or greater); NaN is neither. */
+/* Keeps the first of equal values. NaN is neither less nor greater. */
 static void choose_int(bool is_min, int64_t x, ReduceState *result) {
     if (!result->is_any || (is_min ? x < result->i : x > result->i))
         result->i = x;
@@ -227,8 +227,8 @@ static void reduce_row(
     reduce_end(args->op, &result, target->out, place_of(target, row));
 }
 
-/* If elements only have a verdict, most have the usual one: true for all(), false for exists() and
- * for counts. NULL: another reduction. */
+/* The verdicts of the elements, if the reduction reads nothing else; else NULL. Most elements have
+ * the usual verdict: true for all(), false for exists() and for counts. */
 static const uint8_t *find_verdicts(const ReduceArgs *args, uint8_t *ret_usual) {
     *ret_usual = args->op == REDUCE_ALL ? COLUMN_TRUE : COLUMN_FALSE;
     if (args->op == REDUCE_COUNT)
@@ -281,8 +281,8 @@ static void reduce_verdicts(const ReduceArgs *args, const EntryFrame *frame, siz
     }
 }
 
-/* How many of the first elements are not the usual one, by number of elements. Returns false if one
- * is an error. */
+/* Sets @ret[i] to the number of verdicts among the first i that are not the usual one. Returns
+ * false if one is an error. */
 static bool count_special(
     const uint8_t *restrict states, size_t n, uint8_t usual, uint32_t *restrict ret) {
     uint8_t worst = 0;
@@ -304,8 +304,8 @@ static void decide_rows(const uint32_t *restrict starts, size_t n, const uint32_
         states[row] = usual ^ (special[starts[row + 1]] != special[starts[row]]);
 }
 
-/* Short lists of many rows, without branches: no processor could predict them. False: it must be
- * done otherwise. */
+/* Reduces short lists of many rows without branches, which no processor could predict. False: the
+ * caller must use reduce_verdicts(). */
 static bool reduce_short(Evaluator *e, const EntryFrame *frame, size_t n, const uint8_t *states,
     uint8_t usual, const Target *target) {
     if (target->entries || target->out->lane != LANE_BOOL || n > PLAN_BATCH_ROWS || frame->n > n)

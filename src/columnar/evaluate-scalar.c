@@ -160,7 +160,7 @@ static ByText by_text_of(const Evaluator *e, const PlanColumn *column) {
     return by;
 }
 
-/* Strings that a block made itself are gone with it. */
+/* Strings that a block made itself are freed with it, so they get no cache. */
 static bool open_cache(Evaluator *e, ByText *by) {
     StringCache **cache = NULL;
 
@@ -321,7 +321,7 @@ void evaluate_by_string(Evaluator *e, const PlanColumn *column) {
     const uint32_t *entries = NULL;
     size_t n = 0;
 
-    assert(by.of_text); /* by its plan */
+    assert(by.of_text); /* reads_one_text() */
     if (!evaluator_open_missing(e, column, by.reg, &entries, &n))
         return;
     if (!e->session && !by.of_text->has_codes &&
@@ -362,7 +362,7 @@ void evaluate_fallbacks(Evaluator *e, uint32_t node, CelKind kind, ColumnRegiste
 
     if (e->status != 0 || !states || n == 0 || !memchr(states, COLUMN_FALLBACK, n))
         return;
-    /* The scratch may be full of what caused the fallback. */
+    /* A full scratch may have caused the fallback: evaluator_continue() resets it. */
     is_ok = open_fallback(e, node, reg) && evaluator_continue(e);
     for (size_t i = 0; is_ok && i < n; i++) {
         if (states[i] != COLUMN_FALLBACK)

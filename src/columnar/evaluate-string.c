@@ -133,13 +133,13 @@ bool evaluator_encode(Evaluator *e, ColumnRegister *reg, size_t n, Arena *keep) 
     return evaluator_check(e, reg->column.dictionary, -ENOMEM);
 }
 
-/* The strings of a column, or one for all. */
+/* One argument: the strings of a column, or one string for all entries. */
 typedef struct Side {
     const PlanColumn *column;
     bool is_one;
     ColumnRegister *reg; /* of a column */
-    CelValue value;      /* the one */
-    uint8_t state;       /* of that */
+    CelValue value;      /* is_one: the string */
+    uint8_t state;       /* is_one: its state */
 } Side;
 
 static Side side_of(const Evaluator *e, uint32_t number) {

@@ -15,7 +15,7 @@
 
 #define NO_ROW UINT32_MAX
 
-/* @n entries from @at on are those of @block from @from on. */
+/* The @n entries of a frame from @at on are the entries of block @block from @from on. */
 typedef struct BlockRange {
     uint32_t block, from, at, n;
 } BlockRange;
@@ -42,13 +42,13 @@ typedef struct ColumnRegister {
     size_t capacity, texts_capacity, known_capacity;
     uint32_t column_of; /* the plan's column that is in it now */
     uint64_t stamp;     /* of the frame; 0: empty */
-    bool is_partial;
-    bool is_final; /* a root without FALLBACK entries */
+    bool is_partial;    /* only entries of a selection are computed */
+    bool is_final;      /* a root without FALLBACK entries */
     bool has_texts, has_codes;
-    bool is_compared;       /* TEXT: with some string, while a block is made */
+    bool is_compared;       /* TEXT: was compared with a string while a block is made */
     bool is_borrowed;       /* TEXT: the table or the graph owns the strings */
     uint8_t *known;         /* is_partial: which entries the scalar machine computed */
-    CelCode *fallback_code; /* a root's: for the whole node, once an entry was FALLBACK */
+    CelCode *fallback_code; /* a root's: of the whole node; NULL until an entry is FALLBACK */
 } ColumnRegister;
 
 /* A value that is computed once a session. */
@@ -132,7 +132,7 @@ typedef struct Evaluator {
     ColumnRegister *registers;
     EntryFrame *frames; /* by space */
     uint64_t last_stamp;
-    CelValue *inputs;             /* for those of any code */
+    CelValue *inputs;             /* the inputs of the code that runs */
     CelValue *fallback_variables; /* for code of a whole root; NULL: not needed yet */
     ColumnRegister spare[2];      /* for folds */
     uint8_t *table_states;        /* by code: for METHOD_BY_STRING */
@@ -152,26 +152,26 @@ typedef struct Evaluator {
 struct PlanSession {
     Evaluator evaluator;
     Evaluator *of_table;  /* for all rows, with registers of its own; NULL: not needed yet */
-    CelRun run, once_run; /* of rows, and of single values, whose arena lasts */
+    CelRun run, once_run; /* for rows; for single values, whose arena lasts */
     const PlanBlock *const *blocks;
     const PlanTotals *totals;
     size_t n_rows;
-    Arena *scratch;      /* the run's, if it may be reset; else NULL */
-    bool keeps_scratch;  /* it is in use: do not reset it now */
-    uint32_t cached_row; /* NO_ROW: none; else the row whose value this is: */
+    Arena *scratch;      /* the run's arena, if it may be reset; else NULL */
+    bool keeps_scratch;  /* @scratch is in use: do not reset it now */
+    uint32_t cached_row; /* the row whose value is @row; NO_ROW: none */
     CelValue row;
     SingleValue *singles;
     uint32_t *stack;              /* singles that are being computed */
     StringCache **caches;         /* by number; NULL: nothing yet */
-    uint8_t **row_states;         /* by number and row: of keyed bools; NULL: nothing yet */
-    ColumnRegister *single_roots; /* by root: a single value for all rows */
+    uint8_t **row_states;         /* by number and row: states of keyed bools; NULL: nothing yet */
+    ColumnRegister *single_roots; /* by root: the single value, repeated for all rows */
 };
 
 static inline uint32_t entry_frame_row(const EntryFrame *frame, size_t entry) {
     return frame->rows ? frame->rows[entry] : frame->first + (uint32_t)entry;
 }
 
-/* Work that was done since @work_before is for column @number. */
+/* Counts the work done since @work_before for column @number. */
 static inline void evaluator_note_column(Evaluator *e, uint32_t number, uint64_t work_before) {
     if (e->meter)
         e->meter->columns[number].work += e->work - work_before;
@@ -276,7 +276,7 @@ uint32_t dictionary_builder_add(DictionaryBuilder *b, CelValue v);
 const Dictionary *dictionary_builder_finish(
     const DictionaryBuilder *b, bool with_strings, Arena *keep) MUST_CHECK;
 
-/* The dictionary of the entries from @at on, and where the next one's begin. */
+/* The dictionary of entry @at; @ret_end: the first entry after it that has another one. */
 const Dictionary *evaluator_dictionary(
     const Evaluator *e, const PlanColumn *column, size_t at, size_t *ret_end);
 
@@ -284,7 +284,7 @@ const Dictionary *evaluator_dictionary(
 
 /* The result of a reduction so far. */
 typedef struct ReduceState {
-    uint8_t bad;       /* of the list, or what stops the reduction: 0, ERROR or FALLBACK */
+    uint8_t bad;       /* 0, or the state that stops the reduction: ERROR or FALLBACK */
     uint8_t bad_value; /* all(), exists(): an error that a later element may override */
     bool is_decided;
     bool is_any;
@@ -301,8 +301,8 @@ typedef struct ReduceArgs {
     bool has_value;
 } ReduceArgs;
 
-/* @include is TRUE for elements for which all predicates so far were, else the state of the first
- * that was not. */
+/* Applies one more predicate to @include, by element: TRUE if all predicates were, else the state
+ * of the first that was not. */
 void reduce_apply_predicate(uint8_t *include, size_t n, KernelOperand predicate);
 
 /* Computes @ret for the elements of the frame of its space. */

@@ -6,8 +6,8 @@
 
 #include "cel/code.h"
 
-#define ASK_EVERY PLAN_BLOCK_ROWS      /* evaluations between two checks of the deadline, */
-#define ASK_FUEL 50000                 /* or the fuel they used: a quarter of a millisecond or so */
+#define CHECK_EVERY PLAN_BLOCK_ROWS    /* evaluations between two checks of the deadline, */
+#define CHECK_FUEL 50000               /* or the fuel they used: about 0.25 ms */
 #define SCRATCH_USED ((size_t)1 << 18) /* bytes after which it is emptied */
 
 void evaluator_begin(Evaluator *e, uint32_t n_registers) {
@@ -169,7 +169,7 @@ CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variab
     return v;
 }
 
-/* The last evaluation's memory is not needed any more: its result is in a lane. */
+/* May reset the last evaluation's memory: its result is in a lane. */
 bool evaluator_continue(Evaluator *e) {
     PlanSession *session = e->session;
     Arena *scratch = session ? session->scratch : e->scratch;
@@ -179,7 +179,7 @@ bool evaluator_continue(Evaluator *e) {
         if (session)
             session->cached_row = NO_ROW;
     }
-    if (e->n_evaluations % ASK_EVERY == 0 || e->fuel_used >= ASK_FUEL) {
+    if (e->n_evaluations % CHECK_EVERY == 0 || e->fuel_used >= CHECK_FUEL) {
         e->fuel_used = 0;
         evaluator_check_deadline(e);
     }
@@ -291,7 +291,7 @@ static bool is_partial(const Evaluator *e, const PlanColumn *column) {
     return false;
 }
 
-/* The register of a column, empty if it was another's. */
+/* The register of a column; marked as empty if it has the entries of another column. */
 static ColumnRegister *take_register(Evaluator *e, uint32_t number) {
     ColumnRegister *reg = evaluator_register(e, plan_column_at(e->plan, number));
 

@@ -14,7 +14,7 @@
 #define KERNEL_INLINE static inline __attribute__((always_inline))
 #define KERNEL WIDE_LOOPS void
 
-enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor true */
+enum { KERNEL_NO_VALUE = 2 }; /* this bit is set in ERROR and FALLBACK */
 
 /* Calls @loop with constants for whether each operand is a single value. */
 #define KERNEL_SHAPES(loop, a_single, b_single, ...)                                               \
@@ -29,9 +29,9 @@ enum { KERNEL_NO_VALUE = 2 }; /* the bit of a state that is neither false nor tr
             loop(true, true, __VA_ARGS__);                                                         \
     } while (0)
 
-/* The states of the result, if all of @n_operands operands count and none is of lane BOOL: an
- * argument that is not OK decides, else the operation's own state (@has_own: it is already in
- * out->states). */
+/* Sets the states of the result if the operation reads all @n_operands operands, none of lane BOOL:
+ * the state of an argument that is not OK, else the operation's own state (@has_own: it is already
+ * in out->states). */
 void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
 
 /* A loop over entries of type A and B. */
@@ -46,7 +46,7 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
     }
 
 /* Operations that never fail. A: the type of the operands' entries in member @am; R, @rm: the
- * result's. A result of bytes is the states of a bool. */
+ * result's. If R is a byte, the result is the states of a bool. */
 #define KERNEL_UNARY(name, A, am, R, rm, expression)                                               \
     KERNEL_LOOP(name, A, A, R, ((void)y, expression))                                              \
     KERNEL name(const KernelArgs *args) {                                                          \
@@ -69,8 +69,8 @@ void kernel_merge(const KernelArgs *args, size_t n_operands, bool has_own);
         kernel_merge(args, 2, has_own);                                                            \
     }
 
-/* Operations that can fail: then @fails is not 0, and @state is the state. @expression must be
- * defined even then. */
+/* Operations that can fail: in a row where @fails is not 0, the state is @state. @expression must
+ * be defined there, too. */
 #define KERNEL_UNARY_FAILING(name, A, am, R, rm, expression, fails, state)                         \
     KERNEL_BINARY_FAILING_LOOPS(name, A, A, R, ((void)y, expression), ((void)y, fails), state)     \
     KERNEL name(const KernelArgs *args) {                                                          \

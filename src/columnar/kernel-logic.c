@@ -92,7 +92,7 @@ KERNEL_INLINE void choose_values(bool a_single, bool b_single, size_t n, const u
     }
 }
 
-/* The condition's where it has no value. */
+/* The condition's state if it has no value, else the state of the chosen side. */
 KERNEL_INLINE void choose_states(bool a_single, bool b_single, size_t n, const uint8_t *restrict c,
     const uint8_t *restrict a, const uint8_t *restrict b, uint8_t *restrict out) {
     for (size_t i = 0; i < n; i++) {

@@ -73,7 +73,7 @@ DOUBLE_TO(is_nan, uint8_t, states, isnan(x) != 0)
 CHOICE_DOUBLE(least_double, y < x ? y : x)
 CHOICE_DOUBLE(greatest_double, y > x ? y : x)
 
-/* As number.h: both limits are refused. */
+/* Both limits are rejected, as in number.h. */
 KERNEL_INLINE bool is_in_range(double x) {
     return (x > -0x1p63) & (x < 0x1p63);
 }
@@ -112,7 +112,7 @@ COMPARE(ge_double_int, double, doubles, int64_t, ints, >=)
  * 1677 to 2262: an instant that leaves it may be a good timestamp, so it is FALLBACK; a difference
  * that does not fit the lane is no duration, so it is an error. */
 
-#define SECONDS_MAX (INT64_MAX / NSEC_PER_SEC) /* either way */
+#define SECONDS_MAX (INT64_MAX / NSEC_PER_SEC) /* before and after 1970 */
 
 INT(sub_time_duration, kernel_difference(x, y), kernel_difference_fails(x, y), COLUMN_FALLBACK)
 INT(add_time_duration, kernel_sum(x, y), kernel_sum_fails(x, y), COLUMN_FALLBACK)

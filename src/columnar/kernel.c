@@ -1,6 +1,6 @@
-/* Finds the kernel of a node: by its operation, by the lane where it takes any, by the overload.
- * Only the libraries' overloads have one: a host's function of that name does something else.
- * Rarely used ones have none: the scalar machine runs them. */
+/* Finds the kernel of a node: by its operation, for == != ?: by the lane, for calls by the
+ * overload. Only the libraries' overloads have one: a host's function of that name does something
+ * else. Rarely used ones have none: the scalar machine runs them. */
 
 #include "columnar/kernel.h"
 
@@ -159,7 +159,7 @@ static Kernel *find_choice(const CelGraph *graph, const CelGraphNode *node) {
     return kernel_choose;
 }
 
-/* Whether the lanes of the arguments match the overload's declaration. */
+/* The kernel of a call whose arguments have the types that the overload declares; else NULL. */
 static Kernel *find_called(const CelGraph *graph, const CelGraphNode *node) {
     const CelOverload *overload = node->overloads[0];
 

@@ -7,9 +7,9 @@
  * (operators.h, the libraries): the same bits, ERROR in the same rows. Rows that it cannot
  * compute are FALLBACK.
  *
- * States of arguments: an operation that evaluates all arguments has no value where an argument has
- * none; && is false and || is true where either side is, else they have the worse state; ?: reads
- * the condition and the chosen side. A FALLBACK row of an argument is FALLBACK in the result,
+ * States of arguments: in a row where an argument has no value, most operations have none. && is
+ * false, and || true, if either side is; else they have the worse state of both. ?: reads only the
+ * condition and the chosen side. A FALLBACK row of an argument is FALLBACK in the result,
  * unless the scalar machine would give the same result for every value of the argument.
  */
 
@@ -39,10 +39,10 @@ typedef void Kernel(const KernelArgs *args);
  * strings: codes of different blocks cannot be compared (evaluate-string.c). */
 Kernel *kernel_find(const CelGraph *graph, uint32_t node);
 
-/* The same for a CALL of this overload, whose arguments are of the types it declares. */
+/* The kernel for a CALL of @overload with arguments of the declared types. NULL: there is none. */
 Kernel *kernel_for_call(const CelOverload *overload);
 
-/* math.least() and math.greatest() of more than two are calls with a LIST: @node is one, and all
- * elements of the list are of one lane. The caller folds them with this kernel from the left: the
- * first and second, that result and the third. NULL: not such a node. */
+/* The kernel of two for math.least() or math.greatest() of a LIST whose elements have one lane. The
+ * caller runs it from the left: on the first and second element, then on that result and the third.
+ * NULL: @node is no such call. */
 Kernel *kernel_find_fold(const CelGraph *graph, uint32_t node);

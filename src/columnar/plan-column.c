@@ -1,6 +1,6 @@
 /* Which node can be a column, and the method to compute it. Nodes are classified by rising numbers,
- * arguments first. One that can be no column (a list, a map, a string that depends on more than its
- * row) is part of the scalar code of the columns that need it. */
+ * arguments first. A node that cannot be a column (a list, a map, a string that depends on more
+ * than its row) becomes part of the scalar code of the columns that need it. */
 
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ void planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column) {
     p->failed |= set_add(&p->slots, hash_key(slot->key), slot) < 0;
 }
 
-/* The column under @space and @node: NO_COLUMN for none; false: not classified yet. */
+/* Whether @node is classified in @space. @ret: its column, or NO_COLUMN. */
 static bool is_known(const Planner *p, uint32_t space, uint32_t node, uint32_t *ret) {
     const PlanSlot *slot = find_slot(p, space, node);
 
@@ -190,7 +190,7 @@ static bool try_fold(Planner *p, PlanColumn *column) {
     return column->inputs != NULL;
 }
 
-/* Whether the host has it, or it is the loop's variable. */
+/* Whether the host can load the node, or it is the loop's variable. */
 static bool choose_source(Planner *p, PlanColumn *column) {
     const PlanSpace *space = &p->plan->spaces.items[column->space];
     uint32_t (*leaf)(const PlanHost *, const CelGraph *, uint32_t) =
@@ -205,7 +205,7 @@ static bool choose_source(Planner *p, PlanColumn *column) {
     return space->kind == SPACE_ITEMS && cel_graph_node(p->graph, column->node)->op == OP_LOCAL;
 }
 
-/* The host's, by a key that is computed once. */
+/* Whether the host can load the node by a key that is computed once. */
 static bool try_keyed(Planner *p, PlanColumn *column) {
     uint32_t key, input;
 
@@ -231,7 +231,7 @@ bool planner_is_or_value(const Planner *p, uint32_t number) {
     return has->op == OP_OPT_HAS && get->op == OP_OPT_GET && has->args[0] == get->args[0];
 }
 
-/* Whether it is x.orValue(y) where the scalar machine makes x: then it makes all of it at once. */
+/* Whether it is x.orValue(y) and the scalar machine computes x: one evaluation then does it all. */
 static bool is_one_evaluation(const Planner *p, const PlanColumn *column) {
     uint32_t get;
 
@@ -242,7 +242,7 @@ static bool is_one_evaluation(const Planner *p, const PlanColumn *column) {
            plan_column_at(p->plan, get)->frequency == column->frequency;
 }
 
-/* Returns false if it would need the scalar machine in groups, which have none. */
+/* Chooses kernels, or else the scalar machine; false: neither, since groups have no scalar code. */
 static bool choose_any(Planner *p, PlanColumn *column) {
     bool may_be_scalar = p->plan->spaces.items[column->space].kind != SPACE_GROUPS;
 
@@ -255,7 +255,7 @@ static bool choose_any(Planner *p, PlanColumn *column) {
     return may_be_scalar;
 }
 
-/* One entry of the lane that the constant is of. */
+/* Stores the constant, also as a column of one entry. */
 static void set_constant(Planner *p, PlanColumn *column, CelValue v) {
     uint8_t *state = planner_check(p, ARENA_NEW(p->arena, uint8_t));
     int64_t *number = planner_check(p, ARENA_NEW(p->arena, int64_t));
@@ -351,7 +351,7 @@ void planner_classify_below(Planner *p, uint32_t space, uint32_t node) {
         planner_classify(p, space, found.items[i].node);
 }
 
-/* Memory for the flags of @n nodes, with more to come. */
+/* Memory for the flags of @n nodes, and of as many new ones. */
 static bool open_nodes(Planner *p, uint32_t n) {
     uint32_t capacity = n < UINT32_MAX / 2 ? 2 * n : n;
     bool *reads_other_rows = planner_check(p, ARENA_ARRAY(p->scratch, bool, capacity));

@@ -3,10 +3,10 @@
 /*
  * A plan, inside: for plan*.c and the evaluator. plan.h is the contract.
  *
- * A column is a node of the graph for each entry of a space: the rows, the elements of one list
+ * A column is the value of a node for each entry of a space: the rows, the elements of one list
  * over all rows, or the groups of a key. While a plan is made, a failed allocation sets
- * planner->failed, and functions return as if the node could be no column: plan_new() checks after
- * each stage.
+ * planner->failed, and functions return as if the node could not be a column: plan_new() checks
+ * after each stage.
  */
 
 #include "base/set.h"
@@ -51,9 +51,9 @@ typedef struct PlanCode {
 
 typedef struct PlanSpace {
     uint8_t kind;         /* PlanSpaceKind; the loop's variable is of level 0 */
-    bool is_needed;       /* ITEMS: when rows are kept; GROUPS: of the whole table */
-    bool is_stored;       /* where each row's elements begin is kept */
-    uint32_t of;          /* ITEMS: the list, a node that is kept; GROUPS: the key */
+    bool is_needed;       /* ITEMS: in blocks; GROUPS: in totals */
+    bool is_stored;       /* blocks store where each row's elements begin */
+    uint32_t of;          /* ITEMS: the node of the list, precomputed; GROUPS: the key */
     uint32_t store;       /* its place in a block */
     const PlanCode *code; /* ITEMS: for the list, from the row alone */
 } PlanSpace;
@@ -68,7 +68,7 @@ typedef enum PlanMethod {
     METHOD_FOLD,        /* a kernel of two, from the left */
     METHOD_SAME_STRING, /* == or != of two strings */
     METHOD_CHOOSE,      /* ?: between strings */
-    METHOD_SPREAD,      /* the row's, for each of its elements */
+    METHOD_SPREAD,      /* the value of the row, for each of its elements */
     METHOD_REDUCE,      /* the elements of a row, or all groups, to one value */
     METHOD_GROUP,       /* the elements of all rows of a group to one value */
     METHOD_LOOKUP,      /* the value of the row's group */
@@ -84,20 +84,20 @@ typedef enum ReduceOp {
     REDUCE_MAX,
 } ReduceOp;
 
-/* One step of a list, in the order of work. */
+/* What a step of a list of steps does. */
 typedef enum PlanStepKind {
     STEP_COLUMN, /* computes @column */
     STEP_LOAD,   /* fetches it from the blocks */
-    STEP_RANGE,  /* opens space @column (kept only) */
+    STEP_RANGE,  /* opens space @column (in blocks only) */
     STEP_WHERE, /* skips to @target for entries where @column is not @wanted; if none is left, jumps
                    there */
-    STEP_END,   /* of the above */
+    STEP_END,   /* ends STEP_WHERE */
 } PlanStepKind;
 
-/* Which states of the column of a WHERE count. */
+/* The states of the column of a STEP_WHERE for which the next steps run. */
 typedef enum PlanCondition {
     WHERE_NOT_FALSE, /* && is undecided */
-    WHERE_NOT_TRUE,  /* || is */
+    WHERE_NOT_TRUE,  /* || is undecided */
     WHERE_TRUE,
     WHERE_FALSE,
 } PlanCondition;
@@ -118,15 +118,15 @@ typedef struct PlanSteps {
 
 typedef struct PlanReduction {
     uint8_t op;     /* ReduceOp */
-    bool is_total;  /* GROUP of rows: known with the table, from columns that are kept */
+    bool is_total;  /* GROUP of rows: reads stored columns only, so PlanTotals has it */
     uint32_t space; /* ROW_SPACE: of a group's rows */
     uint32_t n_predicates;
     const uint32_t *predicates; /* columns of @space: an element counts if all are true, in order;
-                                 * behind them the value, if there is one */
+                                 * after them the value, if there is one */
     uint32_t value;             /* column; NO_COLUMN: none */
-    uint32_t partial;        /* GROUP: the column of the same for each row alone, kept; or none */
+    uint32_t partial;        /* GROUP: the stored column of each row's own result; or NO_COLUMN */
     PlanSteps steps;         /* for elements in a session */
-    const uint32_t *of_rows; /* columns of rows that those read */
+    const uint32_t *of_rows; /* columns of rows that these steps read */
     uint32_t n_of_rows;
     bool needs_elements; /* in a session: the values of the loop's variable */
     bool needs_rows;     /* in a session: which row an element belongs to */
@@ -141,15 +141,15 @@ typedef struct PlanColumn {
     uint8_t lane;       /* ColumnLane */
     uint8_t kind;       /* CelKind of its values */
     uint8_t op;         /* of the node */
-    bool is_constant;   /* @single and @constant are known */
-    bool is_needed;     /* at its frequency */
+    bool is_constant;   /* @single and @constant are set */
+    bool is_needed;     /* it is computed at its frequency */
     bool is_stored;     /* kept in blocks, for sessions */
     bool is_in_batch;   /* a session works with it, or loads it */
-    bool is_costly;     /* the scalar machine, or a loop, is somewhere in it */
-    bool is_lasting;    /* its register is its own */
+    bool is_costly;     /* it, or an input of it, runs the scalar machine or a loop */
+    bool is_lasting;    /* no other column uses its register */
     uint32_t list;      /* the last list of steps that contains it */
-    uint32_t last;      /* the last step of it that reads it */
-    bool is_negated;    /* SAME: != */
+    uint32_t last;      /* the last step of that list that reads it */
+    bool is_negated;    /* SAME_STRING: != */
     uint32_t store;     /* its index in a block, or among the values of the whole table */
     uint32_t leaf;      /* LEAF, KEYED */
     uint32_t reg;       /* register in a session, or the number of the single value */
@@ -160,7 +160,7 @@ typedef struct PlanColumn {
     PlanReduction *reduction;
     const uint32_t *inputs; /* columns: arguments in order, or the inputs of the code */
     uint32_t n_inputs;
-    PlanSteps steps; /* REDUCE over groups: before it */
+    PlanSteps steps; /* REDUCE over groups: run before it */
     Column single;   /* is_constant: one entry */
     CelValue constant;
 } PlanColumn;
@@ -183,12 +183,12 @@ struct Plan {
     PlanRoot *roots;
     size_t n_roots;
     PlanSteps block_steps;  /* the steps that make a block */
-    uint32_t n_block_regs;  /* registers of that */
-    uint32_t n_regs;        /* of a session */
+    uint32_t n_block_regs;  /* registers while a block is made */
+    uint32_t n_regs;        /* registers of a session */
     uint32_t n_singles;     /* values that are known once */
     uint32_t n_caches;      /* of strings, and of keyed columns */
     uint32_t n_stored;      /* columns in a block */
-    const uint32_t *stored; /* these */
+    const uint32_t *stored; /* their numbers */
     uint32_t n_offsets;     /* spaces in a block */
     uint32_t n_slots;       /* of variables that are read */
     uint32_t depth;         /* WHEREs inside each other at most */
@@ -209,12 +209,12 @@ typedef struct Planner {
     CelGraph *graph;
     const PlanHost *host;
     Arena *arena;           /* the plan's */
-    Arena *scratch;         /* gone when the plan is made */
+    Arena *scratch;         /* freed when the plan is made */
     Arena *mini;            /* reset for each code */
     Set slots;              /* PlanSlot, in @scratch */
     bool *reads_other_rows; /* by node: reads other rows */
-    uint32_t n_seen;        /* nodes that are known */
-    uint32_t capacity;      /* for how many */
+    uint32_t n_seen;        /* nodes that planner_scan_nodes() has read */
+    uint32_t capacity;      /* of the arrays by node */
     uint32_t *marks;        /* by node: equal to @mark if the current walk has visited it */
     uint32_t mark;
     PlanNodes groups; /* columns of METHOD_GROUP */
@@ -251,13 +251,13 @@ static inline void *planner_check(Planner *p, void *memory) {
 
 /* plan-column.c */
 
-/* Learns about nodes that are new in the graph. */
+/* Reads the nodes that are new in the graph. */
 void planner_scan_nodes(Planner *p);
 
 /* How often @node in @space is computed; false: it reads values outside of @space. */
 bool planner_frequency(const Planner *p, uint32_t space, uint32_t node, PlanFrequency *ret);
 
-/* Adds the column that @node could be in @space, if it could. Its arguments were seen before. */
+/* Adds a column for @node in @space, if it can be one. Its arguments must be classified before. */
 void planner_classify(Planner *p, uint32_t space, uint32_t node);
 
 /* A node, and its number in a copy of a part of the graph. */
@@ -266,8 +266,8 @@ typedef struct PlanCopy {
 } PlanCopy;
 typedef VEC(PlanCopy) PlanCopies;
 
-/* @root and everything below it that reads a variable of the levels @bits (of exactly these), by
- * rising numbers. */
+/* @root and all nodes below it that read a loop variable of the levels @bits (@is_exact: of no
+ * others), by rising numbers. */
 PlanCopies planner_collect(Planner *p, uint32_t root, uint8_t bits, bool is_exact);
 
 /* The same as planner_classify() for everything below @node that reads the variable of @space. */
@@ -279,13 +279,13 @@ bool planner_is_or_value(const Planner *p, uint32_t node);
 /* The column of @node for a computation in @space at @frequency, or NO_COLUMN. */
 uint32_t planner_find(Planner *p, uint32_t space, uint32_t node, PlanFrequency frequency);
 
-/* Makes column @input the only one of @column. Returns false if there is no memory. */
+/* Makes column @input the only input of @column. Returns false if there is no memory. */
 bool planner_set_input(Planner *p, PlanColumn *column, uint32_t input);
 
-/* A new column; a copy of @column. @is_found: under its space and node. */
+/* Adds a copy of @column; returns its number. @is_found: planner_find() finds it by its node. */
 uint32_t planner_add(Planner *p, const PlanColumn *column, bool is_found);
 
-/* Puts @column under @space and @node. */
+/* Makes planner_find() find @column (NO_COLUMN: none) for @node in @space. */
 void planner_index(Planner *p, uint32_t space, uint32_t node, uint32_t column);
 
 /* plan-shape.c */

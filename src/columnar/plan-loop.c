@@ -8,7 +8,7 @@
  *                are reduced to the row's value
  *   a union      (the host says so) of the lists of the rows of a group: the same elements,
  *                reduced to a value for each group, which the rows look up
- *   rows         of a group: the body is computed as columns of rows, which are reduced likewise
+ *   rows         the rows of a group: the body becomes columns of rows, which are reduced likewise
  *   groups       all groups of a key, each with unions: their values are reduced to one
  */
 
@@ -126,7 +126,7 @@ static bool reduce_items(
 
 typedef bool NodeTest(const Planner *p, uint32_t node);
 
-/* Whether a part of the loop's body is so. */
+/* Whether @test is true for a part of the loop's body. */
 static bool is_any(const Planner *p, const ReductionShape *shape, NodeTest *test) {
     for (uint32_t i = 0; i < shape->n_predicates + shape->has_value; i++)
         if (test(p, shape->parts[i]))
@@ -188,12 +188,12 @@ static bool is_same_reduction(const PlanReduction *a, const PlanReduction *b) {
            memcmp(a->predicates, b->predicates, a->n_predicates * sizeof(uint32_t)) == 0;
 }
 
-/* Whether it is known with the table: from columns of rows that are kept. */
+/* Whether PlanTotals can compute it: it reads only stored columns of rows. */
 static bool is_total(const Planner *p, const PlanReduction *reduction) {
     return reduction->space == ROW_SPACE && is_precomputed(p, reduction);
 }
 
-/* A column of groups that is the same by another node. */
+/* The column of an equal reduction of the same groups by another node; or NO_COLUMN. */
 static uint32_t find_same(const Planner *p, uint32_t groups, const PlanReduction *reduction) {
     for (size_t i = 0; i < p->groups.n; i++) {
         const PlanColumn *column = plan_column_at(p->plan, p->groups.items[i]);
@@ -214,8 +214,8 @@ static PlanReduction *reduce_lists(Planner *p, ReductionShape shape, uint32_t li
     return make_reduction(p, &shape, space_of(p, SPACE_ITEMS, list), PLAN_PER_BATCH);
 }
 
-/* The reduction of rows themselves; @row is the row variable. Rows that read other rows have no
- * columns while the whole table is reduced. */
+/* The reduction of rows themselves; @row is the row variable. Nodes that read other rows cannot be
+ * computed while the whole table is reduced. */
 static PlanReduction *reduce_members(Planner *p, ReductionShape shape, uint32_t row) {
     if (!reduction_shape_use_row(p, &shape, row) || is_any(p, &shape, reads_other_rows))
         return NULL;

@@ -31,7 +31,7 @@ static void need_space(Needs *n, uint32_t number, bool is_stored) {
         space->code = planner_code(n->p, ROW_SPACE, space->of, PLAN_PRECOMPUTED, true);
 }
 
-/* Whether it reads nothing but one string of the row and single values. */
+/* Whether the code reads only one string of the row, and single values. */
 static bool reads_one_text(const Planner *p, const PlanCode *code) {
     uint32_t n_texts = 0;
 
@@ -50,7 +50,7 @@ static bool reads_one_text(const Planner *p, const PlanCode *code) {
     return n_texts == 1;
 }
 
-/* Adding columns may move them all. */
+/* Reads its column again after planner_code(), which may add columns and so move the array. */
 static void make_code(Needs *n, uint32_t number) {
     PlanColumn *column = plan_column_at(n->p->plan, number);
     const PlanCode *code =
@@ -71,7 +71,7 @@ static void make_code(Needs *n, uint32_t number) {
         column->method = METHOD_BY_STRING;
 }
 
-/* A session reads it from blocks. */
+/* Column @number must be stored in blocks, because a session reads it. */
 static void need_stored(Needs *n, uint32_t number) {
     PlanColumn *column = plan_column_at(n->p->plan, number);
 
@@ -88,7 +88,7 @@ static void need_stored(Needs *n, uint32_t number) {
     need(n, number, false);
 }
 
-/* The elements of a group are summed by rows beforehand, where that is possible. */
+/* If a group has a partial column, it needs only that: blocks have reduced the elements by row. */
 static void need_column(Needs *n, uint32_t number) {
     const Plan *plan = n->p->plan;
     PlanColumn *column = plan_column_at(plan, number);

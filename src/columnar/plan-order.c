@@ -1,10 +1,10 @@
 /* The order of steps, arguments first. Columns that only decide undecided rows (the right side of
  * &&, the sides of ?:) are put between WHERE and END if they are costly, or if the other side is a
- * single value. Inside of such a part a column counts as done only there. */
+ * single value. A column that is computed in such a part counts as computed only in that part. */
 
 #include "columnar/plan-internal.h"
 
-/* A list that computes columns again too often stops adding parts. */
+/* A list gets no more parts above this number of steps, since each part may repeat columns. */
 #define STEPS_SPARE 256
 #define STEPS_FACTOR 4
 
@@ -27,15 +27,15 @@ typedef struct Order {
     Planner *p;
     bool is_block;     /* the list that makes blocks */
     ColumnPlace *made; /* by column */
-    uint32_t *noted;   /* by column: the list that reads it as a single or a row's column */
-    bool *is_open;     /* by space: the block has it */
+    uint32_t *noted;   /* by column: the last list in whose singles or of_rows it is */
+    bool *is_open;     /* by space: the block's list has its STEP_RANGE */
     uint32_t n_lists;
 
     /* One list. */
     uint32_t list, region, depth, depth_max;
     size_t n_columns;
     VEC(Visit) visits;
-    PlanNodes regions; /* parts of the list that may be skipped: the one around each */
+    PlanNodes regions; /* by part that may be skipped: the part around it, or UINT32_MAX */
     VEC(PlanStep) steps;
     PlanNodes singles, of_rows;
     uint32_t slow;
@@ -95,13 +95,13 @@ static bool is_costly(const Order *o, uint32_t column) {
            !is_made(o, column);
 }
 
-/* Whether a single value may save it for all entries of a batch. */
+/* Whether single value @by can make @column unnecessary for a whole batch. */
 static bool is_spared(const Order *o, uint32_t by, uint32_t column) {
     return plan_column_is_single(at(o, by)) && !plan_column_is_single(at(o, column)) &&
            !is_made(o, column);
 }
 
-/* The sides of && and ||, the cheaper one first: which is which does not matter. */
+/* The sides of && and ||, the cheaper one first: their order does not change the result. */
 static void sides_of(const Order *o, const PlanColumn *column, uint32_t sides[2]) {
     bool is_turned = is_spared(o, column->inputs[1], column->inputs[0]) ||
                      (is_costly(o, column->inputs[0]) && !is_costly(o, column->inputs[1]));
@@ -138,7 +138,7 @@ static void visit(Order *o, uint32_t column) {
     o->n_columns++;
 }
 
-/* The block's elements of a list, before the first column of them. */
+/* In a block: opens the space of a list before the first column of its elements. */
 static void open_space(Order *o, uint32_t space) {
     if (!o->is_block || space == ROW_SPACE || o->is_open[space])
         return;
@@ -255,7 +255,7 @@ static void add_target(Order *o, uint32_t target) {
     visit(o, target);
     while (!o->p->failed && o->visits.n > 0) {
         size_t n = o->visits.n;
-        Visit visiting = o->visits.items[n - 1]; /* a visit may move them */
+        Visit visiting = o->visits.items[n - 1]; /* a copy: advance() may move the array */
         bool is_more = advance(o, &visiting);
 
         o->visits.items[n - 1] = visiting;

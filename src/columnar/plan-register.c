@@ -1,7 +1,7 @@
-/* Registers of a session. A root and a column of several lists keep theirs; any other has one from
- * its step to the last that reads it, so a few stay near the processor. A list of elements may run
- * inside of one of rows: those have other registers. Lists of the rows of groups run with registers
- * of their own (session-loop.c). */
+/* Registers of a session. A root, and a column of several lists, has a register of its own. Any
+ * other column has one only until the last step that reads it: the fewer registers, the better they
+ * fit the cache. A list of elements may run inside a list of rows, so these share no registers.
+ * Lists of the rows of groups run in an evaluator of their own (session-loop.c). */
 
 #include "columnar/plan-internal.h"
 
@@ -10,10 +10,10 @@
 
 typedef struct Registers {
     Plan *plan;
-    uint32_t list;   /* the number of this one */
-    uint32_t from;   /* first register that lists use by turns */
-    uint32_t n_most; /* that any list uses */
-    uint32_t *free;  /* those of this list that are not used any more */
+    uint32_t list;   /* the number of the current list */
+    uint32_t from;   /* first register that lists share */
+    uint32_t n_most; /* shared registers of the list that needs most */
+    uint32_t *free;  /* registers that this list does not use any more */
     uint32_t n_free, n_given;
 } Registers;
 
@@ -64,7 +64,8 @@ static uint32_t find_reads(const Plan *plan, const PlanStep *step, const uint32_
     return column->reduction ? column->reduction->n_of_rows : column->n_inputs;
 }
 
-/* The result of the list (@reduced; NULL: a root, which is kept) is read when the list is done. */
+/* Sets the last step that reads each column. The inputs of @reduced (NULL: the list is of a root)
+ * are read after the list. */
 static void note_reads(const Registers *r, const PlanSteps *steps, const PlanColumn *reduced) {
     for (uint32_t i = 0; i < steps->n; i++) {
         const uint32_t *reads = NULL;

@@ -33,7 +33,7 @@ static void take_filters(const Planner *p, ReductionShape *shape) {
         if (node->op != OP_FILTER || !is_plain_loop(node) || !take_loop(shape, node, 1))
             break;
     }
-    for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* outside in: turn round */
+    for (uint32_t i = 0; i < shape->n_predicates / 2; i++) { /* reverse: outermost was first */
         uint32_t other = shape->n_predicates - 1 - i, node = shape->parts[i];
 
         shape->parts[i] = shape->parts[other];
@@ -41,7 +41,7 @@ static void take_filters(const Planner *p, ReductionShape *shape) {
     }
 }
 
-/* A call on a list: the libraries' functions only, as with kernels. */
+/* Whether @node is a call of a library on a list. A host's function of that name is different. */
 static bool call_reduces(const CelGraphNode *node, ReduceOp *ret) {
     static const struct {
         const char *name;
@@ -143,7 +143,7 @@ static uint32_t copy_node(
     return args ? cel_graph_add(p->graph, &node) : CEL_NO_NODE;
 }
 
-/* The node that is @root with the variable replaced; it reads no other. */
+/* A copy of @root with the variable replaced. @root reads no variables of other loops. */
 static uint32_t replace(Planner *p, uint32_t root, const Replacement *by) {
     uint8_t bit = (uint8_t)(1u << by->level);
     uint8_t bits = by->row == CEL_NO_NODE ? bit : (uint8_t) ~(bit - 1u);

@@ -52,8 +52,8 @@ typedef struct PlanUnion {
                       is_rows the row variable */
 } PlanUnion;
 
-/* The list is read from the variable of a loop over groups: the loop's range (find_groups) has the
- * key. */
+/* PlanUnion.key of a list that is read from the variable of a loop over groups: the key is that of
+ * the loop's range (find_groups). */
 #define PLAN_KEY_OF_LOOP UINT32_MAX
 
 /* Describes the table to the planner. Functions are pure. */
@@ -67,7 +67,7 @@ struct PlanHost {
     uint32_t (*leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
     /* The same for a node that reads nothing but the variable of a loop (OP_LOCAL, level 0) over a
-     * list of a row: a number for load_elements(). NULL: it gives none. */
+     * list of a row: a number for load_elements(). NULL: there are none. */
     uint32_t (*element_leaf)(const PlanHost *host, const CelGraph *graph, uint32_t node);
 
     /* The same for a node that reads the row and one value that is known once: a key, whose node is
@@ -95,7 +95,7 @@ struct PlanHost {
 typedef struct PlanTable {
     const PlanHost *host;
     const void *rows; /* the host's */
-    void *block; /* the host's, for one block: load() gets the same rows each time. NULL: any */
+    void *block; /* the host's data for one block: load() gets the same rows each time; or NULL */
 
     /* The value of the row variable; lives as long as the run's arena. */
     CelValue (*row)(const struct PlanTable *table, uint32_t row, CelRun *run);
@@ -152,7 +152,7 @@ typedef struct PlanDeadline {
  * one for each entry of a column: the same blocks take the same work on every machine. */
 typedef struct PlanCost {
     uint64_t work;
-    size_t bytes; /* that stay */
+    size_t bytes; /* of the finished blocks */
 } PlanCost;
 
 /* PlanMeter: counts the cost of blocks, by column, and ends one that would take too much work. */
@@ -200,10 +200,9 @@ int plan_block_replace_rows(const Plan *plan, const PlanBlock *old, const PlanBl
 /* The column of @root, whose frequency is PLAN_PRECOMPUTED: one entry a row, none FALLBACK. */
 Column plan_block_root(const Plan *plan, const PlanBlock *block, size_t root);
 
-/* Values of the whole table: groups, and stored columns summed by them. @blocks are those of rows 0
- * up to @n_rows, in order. Groups are those of @known, if it is not NULL: totals of the same plan
- * and as many rows, whose rows are in the same groups. NULL through @ret if the plan needs none. 0
- * or -ENOMEM. */
+/* Computes the groups of the whole table, and stored columns reduced by group. @blocks are those of
+ * rows 0 up to @n_rows, in order. @known (may be NULL): totals of the same plan, whose rows are as
+ * many and in the same groups, which are copied. NULL through @ret: none needed. 0 or -ENOMEM. */
 int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanTotals *known,
     const PlanBlock *const *blocks, size_t n_rows, Arena *arena, const PlanTotals **ret) MUST_CHECK;
 

@@ -9,7 +9,7 @@
 
 #define PIECE_ITEMS 4096u
 
-/* Rows of one block that follow each other, in the order of the rows' frame. */
+/* Consecutive rows of one block that are consecutive in the rows' frame, too. */
 typedef struct Run {
     size_t entry; /* of the frame: the first */
     uint32_t block, from, n;
@@ -198,8 +198,8 @@ void evaluate_reduce(Evaluator *e, const PlanColumn *column) {
     e->depth--;
 }
 
-/* Adds the rows of the chunk, which are rows @from on of the table, to the results of their groups.
- * Only the scalar machine knows the result of a union with a value that is not a list. */
+/* Adds the rows of the piece, which begins with row @from of the table, to the results of their
+ * groups. If a row's value is not a list, the scalar machine must compute the union. */
 static void add_piece(Evaluator *e, const PlanReduction *reduction, const RowGroups *groups,
     size_t from, size_t length, ReduceState *results) {
     const EntryFrame *frame = &e->frames[reduction->space];
@@ -267,7 +267,7 @@ static Evaluator *evaluator_of_table(Evaluator *e) {
     return made;
 }
 
-/* The rows of all groups, in the order of the table. */
+/* Reduces the rows of all groups, in the order of the table. */
 static void reduce_members(
     Evaluator *e, const PlanReduction *reduction, const RowGroups *groups, ReduceState *results) {
     Evaluator *all = evaluator_of_table(e);

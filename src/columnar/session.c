@@ -168,7 +168,7 @@ void evaluate_load(Evaluator *e, const PlanColumn *column) {
 
 #define STATE_UNKNOWN UINT8_MAX
 
-/* Bools by a key are loaded once a session, since groups read rows that batches read, too. */
+/* Keyed bools are kept for the session, since groups read the same rows as batches. */
 static bool recall_states(const Evaluator *e, const PlanColumn *column, ColumnRegister *reg) {
     const uint8_t *states = e->session->row_states[column->cache];
     const EntryFrame *frame = &e->frames[column->space];
@@ -216,7 +216,7 @@ void evaluate_keyed(Evaluator *e, const PlanColumn *column) {
     if (!register_open_values(e, reg, (ColumnLane)column->lane, frame->n, true))
         return;
     if (column->lane != LANE_BOOL)
-        memset(reg->values, 0, frame->n * sizeof(*reg->values)); /* not all rows may have one */
+        memset(reg->values, 0, frame->n * sizeof(*reg->values)); /* rows may be without a value */
     if (state != COLUMN_OK) {
         memset(reg->states, state, frame->n);
         return;

@@ -182,7 +182,7 @@ static void place(TestColumn *t, ColumnLane lane) {
         t->column.ints = t->ints;
 }
 
-/* @holes: how many of 8 rows have no value. */
+/* On average, @holes of 8 rows have no value. */
 static void fill(Scene *s, TestColumn *t, ColumnLane lane, unsigned holes) {
     place(t, lane);
     for (size_t i = 0; i < ROWS_MAX; i++) {
@@ -274,7 +274,7 @@ static CelValue arg_at(const Case *c, uint32_t arg, size_t row) {
     return value_at(operand->column, arg_type(c, arg), operand->is_single ? 0 : row);
 }
 
-/* Values that a fallback argument could have. */
+/* The @which-th value that a FALLBACK argument could have. */
 static CelValue guess(const CelType *type, unsigned which) {
     static const CelError error = {.text = STR("a guess"), .is_placed = true};
 

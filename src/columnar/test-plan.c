@@ -268,7 +268,7 @@ static void test_many_roots_in_one_plan(void **state) {
     }
 }
 
-/* Lists longer than a chunk. */
+/* Lists longer than a piece of session-loop.c. */
 static void test_long_lists(void **state) {
     static const char *const sources[] = {
         "row.items.filter(i, i.app == pod.app).size()",

@@ -4,7 +4,7 @@
 
 #include "columnar/evaluator-internal.h"
 
-/* A row's own count or verdict, as one more element. */
+/* Adds a row's own count or verdict as if it were one element. */
 static void add_row(ReduceOp op, const Column *of_row, size_t i, ReduceState *result) {
     uint8_t state = of_row->states ? of_row->states[i] : COLUMN_OK;
     uint8_t *bad = op == REDUCE_ALL || op == REDUCE_EXISTS ? &result->bad_value : &result->bad;
@@ -43,7 +43,7 @@ static KernelOperand operand_of(const Plan *plan, uint32_t number, const PlanBlo
     return (KernelOperand){&block->columns[column->store], false};
 }
 
-/* Rows of a group as elements: one after the other, as the scalar machine goes through them. */
+/* Adds the rows as elements of their groups, one by one, in the order of the scalar machine. */
 static void add_members(const Plan *plan, const PlanColumn *column, const PlanBlock *block,
     size_t n, const uint32_t *of_row, ReduceState *results) {
     const PlanReduction *reduction = column->reduction;
@@ -109,9 +109,9 @@ int plan_totals_new(const Plan *plan, const PlanTable *table, const PlanTotals *
         const PlanSpace *space = &plan->spaces.items[i];
 
         if (space->kind != SPACE_GROUPS || !space->is_needed)
-            continue; /* a loop over groups may read nothing of them: their number still counts */
+            continue;
         groups[i] = find_groups(table, known ? &known->groups[i] : NULL, space->of, n_rows, arena);
-        n_needed++;
+        n_needed++; /* also without columns: a loop over groups needs their number */
     }
     if (arena_has_failed(arena)) /* also find_groups */
         return -ENOMEM;
