@@ -51,7 +51,7 @@ struct Arena {
     size_t budget;
     bool has_failed, is_full;
     ArenaHandler *on_refusal; /* NULL: none */
-    const char *what;         /* its first argument */
+    const char *what;         /* the first argument of @on_refusal */
 };
 
 static Block *block_new(size_t size, Block *previous) {

@@ -28,10 +28,10 @@ DEFINE_CLEANUP(Arena *, arena_free)
 typedef void ArenaHandler(const char *what, const Arena *arena);
 void arena_on_refusal(Arena *arena, ArenaHandler *handler, const char *what);
 
-/* Everything allocated so far is gone. */
+/* Frees everything allocated so far. */
 void arena_reset(Arena *arena);
 
-/* Bytes handed out since the last reset, padding included. */
+/* Bytes allocated since the last reset, padding included. */
 size_t arena_used(const Arena *arena);
 
 /* Bytes of the budget that are not used yet. */
@@ -62,8 +62,8 @@ Str arena_copy(Arena *arena, Str str) MUST_CHECK;
 Str arena_printf(Arena *arena, const char *format, ...) MUST_CHECK
     __attribute__((format(printf, 2, 3)));
 
-/* Uninitialised, for arrays that are filled at once. @count is of things that are in memory
- * already, or bounded: the product is not checked. */
+/* Uninitialised, for arrays that are filled at once. The product is not checked for overflow, so
+ * @count must be bounded, or count things that are in memory already. */
 #define ARENA_RAW(arena, type, count) ((type *)arena_alloc((arena), (size_t)(count) * sizeof(type)))
 
 #define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), 1, sizeof(type)))

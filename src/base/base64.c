@@ -17,7 +17,7 @@ static int value_of(char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four letters, of which the last @n_missing are padding or not there, as bytes. */
+/* Appends the bytes of four letters, of which the last @n_missing are padding or absent. */
 static void append_group(uint32_t group, unsigned n_missing, Buf *out) {
     const char bytes[3] = {(char)(group >> 16), (char)(group >> 8), (char)group};
 

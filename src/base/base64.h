@@ -13,8 +13,8 @@
  * failed (buf_error()), part of them may have been appended. */
 bool base64_decode(Str text, Buf *out) MUST_CHECK;
 
-/* The same for text that people write: padding is there in full or not at all, and the bits
- * that are left over do not matter. */
+/* The same for text that people write: padding is complete or absent, and the bits
+ * that it leaves over may have any value. */
 bool base64_decode_loose(Str text, Buf *out) MUST_CHECK;
 
 /* Appends @bytes as base64, without line breaks. */

@@ -42,7 +42,7 @@ char *buf_reserve(Buf *buf, size_t more) {
         size = size > SIZE_MAX / 2 ? need : size * 2;
     if (size > buf->ceiling)
         size = buf->ceiling;
-    data = realloc(buf->data, size + 1); /* one to spare, for a NUL the ceiling does not count */
+    data = realloc(buf->data, size + 1); /* 1 more for a NUL, which the ceiling does not count */
     if (!data)
         return fail(buf, -ENOMEM);
     buf->data = data;
@@ -112,7 +112,7 @@ void buf_append_grouped(Buf *buf, uint64_t value) {
     }
 }
 
-/* The value whose name is at the front of @text; @n: none. */
+/* The index of the value with whose name @text begins; @n: none. */
 static size_t find_value(Str text, const BufValue *values, size_t n) {
     size_t i = 0;
 

@@ -3,9 +3,9 @@
 /*
  * Buf: bytes that grow, up to a ceiling that is set at the start.
  *
- * Appending never fails in the middle of a sentence: the first append that would
- * pass the ceiling, or that finds no memory, marks the buffer as failed, and all
- * later appends do nothing. The sender of the result checks buf_error() once.
+ * The first append that would pass the ceiling, or that finds no memory, marks
+ * the buffer as failed; it and all later appends do nothing. So the user of the
+ * result checks buf_error() once.
  *
  * A Buf of BUF_INIT owns heap memory; release it with buf_done(). Not thread
  * safe.
@@ -19,14 +19,14 @@ typedef struct Buf {
     size_t len;
     size_t size;
     size_t ceiling;
-    int error; /* 0, -EFBIG over the ceiling, -ENOMEM, -EINVAL for what printf refuses */
+    int error; /* 0, -EFBIG over the ceiling, -ENOMEM, -EINVAL if printf failed */
 } Buf;
 
 #define BUF_INIT(limit) ((Buf){.ceiling = (limit)})
 
-void buf_done(Buf *buf); /* takes a half-built one; leaves it empty and usable */
+void buf_done(Buf *buf); /* frees the memory; the buffer is then empty and usable */
 
-/* Empty again, memory kept, failure forgotten. */
+/* Removes all bytes and the failure; keeps the memory. */
 void buf_reset(Buf *buf);
 
 static inline Str buf_str(const Buf *buf) {

@@ -29,8 +29,8 @@ static inline void bytes_copy(char *to, const char *from, size_t len) {
     }
 }
 
-/* So many bytes are copied at once by loops over thousands of names: one block costs less than a
- * branch on the length. The rest of the block is overwritten by the next piece. */
+/* Loops over thousands of names copy whole blocks of this size: one block costs less than a branch
+ * on the length. The next piece overwrites the rest of the block. */
 #define BYTES_BLOCK ((size_t)64)
 
 /* In vectors, so that a loop for wider registers (wide-loops.h) uses them. */
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void bytes_copy_block(char *to, con
     bytes_copy_wide(to + sizeof(BytesWide), from + sizeof(BytesWide));
 }
 
-/* How 16 bytes at @a and @b differ: all zero when they do not. */
+/* 16 bytes at @a XOR 16 bytes at @b: all zero if they are equal. */
 typedef uint64_t BytesLanes __attribute__((vector_size(16)));
 
 static inline BytesLanes bytes_difference(const char *a, const char *b) {
@@ -59,7 +59,7 @@ static inline BytesLanes bytes_difference(const char *a, const char *b) {
     return x ^ y;
 }
 
-/* The same for 8 bytes, and for 4. */
+/* The same for 8 bytes and for 4 bytes. */
 static inline uint64_t bytes_difference_8(const char *a, const char *b) {
     uint64_t x, y;
 

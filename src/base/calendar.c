@@ -111,7 +111,7 @@ static bool take_clock(Str *text, int64_t *ret_sec) {
     return true;
 }
 
-/* True also when there is none. */
+/* Cuts a fraction off the front, if there is one. False: a point without digits. */
 static bool take_fraction(Str *text, uint32_t *ret_nanos) {
     uint32_t nanos = 0, unit = 100000000;
     size_t n = 0;
@@ -128,7 +128,7 @@ static bool take_fraction(Str *text, uint32_t *ret_nanos) {
     return n > 0;
 }
 
-/* How far the written time is ahead of UTC. */
+/* Cuts "Z" or an offset off the front. @ret_sec: how far the written time is ahead of UTC. */
 static bool take_offset(Str *text, int64_t *ret_sec) {
     int hours, minutes, sign;
 

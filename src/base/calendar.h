@@ -34,7 +34,7 @@ int calendar_month_days(int64_t year, int month); /* @month: 1 to 12 */
 /* 0 is Sunday. */
 int calendar_weekday(int64_t days);
 
-/* The day that the second @sec since 1970 is in, and the second of that day. */
+/* The day since 1970-01-01 of second @sec since 1970; @ret_second: the second of that day. */
 int64_t calendar_day_of(int64_t sec, int *ret_second);
 
 /* Takes "2026-11-15" off the front of @text. False when there is no such date; then @text is

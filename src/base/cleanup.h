@@ -8,7 +8,7 @@
  *     *ret = TAKE_PTR(s);
  *
  * Every local that owns something is declared with _cleanup_() and a value that
- * is safe to clean up; ownership leaves with TAKE_PTR(). At the end, three words that every
+ * is safe to clean up; TAKE_PTR() passes ownership on. At the end are three macros that every
  * folder needs.
  */
 
@@ -30,9 +30,9 @@
         _taken;                                                                                    \
     })
 
-/* For large variables of functions that are called for every request or pod, of which no more is
- * read than was written: they are not zeroed at the start, as -ftrivial-auto-var-init does with all
- * others. Zeroing Amounts was 7 % of the time it takes to read a pod. */
+/* For large variables of functions that run for every request or pod and read only what they have
+ * written: excepts them from -ftrivial-auto-var-init, which zeroes all others. Zeroing Amounts was
+ * 7 % of the time it takes to read a pod. */
 #if __has_attribute(uninitialized)
 #define SCRATCH __attribute__((uninitialized))
 #else

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Clock: what time it is. A test that wants a clock of its own links one instead of clock.c.
+ * Clock: the current time. A test with a simulated clock links that instead of clock.c.
  *
  * Decisions never call this; they get `now` as an argument.
  */
@@ -12,4 +12,4 @@
 
 int64_t clock_monotonic_nsec(void);  /* for durations and deadlines; unaffected by clock changes */
 int64_t clock_wall_nsec(void);       /* since 1970 UTC; for stamps and certificates only */
-int64_t clock_thread_cpu_nsec(void); /* processor time that the calling thread has had */
+int64_t clock_thread_cpu_nsec(void); /* processor time that the calling thread has used */

@@ -7,10 +7,10 @@
 
 #include "base/visible.h"
 
-#define COLUMNS_BEFORE 60 /* of a long line, before the carets */
+#define COLUMNS_BEFORE 60 /* shown of a long line before the carets */
 
-/* A copy of line @number of @source without its end, or that of the last diag if it is the same: a
- * file may be one line of megabytes, with an error in each of its words. */
+/* A copy of line @number of @source without its end; or the last diag's copy if it is equal, since
+ * a file may be one line of megabytes, with an error in each word. */
 static Str keep_line(DiagList *list, Str source, size_t number) {
     const Diag *last = list->diags.n > 0 ? &list->diags.items[list->diags.n - 1] : NULL;
     Str line = number > 0 ? str_line(source, number) : STR_NULL;
@@ -63,7 +63,7 @@ void diag_addf(DiagList *list, DiagLevel level, Place place, Str source, const c
         str_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1), STR_NULL);
 }
 
-/* Where number @i goes, if those from @from up to it are in order. */
+/* The new index of diag @i, if the diags from @from up to it are sorted. */
 static size_t find_position(const Diag *items, size_t from, size_t i) {
     const Place *place = &items[i].place;
     size_t at = i;
@@ -82,7 +82,7 @@ static size_t find_position(const Diag *items, size_t from, size_t i) {
     return at;
 }
 
-/* By insertion: there are DIAG_MAX at most. */
+/* Insertion sort: there are at most DIAG_MAX. */
 void diag_list_sort(DiagList *list, size_t from) {
     Diag *items = list->diags.items;
 

@@ -13,7 +13,7 @@ typedef struct Digest {
     uint64_t high, low;
 } Digest;
 
-#define DIGEST_NONE ((Digest){0, 0}) /* of nothing: where a chain begins */
+#define DIGEST_NONE ((Digest){0, 0}) /* no digest; the start of a chain */
 
 static inline bool digest_equal(Digest a, Digest b) {
     return a.high == b.high && a.low == b.low;
@@ -22,7 +22,7 @@ static inline bool digest_equal(Digest a, Digest b) {
 /* The digest of @text alone: XXH3, 128 bits. */
 Digest digest_of(Str text);
 
-/* The digest of the texts in @before, with @text behind them. "ab", "c" and "a", "bc" differ. */
+/* The digest of the texts in @before followed by @text. "ab", "c" and "a", "bc" differ. */
 Digest digest_chain(Digest before, Str text);
 
 /* XXH3, 64 bits, with @seed. Expressions show it to users (hash()): never another algorithm. */
@@ -33,5 +33,5 @@ uint64_t digest_short(Str text, uint64_t seed);
 /* 32 hexadecimal digits and a NUL. Returns @text. */
 const char *digest_print(Digest digest, char text[static DIGEST_TEXT_MAX]);
 
-/* The reverse. False, and @ret untouched: @text is anything else than 32 hexadecimal digits. */
+/* Reads it back. False, and @ret untouched, unless @text is 32 hexadecimal digits. */
 bool digest_parse(Str text, Digest *ret);

@@ -18,8 +18,6 @@
 #define DOUBLE_BIAS 1023
 #define DOUBLE_FRACTION_BITS 52
 
-/* Printing. */
-
 /* @d rounded to @n digits. */
 static void round_to(double d, int n, DoubleDigits *ret) {
     char text[48];
@@ -55,8 +53,8 @@ static void step_up(DoubleDigits *d) {
     d->point++;
 }
 
-/* Below a power of two doubles are twice as dense as above: the nearest text of a length may belong
- * to another number while the next text up does not (2^-44). */
+/* Below a power of two doubles are twice as dense as above it. So the nearest text of n digits may
+ * read back as another number, but the next larger text as @d (for example 2^-44). */
 static bool is_power_of_two(double d) {
     int exponent;
 
@@ -84,8 +82,8 @@ static void whole_digits(uint64_t number, DoubleDigits *ret) {
     memcpy(ret->digits, text + at, sizeof(text) - at);
 }
 
-/* The number of digits of @d that survive. Below DBL_MIN numbers have fewer bits, and n bits keep
- * (n - 1) × log10(2) digits. */
+/* The number of digits that survive a conversion of @d and back. Numbers below DBL_MIN have fewer
+ * bits, and n bits keep (n - 1) × log10(2) digits. */
 static int safe_digits(double d) {
     int n;
 
@@ -204,7 +202,7 @@ static bool decimal_read(Str text, Decimal *ret) {
             point = i;
             continue;
         }
-        n += (digits | digit) != 0; /* zeros in front take no room */
+        n += (digits | digit) != 0; /* leading zeros do not count */
         if (n > DIGITS_SHORT)
             return false;
         digits = digits * 10 + digit;
@@ -222,8 +220,8 @@ static double power_of_two(int exponent) {
     return ret;
 }
 
-/* @dividend, not 0, by @divisor. Both are shifted up to their highest bit, the dividend to one bit
- * less: then the quotient has 62 to 64 bits. */
+/* @dividend, which is not 0, divided by @divisor. Both are shifted up to the highest bit, the
+ * dividend to one bit less: then the quotient has 62 to 64 bits. */
 static double divide(uint64_t dividend, uint64_t divisor) {
     int up = __builtin_clzll(dividend), up_divisor = __builtin_clzll(divisor);
     unsigned __int128 shifted = (unsigned __int128)(dividend << up) << 63;
@@ -243,9 +241,9 @@ static double decimal_value(Decimal decimal) {
     return decimal.digits == 0 ? 0 : divide(decimal.digits, divisor);
 }
 
-/* Reading any other number, without a sign: by libc, since the program never leaves the C locale.
- * strtod() also takes words, and hexadecimal digits without an exponent, which are refused here.
- * The value may be infinite. */
+/* Reads any other number without a sign by libc's strtod(): the program never leaves the C locale.
+ * Rejects words, and hexadecimal digits without an exponent, which strtod() accepts. The value may
+ * be infinite. */
 static bool read_long(Str text, double *ret) {
     bool is_hex = str_has_prefix(text, STR("0x")) || str_has_prefix(text, STR("0X"));
     bool begins = text.len > 0 && (ascii_is_digit(text.ptr[0]) || text.ptr[0] == '.');

@@ -3,8 +3,8 @@
 /*
  * Double: floating point numbers and their texts.
  *
- * Printed with the fewest digits that read back as the same number; of two such texts the
- * one nearer to it. Neither direction depends on the locale.
+ * Printed with the fewest digits that read back as the same number; if several texts do, the
+ * nearest to the number. Neither printing nor reading depends on the locale.
  */
 
 #include "base/str.h"
@@ -29,6 +29,5 @@ size_t double_print(double d, char out[DOUBLE_TEXT_MAX]);
 
 /* Reads [+-] digits [. digits] [e[+-]digits], or 0x and hexadecimal digits with an obligatory
  * p exponent; with digits on one side of the point at least. Rounded to the nearest. False,
- * and @ret untouched, when it is anything else; @ret_overflow (may be NULL): it was only too large.
- */
+ * and @ret untouched, for anything else; @ret_overflow (may be NULL): a number, but too large. */
 bool double_parse(Str text, double *ret, bool *ret_overflow);

@@ -18,7 +18,7 @@
 
 #include <errno.h>
 
-/* A positive @r, which no caller up the stack could understand, becomes -ENOTRECOVERABLE. */
+/* @r, or -ENOTRECOVERABLE if it is positive, since callers further up could not understand it. */
 static inline int error_fold(int r) {
     return r > 0 ? -ENOTRECOVERABLE : r;
 }

@@ -1,7 +1,7 @@
 /*
- * Replays saved inputs through a fuzz target: what `make test` runs instead of
+ * Replays saved inputs through a fuzz target; `make test` runs this instead of
  * libFuzzer. Arguments are files, or folders of files. A missing or empty folder
- * is an error: a replay that replays nothing proves nothing.
+ * is an error, since nothing would be tested.
  */
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ static int replay_file(const char *path) {
         size = ftell(file);
     rewind(file);
     if (size >= 0)
-        data = malloc(size > 0 ? (size_t)size : 1); /* of the exact size: ASan sees overreads */
+        data = malloc(size > 0 ? (size_t)size : 1); /* the exact size: ASan finds overreads */
     if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
         (void)fprintf(stderr, "%s: cannot be read\n", path);
         free(data);

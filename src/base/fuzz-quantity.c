@@ -44,8 +44,8 @@ static void check_accessors(Quantity quantity) {
     }
 }
 
-/* A plain number, or one with an exponent (of few digits: longer ones are cut to 32
- * bits), reads as strtold() has it. */
+/* A plain number, or one with an exponent of few digits (longer exponents are cut to 32
+ * bits), has the value that strtold() reads. */
 static void check_against_libc(Str text, Quantity quantity) {
     char copy[64];
     char *end, *exponent;

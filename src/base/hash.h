@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-/* XXH3 of the bytes under the process's key. Never the same in two processes;
+/* XXH3 of the bytes with the process's key. It differs in every process, so
  * nothing that is stored or sent may depend on it. Any thread. */
 uint64_t hash_str(Str str);
 

@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * Intern: each distinct string once, known by a number.
+ * Intern: gives each distinct string a number (id).
  *
- * Numbers are dense and start at 1; 0 is kept for "absent", so that a column of
- * ids needs no second column for that. Equal ids mean equal strings, which is
- * what makes label comparisons over thousands of nodes cheap.
+ * Ids are dense and start at 1; 0 means "absent", so that a column of ids needs
+ * no second column for that. Equal ids mean equal strings, so comparing labels
+ * of thousands of nodes is cheap.
  *
  * The strings are copied into the arena the interner was given and live as long
  * as it does.

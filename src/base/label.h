@@ -1,7 +1,7 @@
 #pragma once
 
-/* Label: what Kubernetes takes as a key: of labels, of annotations, of resources; and as the name
- * of a namespace, which DNS calls a label. */
+/* Label: the syntax of keys in Kubernetes (of labels, annotations and resources), and of names of
+ * namespaces, which DNS calls labels. */
 
 #include "base/str.h"
 
@@ -11,8 +11,8 @@
 /* Letters, digits, '-', '_' and '.', a letter or digit at both ends. */
 bool label_is_name(Str name);
 
-/* A name of small letters, digits and '-' alone: of a namespace. */
+/* A label_is_name() of lower-case letters, digits and '-' only: the name of a namespace. */
 bool label_is_namespace(Str name);
 
-/* The first, or one after the name of a domain and a slash: "example.com/gpu". */
+/* A label_is_name(), perhaps after a domain name and a slash: "example.com/gpu". */
 bool label_is_key(Str key);

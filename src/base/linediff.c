@@ -1,9 +1,9 @@
 /*
- * Compares two texts by line: marks the lines of the old text that are gone and those of the new
- * text that were added, then writes hunks in one walk over both.
+ * Compares two texts by line: marks the lines that were removed from the old text and those that
+ * were added in the new text, then writes hunks in one walk over both.
  *
- * Row d of the search holds how far d edits lead on each diagonal (x lines of the old text, y of
- * the new text, k = x - y); all rows are kept, to trace the edits back.
+ * Row d of the search holds, for each diagonal (x lines of the old text, y of the new text,
+ * k = x - y), the largest x that d edits reach; all rows are kept, to trace the edits back.
  */
 
 #include "base/linediff.h"
@@ -17,7 +17,7 @@
 
 typedef struct Lines {
     Str *items;      /* with their newline, which the last may lack */
-    bool *is_marked; /* gone, or new */
+    bool *is_marked; /* the line was removed, or added */
     size_t n;
 } Lines;
 
@@ -25,7 +25,7 @@ typedef struct Diff {
     Arena *arena;
     Lines before, after;
     size_t n_head, n_tail; /* lines that both begin and end with */
-    int32_t n, m;          /* the lines between them, of both */
+    int32_t n, m;          /* lines between these, before and after */
 } Diff;
 
 static size_t least(size_t a, size_t b) {
@@ -97,7 +97,8 @@ static int32_t step(const Diff *diff, const int32_t *last, int32_t d, int32_t i)
     return removed > added ? removed : added;
 }
 
-/* Rows until one reaches the end of both; its number, or -1: too far, or no memory for it. */
+/* Computes rows until one reaches the end of both texts. Returns its number, or -1: too many edits,
+ * or no memory. */
 static int32_t search(const Diff *diff, int32_t **rows) {
     for (int32_t d = 0; d <= (int32_t)LINEDIFF_EDITS_MAX; d++) {
         rows[d] = ARENA_RAW(diff->arena, int32_t, d + 1);
@@ -184,7 +185,8 @@ static void pass_change(const Diff *diff, size_t *x, size_t *y) {
         (*y)++;
 }
 
-/* From a change at (x, y): changes with at most twice the context between them are one hunk. */
+/* The hunk that begins with the change at (x, y): changes with at most twice the context between
+ * them are one hunk. */
 static Hunk gather(const Diff *diff, size_t x, size_t y, size_t from, size_t context) {
     size_t lead = least(context, x - from);
     Hunk hunk = {.x = x - lead, .y = y - lead};
@@ -209,7 +211,7 @@ static void write_line(Buf *out, char sign, Str line) {
         buf_append(out, STR("\n\\ No newline at end of file\n"));
 }
 
-/* "3,4"; an empty range is named by the line before it, a range of one by itself. */
+/* "3,4"; a range of one line is "3"; an empty range has the number of the line before it. */
 static void write_range(Buf *out, size_t from, size_t n) {
     buf_printf(out, "%zu", n == 0 ? from : from + 1);
     if (n != 1)

@@ -10,17 +10,16 @@
  *     -  mode: Observe
  *     +  mode: Enforce
  *
- * The shortest way from one to the other (Myers), as long as it has at most LINEDIFF_EDITS_MAX
- * lines; beyond that, or with more than LINEDIFF_LINES_MAX lines, everything between the lines that
- * both begin with and those that both end with is shown as removed and added. That is true as well,
- * and costs no more than reading it.
+ * The shortest diff (Myers), if it has at most LINEDIFF_EDITS_MAX lines. Above that, or if a text
+ * has more than LINEDIFF_LINES_MAX lines, everything between the common first lines and the common
+ * last lines is shown as removed and added: a correct diff too, and it takes linear time.
  */
 
 #include "base/buf.h"
 
 #define LINEDIFF_EDITS_MAX 1500u  /* about 5 MB while it works */
 #define LINEDIFF_LINES_MAX 65536u /* of each text */
-#define LINEDIFF_CONTEXT 3u       /* what people are used to */
+#define LINEDIFF_CONTEXT 3u       /* as in diff -u */
 
 typedef struct LinediffText {
     Str name; /* after "---" or "+++"; control characters become '?' */

@@ -150,7 +150,7 @@ void log_event(LogLevel level, const char *msg, const LogField *fields) {
     _cleanup_(buf_done) Buf line = BUF_INIT(LOG_LINE_MAX);
 
     log_render(settings.format, level, clock_wall_nsec(), msg, fields, &line);
-    if (buf_error(&line)) { /* better an event without its fields than none */
+    if (buf_error(&line)) { /* too long: logs the event without its fields */
         buf_reset(&line);
         log_render(settings.format, level, clock_wall_nsec(), msg,
             (const LogField[]){LOG_BOOL("fields_dropped", true), {.kind = LOG_FIELD_END}}, &line);

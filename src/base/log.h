@@ -35,7 +35,7 @@ typedef enum LogFormat {
 } LogFormat;
 
 typedef struct LogField {
-    const char *key; /* NULL: it is left out */
+    const char *key; /* NULL: the field is left out */
     enum { LOG_FIELD_END, LOG_FIELD_STR, LOG_FIELD_INT, LOG_FIELD_BOOL } kind;
     Str str;
     int64_t number;
@@ -47,7 +47,7 @@ typedef struct LogField {
     ((LogField){.key = (name), .kind = LOG_FIELD_INT, .number = (int64_t)(value)})
 #define LOG_BOOL(name, value) ((LogField){.key = (name), .kind = LOG_FIELD_BOOL, .number = (value)})
 
-/* At start, before other threads exist: level and format. */
+/* Sets the lowest level that is written, and the format. Only before other threads exist. */
 void log_setup(LogLevel least, LogFormat format);
 
 bool log_is_on(LogLevel level);

@@ -14,7 +14,7 @@
 
 typedef struct MapSlot {
     Str key;
-    uint32_t hash;  /* upper half of the hash: most mismatches are seen without the key */
+    uint32_t hash;  /* upper half of the hash: most mismatches are found without the key */
     uint32_t value; /* MAP_NONE: free */
 } MapSlot;
 
@@ -36,7 +36,7 @@ void map_done(Map *map);
 /* Adds @key, which must not be there. 0, or -ENOMEM. */
 int map_add(Map *map, Str key, uint32_t value) MUST_CHECK;
 
-/* Another value for @key, which must be there. */
+/* Replaces the value of @key, which must be in the map. */
 void map_set(Map *map, Str key, uint32_t value);
 
 /* The value of @key, or MAP_NONE. */

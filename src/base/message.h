@@ -28,10 +28,11 @@ void message_setv(char *text, size_t size, const char *format, va_list arguments
  * refused it: "WHAT needs more than 64 MiB of memory, which is the limit". Returns -ENOMEM. */
 int message_no_memory(char *text, size_t size, const char *what, const Arena *arena);
 
-/* The same for @r, -ENOMEM or another negative errno, which is a fault of ours. Returns @r. */
+/* The same if @r is -ENOMEM; any other negative errno is reported as an internal error. Returns
+ * @r. */
 int message_failed(char *text, size_t size, const char *what, int r, const Arena *arena);
 
-/* A message that is put together of several pieces. */
+/* A message that is made of several pieces. */
 typedef struct Message {
     char *text;
     size_t len, size; /* size counts the NUL */
@@ -42,8 +43,8 @@ Message message_begin(char *text, size_t size);
 
 void message_add(Message *message, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* At most @max columns of @text, escaped, and "…" where it was longer. */
+/* Adds at most @max columns of @text, escaped, and "…" if it is longer. */
 void message_show(Message *message, Str text, size_t max);
 
-/* The same in quotes, at most MESSAGE_QUOTE_MAX, between two texts. */
+/* Adds @before, at most MESSAGE_QUOTE_MAX columns of @text in quotes, and @behind. */
 void message_quote(Message *message, const char *before, Str text, const char *behind);

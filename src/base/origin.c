@@ -119,7 +119,8 @@ static bool read_authority(Str *location, Origin *ret) {
            read_port(authority, ret);
 }
 
-/* "//host" has the scheme of the page it is on. */
+/* Cuts scheme and host off @location; whether it is the same server. "//host" means @origin's
+ * scheme. */
 static bool is_there(const Origin *origin, Str *location) {
     Origin target = {.is_tls = origin->is_tls};
 
@@ -134,7 +135,7 @@ static bool is_there(const Origin *origin, Str *location) {
 }
 
 bool origin_is_same(Str url, Str location, Str *ret_path) {
-    Str base = str_take(url, str_find(url, '?')); /* of a query an '@' may be part */
+    Str base = str_take(url, str_find(url, '?')); /* a query may contain an '@' */
     bool is_path = str_has_prefix(location, STR("/")) && !str_has_prefix(location, STR("//"));
     Origin origin;
 

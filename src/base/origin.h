@@ -1,6 +1,6 @@
 #pragma once
 
-/* Origin: where a URL leads, taken apart. */
+/* Origin: the parts of a server's URL. */
 
 #include "base/str.h"
 
@@ -13,23 +13,22 @@ typedef struct Origin {
     Str path; /* "" or "/…" */
 } Origin;
 
-/* http:// or https://, in capitals or not, a host, perhaps a port, perhaps a path; false for
- * anything else, a URL with an '@' anywhere in it among them. */
+/* Reads http:// or https:// (in any case), a host, perhaps a port, perhaps a path. False for
+ * anything else, and for a URL with an '@' anywhere. */
 bool origin_parse(Str url, Origin *ret);
 
-/* The error in the URL of a server ("has no host"), beyond what origin_parse() checks: nothing may
- * lead to another host than it names, or show a password in a log. NULL: valid. */
+/* The error in the URL of a server ("has no host"), stricter than origin_parse(): a URL must not
+ * lead to another host than it shows, nor put a password into a log. NULL: valid. */
 const char *origin_complaint(Str url);
 
-/* Whether @text has only characters of names and addresses that a certificate can be for. */
+/* Whether @text has only characters of host names and addresses, as in certificates. */
 bool origin_is_host_name(Str text);
 
-/* Whether @location, as a redirect of @url names it, is on the same server: a path ("/…"),
+/* Whether @location, the target of a redirect of @url, is on the same server: a path ("/…"),
  * "//host/…", or a URL, with the same scheme, host and port. If so, *ret_path is its path with the
- * query, without the fragment, borrowed from @location, or "/" for none. Not taken: users,
- * characters that a URL cannot have, and paths that begin otherwise, which servers that answer
- * queries do not send. */
+ * query, without the fragment, borrowed from @location; "/" if it has none. False for users, for
+ * characters that a URL cannot have, and for relative paths, which no server of ours sends. */
 bool origin_is_same(Str url, Str location, Str *ret_path);
 
-/* Whether it is this machine: localhost, 127.0.0.0/8 or ::1. */
+/* Whether the host is this machine: localhost, 127.0.0.0/8 or ::1. */
 bool origin_is_loopback(const Origin *origin);

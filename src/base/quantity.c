@@ -9,8 +9,8 @@
 
 /*
  * Every digit counts, however many there are, because rounding is upward: one
- * digit other than 0 at the far end makes a nano-unit. So the text is never cut
- * to a machine number first; the digits are walked where they stand.
+ * digit other than 0 at the far end adds a nano-unit. So the digits are read one
+ * by one, without converting the text to a machine number first.
  *
  * Two rules of apimachinery look like mistakes and are kept, since API servers store
  * what they accept: a suffix without digits is zero ("m", "." and "+"
@@ -46,7 +46,7 @@ static Str take_digits(Str *text) {
     return digits;
 }
 
-/* All but the suffix. Whether there was a digit. */
+/* Cuts everything before the suffix off the front. Returns whether there was a digit. */
 static bool take_number(Str *text, QuantityText *ret) {
     bool has_digits;
 
@@ -106,7 +106,7 @@ static bool suffix_parse(Str text, Suffix *ret) {
     return false;
 }
 
-/* The digit of 10^-(i + 1) of 0.<whole><fraction>. */
+/* Digit @i, from 0, of <whole><fraction>. */
 static unsigned digit_at(const QuantityText *number, size_t i) {
     const char *at = i < number->whole.len ? number->whole.ptr + i
                                            : number->fraction.ptr + (i - number->whole.len);
@@ -140,7 +140,7 @@ static unsigned __int128 decimal_nano(const QuantityText *number, int32_t expone
     return nano < NANO_MAX ? nano : NANO_MAX;
 }
 
-/* Digits of a fraction that are read at once: so many nines of the greatest binary unit
+/* Digits of a fraction that are read at once: this many nines times the greatest binary unit
  * fit into 128 bits. */
 #define CHUNK 9
 

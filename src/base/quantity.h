@@ -7,7 +7,7 @@
  * of nano-units in 128 bits, which holds every amount up to 1.7e29 exactly.
  *
  *   suffixes     n u m (none) k M G T P E, Ki Mi Gi Ti Pi Ei, e or E with a
- *                signed exponent. "K" alone is not one. "E" is exa, "E3" an exponent.
+ *                signed exponent. "K" is not a suffix. "E" is exa, "E3" an exponent.
  *   rounding     digits below nano round up, away from zero.
  *   saturation   with a binary suffix the amount is capped at 2^63-1 (whole
  *                units), as apimachinery does. Decimal amounts beyond 128 bits
@@ -24,7 +24,7 @@ typedef struct Quantity {
 /* False, and @ret untouched, when @text is not a quantity. */
 bool quantity_parse(Str text, Quantity *ret);
 
-/* The largest amount; larger ones become this. */
+/* The largest amount; larger amounts are cut to it. */
 #define QUANTITY_NANO_MAX ((__int128)((unsigned __int128)-1 >> 1))
 
 /* The family of suffixes that a quantity was written with, which printing keeps. */
@@ -34,7 +34,7 @@ typedef enum QuantityFormat {
     QUANTITY_EXPONENT, /* e3 */
 } QuantityFormat;
 
-/* A quantity as it is written, for amounts beyond 128 bits. */
+/* The parts of a written quantity, for amounts beyond 128 bits. */
 typedef struct QuantityText {
     bool is_negative;
     Str whole; /* digits, no leading zeros */
@@ -43,7 +43,7 @@ typedef struct QuantityText {
     int32_t exponent; /* of 2 in binary, of 10 otherwise */
 } QuantityText;
 
-/* As quantity_parse(). The parts point into @text. */
+/* Like quantity_parse(), but only splits @text; the parts point into it. */
 bool quantity_read(Str text, QuantityText *ret);
 
 /* Whole units, and thousandths of them; rounded away from zero (as apimachinery's

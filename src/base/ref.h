@@ -18,7 +18,7 @@ typedef struct Ref {
 
 #define REF_ONE ((Ref){.count = 1})
 
-/* Counting is no change of the object: holders of a const pointer count, too. */
+/* Counting does not change the object, so a const pointer is enough for it. */
 static inline atomic_uint *ref_count(const Ref *ref) {
     return (atomic_uint *)(uintptr_t)&ref->count;
 }

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-/* Below this copying is cheaper than a slice of its own in writev(). */
+/* Below this size, copying is cheaper than one more slice in writev(). */
 #define ROPE_REFER_MIN 1024u
 
 /* Blocks grow with the rope, so that a long one is few slices. */

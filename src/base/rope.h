@@ -3,11 +3,11 @@
 /*
  * Rope: a reply as a list of slices.
  *
- * Small pieces are copied into the arena, one behind the other; large ones are
- * only referenced. So a reply that hands 80 MB of Node objects back costs a few
- * slices, and one made of many small pieces is still few slices.
+ * Small pieces are copied into the arena, one after the other; large ones are
+ * only referenced. So a reply that returns 80 MB of Node objects has few slices,
+ * and so has one of many small pieces.
  *
- * Like a Buf it fails once and for all: check rope_error() at the end.
+ * Like a Buf it remembers a failure: check rope_error() at the end.
  */
 
 #include "base/vec.h"
@@ -23,10 +23,10 @@ typedef struct Rope {
 
 #define ROPE_INIT_IN(where) ((Rope){.arena = (where)})
 
-/* Adds @piece, which outlives the rope: copied when small, else referenced. */
+/* Adds @piece, which must outlive the rope: copied if it is small, else referenced. */
 void rope_refer(Rope *rope, Str piece);
 
-/* The slow halves of the two below. */
+/* The slow paths of rope_reserve() and rope_advance(). */
 char *rope_reserve_block(Rope *rope, size_t size);
 void rope_add_slice(Rope *rope, Str slice);
 
@@ -95,7 +95,7 @@ static inline void pen_close(Pen pen) {
         rope_advance(pen.rope, (size_t)(pen.at - pen.rope->at));
 }
 
-/* Hands the bytes so far to the rope, and goes on in a new block. */
+/* Adds the bytes so far to the rope, and continues in a new block. */
 Pen pen_refill(Pen pen, size_t size);
 
 static inline Pen pen_room(Pen pen, size_t size) {

@@ -2,7 +2,7 @@
 
 #include "base/shell.h"
 
-/* Letters that no shell makes anything of. */
+/* Whether all characters have no special meaning in any shell. */
 static bool is_safe(Str word) {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                "_-./:,=@%+";

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shell: words of commands that users will paste. */
+/* Shell: quotes words of commands that users paste into a shell. */
 
 #include "base/buf.h"
 

@@ -161,7 +161,7 @@ size_t str_edit_distance(Str a, Str b, size_t limit) {
 }
 
 Str str_nearest(Str word, const Str *known, size_t n_known) {
-    /* A third of the word may be wrong, at least one letter, at most three. */
+    /* A third of the letters may be wrong, but at least one and at most three. */
     size_t limit = word.len / 3;
     size_t best_distance;
     Str best = STR_NULL;

@@ -49,8 +49,8 @@ static inline bool str_is_empty(Str a) {
     return a.len == 0;
 }
 
-/* A copy of @s at *@at, where there is room; *@at moves behind it. The copy of an empty one is
- * STR_NULL. */
+/* Copies @s to *@at, where the caller has room, and moves *@at to the byte after it. The copy of an
+ * empty @s is STR_NULL. */
 static inline Str str_carve(char **at, Str s) {
     Str copy = s.len > 0 ? str_of(*at, s.len) : STR_NULL;
 
@@ -70,7 +70,7 @@ bool str_has_control(Str s);
 bool str_eq_nocase(Str a, Str b);
 bool str_contains_nocase(Str s, Str part); /* an empty part is in everything */
 
-/* Where @s stands in @list, or SIZE_MAX. */
+/* The index of @s in @list, or SIZE_MAX. */
 size_t str_index(Str s, const Str *list, size_t n);
 
 static inline bool str_is_one_of(Str s, const Str *list, size_t n) {
@@ -99,9 +99,9 @@ bool str_split(Str *s, char sep, Str *ret_part);
  * when it is anything else or does not fit. */
 bool str_to_int64(Str s, int64_t *ret);
 
-/* How many single-character edits (insert, delete, replace, swap of neighbours)
- * lead from @a to @b, at most @limit + 1; SIZE_MAX when either is longer than 64. A letter in
- * the other case is no edit. */
+/* The number of single-character edits (insert, delete, replace, swap of neighbours)
+ * that turn @a into @b, at most @limit + 1; SIZE_MAX when either is longer than 64. Case does not
+ * count. */
 size_t str_edit_distance(Str a, Str b, size_t limit);
 
 /* Line @number (from 1) of @text, without its end; past the last it is empty. */

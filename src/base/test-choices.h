@@ -1,15 +1,15 @@
 #pragma once
 
 /*
- * Choices: what decides in generated test input. Random numbers, or the bytes of a fuzzer, so that
- * libFuzzer can search for inputs that reach far. The same choices give the same input.
+ * Choices: the source of decisions in generated test input: random numbers, or the bytes of a
+ * fuzzer, so that libFuzzer can search for inputs. The same choices give the same input.
  */
 
 #include <stdbool.h>
 
 #include "base/rng.h"
 
-/* @rng; or without it @bytes, and after the last of them always the first way. */
+/* Uses @rng; if that is NULL, @bytes; after the last byte every choice is 0. */
 typedef struct Choices {
     Rng *rng;
     const uint8_t *bytes;
@@ -26,7 +26,7 @@ static inline unsigned choose(Choices *choices, unsigned n) {
     return *choices->bytes++ % n;
 }
 
-/* Whether something happens that happens once in @n; never after the last byte. */
+/* True once in @n calls on average; never after the last byte. */
 static inline bool choose_rarely(Choices *choices, unsigned n) {
     return choose(choices, n) == n - 1;
 }

@@ -6,7 +6,7 @@
 
 #define SOURCE "pool: a\n\tname: x\r\nk\xc3\xa9y: [1]\nbell: \a\n"
 
-/* One diagnostic, and how it is printed. */
+/* One diagnostic, and the printed text. */
 static const struct {
     const char *name;
     Place place;

@@ -4,8 +4,8 @@
  * Failing: one allocation of an arena fails, or every one from some point on.
  *
  * For a test that is linked with --wrap=arena_alloc,--wrap=arena_zalloc,--wrap=arena_copy, so that
- * they pass here. It sets n_seen to 0 and due to the number of the allocation; one that wraps
- * malloc() too asks is_due() there.
+ * these functions are called instead. The test sets n_seen to 0, and due to the number of the
+ * allocation that fails. A test that wraps malloc() too calls is_due() there.
  */
 
 #include <stdbool.h>

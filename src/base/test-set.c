@@ -139,7 +139,7 @@ static void check_removal_while_walking(uint64_t spread, uint64_t offset) {
 static void test_removal_while_walking(void **state) {
     (void)state;
     check_removal_while_walking(180, 0);
-    check_removal_while_walking(7, 250); /* runs go round the end of 256 slots */
+    check_removal_while_walking(7, 250); /* runs wrap around the end of 256 slots */
     check_removal_while_walking(1, 255);
 }
 

@@ -122,7 +122,7 @@ static void test_edit_distance(void **state) {
     } cases[] = {
         {"", "", 3, 0},
         {"abc", "abc", 3, 0},
-        {"abc", "ABC", 3, 0}, /* case is no edit */
+        {"abc", "ABC", 3, 0}, /* case does not count */
         {"abc", "", 3, 3},
         {"abc", "abcd", 3, 1},
         {"abc", "ac", 3, 1},

@@ -8,8 +8,8 @@
 
 #define THREAD_NAME_MAX 16
 
-/* A thread inherits the signal mask of its creator, and its name: to name another thread libc
- * would have to write a file of /proc, which a sandbox forbids. */
+/* A thread inherits the signal mask and the name of its creator, so these are set for a moment: to
+ * name another thread libc would write a file of /proc, which the sandbox forbids. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) {
     char own_name[THREAD_NAME_MAX] = "";
     sigset_t all, before;
@@ -38,8 +38,7 @@ void deadline_cond_init(pthread_cond_t *cond) {
     (void)pthread_condattr_destroy(&attributes);
 }
 
-/* Not clock_monotonic_nsec(): where a test has a clock of its own, threads still wait by the
- * system's. */
+/* Not clock_monotonic_nsec(): in tests with a simulated clock, threads wait by the real one. */
 struct timespec deadline_in(int64_t nsec) {
     struct timespec at;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Thread: one that works for others, and waiting for it. */
+/* Thread: starting and joining threads, waiting with a deadline, holding a mutex. */
 
 #include <pthread.h>
 #include <stdint.h>
@@ -8,14 +8,14 @@
 
 #include "base/cleanup.h"
 
-/* It gets no signals: those are for who waits for them. @name: at most 15 bytes. 0, or a negative
- * errno. */
+/* Starts a thread with all signals blocked: another thread handles them. @name: at most 15 bytes.
+ * 0, or a negative errno. */
 int thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *context) MUST_CHECK;
 
-/* Waits for its end. */
+/* Waits until the thread ends. */
 void thread_join(pthread_t thread);
 
-/* A condition that is waited for by CLOCK_MONOTONIC, which is never set. */
+/* Makes a condition whose timed waits use CLOCK_MONOTONIC, which is never set. */
 void deadline_cond_init(pthread_cond_t *cond);
 
 /* @nsec from now, for pthread_cond_timedwait() on such a condition. */

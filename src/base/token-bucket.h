@@ -1,6 +1,6 @@
 #pragma once
 
-/* TokenBucket: at most @burst at once, and @per_sec on average. All zero is full. */
+/* TokenBucket: limits events to @burst at once and @per_sec on average. All zero: full. */
 
 #include <stdbool.h>
 #include <stdint.h>

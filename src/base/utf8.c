@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 
 size_t utf8_decode(Str text, uint32_t *ret) {
-    /* By the length of the sequence: bits of the lead byte, least value allowed. */
+    /* By length of the sequence: value bits of the lead byte, and the least code point allowed. */
     static const unsigned char lead_mask[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *bytes = (const unsigned char *)text.ptr;

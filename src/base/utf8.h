@@ -16,7 +16,7 @@ size_t utf8_encode(uint32_t c, char out[4]);
  * C1), line separators, bidirectional marks, the byte order mark. */
 bool utf8_is_unsafe(uint32_t c);
 
-/* Whether @c begins a character of valid UTF-8: all bytes do but those that go on with one. */
+/* Whether byte @c begins a character: it is not a continuation byte. */
 static inline bool utf8_is_start(char c) {
     return ((unsigned char)c & 0xc0) != 0x80;
 }
@@ -27,8 +27,8 @@ size_t utf8_count(Str text);
 /* Offset of the first byte that is not valid UTF-8, or @text.len. */
 size_t utf8_valid_length(Str text);
 
-/* The front of @text, at most @max bytes, and no character cut in two. */
+/* The first bytes of @text, at most @max, without cutting a character. */
 Str utf8_take(Str text, size_t max);
 
-/* Appends @bytes; each that is not part of valid UTF-8 becomes U+FFFD. */
+/* Appends @bytes; each byte that is not part of valid UTF-8 becomes U+FFFD. */
 void utf8_append_valid(Buf *out, Str bytes);

@@ -25,7 +25,7 @@
     ((__typeof__((vec)->items))vec_push(                                                           \
         (void **)&(vec)->items, &(vec)->n, &(vec)->size, sizeof((vec)->items[0]), (arena)))
 
-/* Adds an element with this value. Whether there was room in the budget. */
+/* Adds an element with this value. False if it is over the arena's budget. */
 #define VEC_ADD(vec, arena, ...)                                                                   \
     ({                                                                                             \
         __typeof__((vec)->items) _place = VEC_PUSH(vec, arena);                                    \

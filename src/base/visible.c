@@ -11,7 +11,7 @@ typedef struct VisibleChar {
     char escape[8];
     Str text; /* may be in @escape */
     size_t columns;
-    size_t n; /* bytes it replaces */
+    size_t n; /* bytes of the text that it stands for */
 } VisibleChar;
 
 static void show_next(Str text, VisibleChar *ret) {

@@ -4,7 +4,7 @@
  * Visible: text from outside, safe to show.
  *
  * Characters that could drive a terminal or reorder text (control characters, bidi
- * marks, bytes that are no UTF-8) is shown escaped, so that a line stays a line.
+ * marks, bytes that are not UTF-8) are escaped, so that one line stays one line.
  */
 
 #include "base/buf.h"
@@ -13,17 +13,17 @@
  * as one). */
 size_t visible_append(Buf *out, Str text);
 
-/* Only how many columns. */
+/* The number of columns that visible_append() would append. */
 size_t visible_width(Str text);
 
-/* The front of @text that takes at most @width columns. */
+/* The longest beginning of @text that takes at most @width columns. */
 Str visible_take(Str text, size_t width);
 
 /* Appends @text and spaces up to @width columns. */
 void visible_append_padded(Buf *out, Str text, size_t width);
 
 /* Appends the words of @text from column @at on, in lines of at most @width columns; all but the
- * first are indented. Returns the column behind the last word. */
+ * first are indented by @indent. Returns the column after the last word. */
 size_t visible_append_words(Buf *out, Str text, size_t at, size_t indent, size_t width);
 
 /* Appends @format, in which each {} is replaced by the next Str argument, escaped:

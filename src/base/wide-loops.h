@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * WIDE_LOOPS: a function whose loops over arrays are worth the widest registers there are.
+ * WIDE_LOOPS: marks a function whose loops over arrays are faster with wide vector registers.
  *
- * On x86-64 it is made twice, for processors with AVX2 and without; the loader takes the one that
- * fits. arm64 has NEON always. No FMA (meson.build: -ffp-contract=off): it would round once where
- * two operations round twice. Sanitizers do not go together with it.
+ * On x86-64 it is compiled twice, with and without AVX2, and the loader picks one for the
+ * processor. arm64 always has NEON. No FMA (meson.build: -ffp-contract=off): it would round once
+ * where two operations round twice. Does not work with sanitizers.
  */
 
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) &&                        \
@@ -15,6 +15,6 @@
 #define WIDE_LOOPS
 #endif
 
-/* UNROLLED: before a loop over nodes that wide registers do not help, because it looks up or
- * scatters: counting and comparing then cost an eighth. */
+/* UNROLLED: before a loop over nodes that wide registers do not help, because it reads or writes
+ * scattered places: the cost of the loop's counter falls to an eighth. */
 #define UNROLLED _Pragma("GCC unroll 8")
