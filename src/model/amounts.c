@@ -15,7 +15,7 @@ static bool is_nothing(Quantity quantity) {
     return quantity.nano <= 0;
 }
 
-/* The place of a new entry; NULL when full. */
+/* The place for a new entry; NULL when there is none. */
 static Amount *claim(Amounts *amounts) {
     if (amounts->n < RESOURCES_MAX)
         return &amounts->items[amounts->n++];

@@ -4,11 +4,11 @@
  * Amounts: exact quantities by resource name, while they are still being summed.
  *
  * kube-scheduler adds quantities and rounds the total, so two containers of 0.5m
- * cpu ask for 1m, not for 2m. Resources are what is left after rounding.
+ * cpu request 1m, not 2m. Resources are the rounded amounts.
  *
- * A fixed array: nothing to allocate, and what a document can make grow ends at
- * RESOURCES_MAX. When all places are taken an amount of nothing (0 or less) gives way to
- * another name; where there is none, the new one is left out.
+ * A fixed array of RESOURCES_MAX, so that nothing is allocated and a document cannot
+ * make it grow. When it is full, a new name replaces an amount of 0 or less; if there is
+ * none, the new name is left out.
  */
 
 #include "base/quantity.h"
@@ -20,7 +20,7 @@ typedef struct Amount {
     Quantity quantity;
 } Amount;
 
-/* As many as there are. To Kubernetes {} and null are two things here. */
+/* An array of exactly its length. Kubernetes distinguishes {} (is_given) from null. */
 typedef struct AmountList {
     const Amount *items;
     size_t n;
@@ -36,11 +36,11 @@ typedef struct ResourceRequirements {
 /* 2 KB, of which a pod uses 100 bytes: a SCRATCH variable, set by amounts_clear(). */
 typedef struct Amounts {
     size_t n;
-    bool is_cut; /* since amounts_clear(): one was left out, and it was not nothing */
+    bool is_cut;                 /* an amount over 0 was left out since amounts_clear() */
     Amount items[RESOURCES_MAX]; /* each name once */
 } Amounts;
 
-/* They as a list, borrowed. */
+/* @amounts as an AmountList that borrows them. */
 #define AMOUNTS_LIST(amounts)                                                                      \
     (&(AmountList){.items = (amounts)->items, .n = (amounts)->n, .is_cut = (amounts)->is_cut})
 
@@ -52,10 +52,10 @@ static inline void amounts_clear(Amounts *amounts) {
 /* Reads an object of quantities into @ret, replacing its contents. */
 void amounts_decode(JsonReader *reader, Arena *arena, Amounts *ret);
 
-/* The same into an AmountList; and an object of two such, into ResourceRequirements. */
+/* Read such an object into an AmountList, and {requests, limits} into ResourceRequirements. */
 JsonRead amount_list_decode, resource_requirements_decode;
 
-/* In @arena; out of memory is an error of the reader. */
+/* A copy of @amounts in @arena; out of memory is an error of the reader. */
 AmountList amount_list_keep(JsonReader *reader, Arena *arena, const Amounts *amounts);
 
 typedef enum AmountsRule {
@@ -67,11 +67,11 @@ typedef enum AmountsRule {
 /* Sets, adds, or takes the larger of, an amount. */
 void amounts_put(Amounts *amounts, Amount amount, AmountsRule rule);
 
-/* The same of all amounts of a list; what was left out there is left out here. */
+/* The same for all amounts of @list; passes on its is_cut. */
 void amounts_put_list(Amounts *amounts, const AmountList *list, AmountsRule rule);
 
 /* NULL when absent. */
 const Amount *amount_list_find(const AmountList *list, Str name);
 
-/* In kube-scheduler's units. 0, or -ENOMEM. */
+/* Rounds @list to kube-scheduler's units; items of @ret are in @arena. 0, or -ENOMEM. */
 int amount_list_round(const AmountList *list, Arena *arena, Resources *ret);

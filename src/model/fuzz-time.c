@@ -1,6 +1,6 @@
 /*
- * Any bytes: no crash, and a time that is taken is the one libc computes from the
- * same digits, and reads the same when it is written out again.
+ * Any bytes: no crash. A time that is accepted equals the one that libc computes from
+ * the same digits, and reads back equal after it was printed.
  */
 
 #include <time.h>

@@ -2,7 +2,7 @@
 
 #include "model/gauge.h"
 
-/* Texts of a gauge: those that count when it is compared, and three others. */
+/* Texts of a gauge: first those that gauge_digest() covers, then three others. */
 static const size_t texts[] = {
     offsetof(Gauge, from),
     offsetof(Gauge, query),
@@ -34,7 +34,7 @@ static uint32_t by_gauge(const GaugePlacements *placements) {
     return str_is_empty(placements->by) ? GAUGE_NONE : placements->by_gauge;
 }
 
-/* Settings of placements that are not counted do not matter. */
+/* If placements are not counted, their other settings do not matter. */
 static bool placements_equal(const GaugePlacements *a, const GaugePlacements *b) {
     if (a->is_counted != b->is_counted)
         return false;
@@ -52,7 +52,7 @@ static Digest chain_texts(Digest digest, const Str *texts_of, size_t n) {
     return digest;
 }
 
-/* Bundles have digests: the numbers of sources, identities and aggregates must stay. */
+/* Bundles contain digests: the numbers of sources, identities and aggregates must never change. */
 Digest gauge_digest(const Gauge *gauge) {
     const int64_t numbers[] = {gauge->source, gauge->identity, gauge->is_of_pods, gauge->aggregate,
         gauge->workload_aggregate, (int64_t)gauge->mapping.n, (int64_t)gauge->selector.n};
@@ -80,8 +80,7 @@ bool gauge_equal(const Gauge *a, const Gauge *b) {
            digest_equal(gauge_digest(a), gauge_digest(b));
 }
 
-/* Copies are made of arrays first, then of every string of them in place. Empty ones need no
- * memory. */
+/* An array is copied first, then each of its strings in place. Empty strings need no memory. */
 static void copy_str(Str *str, Arena *arena) {
     *str = str_is_empty(*str) ? STR_NULL : arena_copy(arena, *str);
 }

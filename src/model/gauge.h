@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Gauge: the definition of a metric: a number measured of every node, and where it comes from.
+ * Gauge: the definition of a metric: a number measured for every node, and its source.
  *
  * An entry of a policy under `metrics:` becomes a gauge; policies with the same entry share one.
  * Where the number comes from:
@@ -11,8 +11,8 @@
  *     ANNOTATION   the node's own annotation: "0.25,2026-01-02T03:04:05Z"
  *     CUSTOM       custom.metrics.k8s.io, of nodes, by an adapter
  *
- * and whether a number is of a node or of a pod. Numbers of pods are combined for each node that
- * they run on, and for each workload.
+ * and whether a number is of a node or of a pod. Numbers of pods are combined by node and by
+ * workload.
  *
  * All strings are borrowed from the maker of the gauge; gauge_copy() makes one that owns them.
  */
@@ -49,19 +49,18 @@ typedef enum GaugeUnit {
     GAUGE_PERCENT,  /* 0..100 of it */
 } GaugeUnit;
 
-/* Placements: pods that were bound to the node a moment ago and that the number cannot show yet.
- * One that was bound after the measurement counts in full; one that was bound before it counts
- * less and less, down to nothing @settle_nsec before: so long does it take until an average shows
- * all of a pod. */
+/* Placements: pods that were bound recently, so that the number does not fully include them yet. A
+ * pod bound after the measurement counts in full. A pod bound before it counts less the earlier it
+ * was bound, and not at all if that was @settle_nsec before: then an average includes all of it. */
 typedef struct GaugePlacements {
     bool is_counted;
     Str resource; /* cpu, memory */
     GaugeUnit unit;
     bool is_guessed; /* resource or unit is derived from the metric, not given; for users */
     int64_t settle_nsec;
-    Str by; /* a gauge of pods, in cores or bytes, by the policy's name: the usage of the pod's
-               workload counts, if known; else, or if empty, the pod's requests */
-    uint32_t by_gauge; /* its number in the program; GAUGE_NONE: none */
+    Str by; /* the policy's name of a gauge of pods, in cores or bytes, by which the usage of the
+               pod's workload counts. If that is unknown, or the name empty, requests count */
+    uint32_t by_gauge; /* the number of that gauge in the program; GAUGE_NONE: none */
 } GaugePlacements;
 
 #define GAUGE_NONE UINT32_MAX
@@ -72,7 +71,7 @@ typedef struct GaugePlacements {
 #define GAUGE_DEFAULT_MEMORY (INT64_C(200) * 1024 * 1024)
 
 typedef struct Gauge {
-    Str name; /* the policy's name for it; gauges that are the same have the first one's */
+    Str name; /* the policy's name for it; of equal gauges the name of the first */
     GaugeSource source;
 
     Str from;     /* PROMETHEUS: name of the source; empty: the default one */
@@ -80,15 +79,15 @@ typedef struct Gauge {
     Str resource; /* RESOURCES: cpu (in cores) or memory (in bytes) */
 
     Str annotation; /* ANNOTATION: its key */
-    Str zone; /* ANNOTATION: its times are local times of this zone, whatever letter follows them
-                 (crane writes this); empty: they have an offset */
+    Str zone; /* ANNOTATION: its times are local times of this zone, even if they end in "Z" (crane
+                 writes this); empty: they have an offset */
 
     /* Series to nodes. */
-    Str node_label;   /* empty: found out */
-    Str node_pattern; /* a regular expression: its first group, or else all of it, of the label's
-                         value is what counts; empty: the value, with or without a port */
+    Str node_label;   /* empty: detected */
+    Str node_pattern; /* a regular expression for the label's value: the match of its first group,
+                         or of all of it, is used; empty: the value, with or without a port */
     GaugeIdentity identity;
-    Labels mapping; /* the label's value to a node's name; a value not in it is as it is */
+    Labels mapping; /* the label's value to a node's name; other values stay as they are */
 
     /* Series of pods. */
     bool is_of_pods;
@@ -99,8 +98,8 @@ typedef struct Gauge {
     GaugeAggregate aggregate;          /* over the pods of a node */
     GaugeAggregate workload_aggregate; /* over the pods of a workload */
 
-    int64_t interval_nsec; /* the interval of its polls */
-    int64_t max_age_nsec;  /* an older value is as good as none */
+    int64_t interval_nsec; /* between two polls */
+    int64_t max_age_nsec;  /* an older value is absent */
     GaugePlacements placements;
 } Gauge;
 
@@ -108,9 +107,9 @@ typedef struct Gauge {
  * serves both. */
 bool gauge_equal(const Gauge *a, const Gauge *b);
 
-/* The digest of everything but the names, the interval, the maximum age and placements. The
- * measurements of a gauge serve every gauge with the same digest. */
+/* The digest of everything but the names, the interval, the maximum age and placements. Gauges with
+ * the same digest can share measurements. */
 Digest gauge_digest(const Gauge *gauge);
 
-/* With strings of its own, in @arena. Returns false if out of memory. */
+/* A deep copy in @arena. Returns false if out of memory. */
 bool gauge_copy(const Gauge *gauge, Arena *arena, Gauge *ret) MUST_CHECK;

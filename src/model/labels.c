@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-/* Labels are gathered on the stack first: the arena then gets as many as there are,
- * and not the arrays a vector outgrew. Hardly any object has more. */
+/* Labels are collected on the stack first, so that the arena gets one array of the right
+ * size, and not the smaller arrays of a growing vector. Hardly any object has more. */
 #define LABELS_NEAR 64u
 
 typedef VEC(Label) LabelVec;
 
-/* A label and where it stood: qsort() need not keep the order of equals, and of
- * equal keys the last one counts. */
+/* A label and its index: of equal keys the last one counts, but qsort() need not keep
+ * their order. */
 typedef struct Placed {
     Label label;
     size_t at;
@@ -44,7 +44,7 @@ static size_t sort_unique(Label *items, size_t n, Arena *arena) {
     return n_unique;
 }
 
-/* Whether the last one came in order: as Go writes them. */
+/* Whether the last label is in order, as Go writes them. */
 static bool is_in_order(const LabelVec *labels) {
     return labels->n < 2 ||
            str_cmp(labels->items[labels->n - 2].key, labels->items[labels->n - 1].key) < 0;

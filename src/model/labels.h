@@ -6,7 +6,7 @@
 
 /* Annotations of an object; beyond that the rest is left out. */
 #define ANNOTATIONS_MAX 128u
-#define ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value: it is left out */
+#define ANNOTATION_VALUE_MAX ((size_t)4096) /* a larger value is left out */
 
 typedef struct Label {
     Str key, value;
@@ -20,11 +20,11 @@ typedef struct Labels {
 /* Reads an object of strings into Labels. Errors are the reader's. */
 JsonRead labels_decode;
 
-/* The same for annotations, which may be long: those that are within the limits. */
+/* The same for annotations; leaves out those over the limits above. */
 JsonRead annotations_decode;
 
-/* The same, keeping the labels of @keys only; the values of others are skipped by
- * structure alone. For Node objects. */
+/* The same, keeping only the labels of @keys; the values of others are skipped
+ * without validation. For Node objects. */
 void labels_decode_some(
     JsonReader *reader, Arena *arena, const Str *keys, size_t n_keys, Labels *ret);
 

@@ -1,4 +1,4 @@
-/* nodeAffinity: makes its terms from those that are written, and matches them. */
+/* nodeAffinity: compiles the terms of the spec, and matches them. */
 
 #include "model/node-affinity.h"
 

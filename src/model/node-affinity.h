@@ -3,15 +3,15 @@
 /*
  * NodeTerms: a pod's nodeAffinity.
  *
- * A term matches a node if all its expressions (on labels) and fields (on the name) do; of several
- * required terms one is enough. As in kube-scheduler, a term without conditions, or with an invalid
+ * A term matches a node if all its expressions (on labels) and fields (on the name) do; one of
+ * several required terms must match. As in kube-scheduler, a term without conditions, or an invalid
  * one (an unknown operator, Gt of a text), matches no node.
  */
 
 #include "model/pod-affinity.h"
 #include "model/selector.h"
 
-/* Per pod; what is over is left out (is_too_large). The API server has no such limit. */
+/* Per pod; further terms are left out (is_too_large). The API server has no such limit. */
 #define TERMS_MAX AFFINITY_ITEMS_MAX
 
 /* metadata.name is, or is not, @value. */
@@ -24,8 +24,8 @@ typedef struct NodeTerm {
     Selector labels;
     const NameTest *names;
     size_t n_names;
-    bool holds_nowhere;
-    int64_t weight; /* preferred terms: 1 to 100 */
+    bool holds_nowhere; /* matches no node: without conditions, or invalid */
+    int64_t weight;     /* preferred terms: 1 to 100 */
 } NodeTerm;
 
 typedef struct NodeTerms {
@@ -42,11 +42,11 @@ JsonRead terms_decode_required, terms_decode_preferred;
 /* The required terms of @affinity, in @arena. Errors are set in the reader. */
 NodeTerms terms_required(JsonReader *reader, Arena *arena, const PodAffinity *affinity);
 
-/* Whether one of them matches, or none is given. */
+/* Whether one of the terms matches the node, or no terms are given. */
 bool terms_hold(const NodeTerms *terms, Str name, const Labels *labels);
 
 /* The sum of the weights of matching terms. */
 int64_t terms_weigh(const NodeTerms *terms, Str name, const Labels *labels);
 
-/* Whether all of @terms name nodes, as for DaemonSets: kube-scheduler tries no other nodes. */
+/* Whether all @terms name nodes, as those of DaemonSets do: kube-scheduler tries only these. */
 bool terms_name_nodes(const NodeTerms *terms);

@@ -5,7 +5,7 @@
 #include "base/ascii.h"
 #include "model/time.h"
 
-/* The parts of NodeParts, as parts of tables. */
+/* The parts of NodeParts as bits for JsonField.part. */
 enum {
     PART_TAINTS = 1,
     PART_CONDITIONS = 2,
@@ -19,10 +19,10 @@ typedef struct Decoding {
     Node node;
     NodeDetails details;
     const NodeParts *parts;
-    unsigned bits; /* the same */
+    unsigned bits; /* @parts as PART_ bits */
 } Decoding;
 
-/* Unread fields are skipped by structure alone. */
+/* Skips fields that are not in the table, or not in @bits, without validation. */
 #define READ_PARTS(reader, arena, fields, bits, target)                                            \
     json_read_parts((reader), (arena), (fields), ELEMENTS_OF(fields), (bits), (target))
 

@@ -4,8 +4,8 @@
  * Node: the fields of a Node that policies read.
  *
  * A Node object is 5 to 30 KB, of which we read a few hundred bytes: unread
- * fields are skipped by structure alone (json/scan.h), read ones are validated.
- * Strings are slices of the input where they can be, else in the arena.
+ * fields are skipped without validation (json/scan.h), read ones are validated.
+ * Strings are slices of the input, or in the arena if they had escapes.
  */
 
 #include "model/labels.h"
@@ -25,7 +25,7 @@
 
 typedef struct Condition {
     Str type, status;   /* "MemoryPressure", "False" */
-    int64_t changed_at; /* lastTransitionTime; 0: not given, or not wanted (NodeParts.details) */
+    int64_t changed_at; /* lastTransitionTime; 0: not given, or not read (NodeParts.details) */
 } Condition;
 
 typedef struct Image {
@@ -73,12 +73,12 @@ typedef struct Node {
     Resources allocatable;
     const Image *images;
     size_t n_images;
-    const Address *addresses; /* where series of metrics may know it by */
+    const Address *addresses; /* series of metrics may have one in place of the name */
     size_t n_addresses;
     const NodeDetails *details; /* NULL: none, or not kept */
 } Node;
 
-/* Which parts of a Node are wanted; the name and whether it is cordoned always are.
+/* The parts of a Node to read, besides the name and whether it is cordoned.
  * Other parts are skipped and left empty. */
 typedef struct NodeParts {
     bool all_labels;

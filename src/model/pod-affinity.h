@@ -49,7 +49,7 @@ typedef struct PodAffinityTerms {
 
 typedef struct PodAffinity {
     bool is_node_required;     /* nodeAffinity.required… is there, perhaps empty */
-    bool is_node_required_cut; /* it had more terms */
+    bool is_node_required_cut; /* there were more terms */
     const NodeSelectorTerm *node_required, *node_preferred;
     size_t n_node_required, n_node_preferred;
     PodAffinityTerms pods, anti;

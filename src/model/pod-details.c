@@ -17,7 +17,7 @@ static void decode_volume(JsonReader *reader, Arena *arena, PodVolume *ret) {
             json_string(reader, arena, &ret->name);
             continue;
         }
-        if (reader->escaped) { /* as no field of the API is written */
+        if (reader->escaped) { /* no field of the API needs escapes */
             json_skip(reader, NULL);
             continue;
         }
@@ -33,7 +33,7 @@ static void decode_volume(JsonReader *reader, Arena *arena, PodVolume *ret) {
     }
 }
 
-/* The API server adds one to every pod, under a name that differs. */
+/* The API server adds this volume to every pod, with a random suffix. */
 static bool is_token(const PodVolume *volume) {
     return str_has_prefix(volume->name, STR("kube-api-access-"));
 }
@@ -64,7 +64,7 @@ void pod_resource_claim_decode(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_KEYS(reader, arena, fields, target);
 }
 
-/* cpu and memory, which alone count. */
+/* Sums of cpu and memory; other resources do not count. */
 typedef struct QosSums {
     __int128 requests[2], limits[2];
     bool is_guaranteed;

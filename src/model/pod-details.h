@@ -26,8 +26,8 @@ typedef struct PodOwner {
 typedef struct PodVolume {
     Str name;
     Str kind;          /* "persistentVolumeClaim", "emptyDir"; empty: none is given */
-    Str claim_name;    /* of a persistentVolumeClaim; of an ephemeral one POD-VOLUME */
-    Str storage_class; /* of an ephemeral one: by its template */
+    Str claim_name;    /* of a persistentVolumeClaim; POD-VOLUME for an ephemeral volume */
+    Str storage_class; /* in the template of an ephemeral volume */
 } PodVolume;
 
 typedef struct PodResourceClaim {
@@ -42,7 +42,7 @@ typedef struct PodDetails {
     size_t n_containers, n_init_containers;
     Str priority_class_name, runtime_class_name, preemption_policy, service_account_name;
     bool host_network;
-    bool has_status_amounts;               /* its requests do not follow from its spec alone */
+    bool has_status_amounts;               /* its requests depend on its status, too */
     AmountList requests, limits, overhead; /* of the pod as a whole */
     const Str *scheduling_gates;           /* names */
     PodVolume *volumes;                    /* without the service account's own token */

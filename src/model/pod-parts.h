@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * PodParts: the fields of running pods that only some policies read. A watched cluster keeps those
- * that the compiled policies read, and no others (cluster/needs.h).
+ * PodParts: the fields of running pods that only some policies read. A watched cluster keeps only
+ * those that the compiled policies read (cluster/needs.h).
  */
 
 #include "base/str.h"
@@ -27,7 +27,7 @@ typedef enum PodPart {
     POD_AFFINITY,
     POD_SPREAD,      /* topologySpreadConstraints */
     POD_OWNERS,      /* all; the controlling one is always kept */
-    POD_ANNOTATIONS, /* all of them; else PodParts.annotations */
+    POD_ANNOTATIONS, /* all of them; without it only PodParts.annotations */
     _POD_PARTS,
 } PodPart;
 #define POD_BIT(part) (1u << (part))
@@ -43,7 +43,7 @@ extern const PodParts pod_parts_all;
 /* Whether @parts names no field and no annotation. */
 bool pod_parts_is_empty(const PodParts *parts);
 
-/* Whether @parts has an annotation of that key. */
+/* Whether @parts has the annotation @key. */
 bool pod_parts_has_annotation(const PodParts *parts, Str key);
 
 /* Whether @kept has all of @wanted. */

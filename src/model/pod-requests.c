@@ -112,8 +112,7 @@ static void add_largest(
     amounts_put_list(sum, AMOUNTS_LIST(&amounts), AMOUNTS_ADD);
 }
 
-/* Adds a container to @sum. The status of an init container that ends counts for nothing in
- * LARGEST. */
+/* Adds a container to @sum. LARGEST ignores the status of an init container that ends. */
 static void add_container(const PodRequests *requests, const PodContainer *container, bool is_init,
     Stage stage, Amounts *sum) {
     bool ends = is_init && !pod_container_is_sidecar(container);
@@ -134,8 +133,8 @@ static void add_container(const PodRequests *requests, const PodContainer *conta
         amounts_put_list(sum, &container->requests, AMOUNTS_ADD);
 }
 
-/* Sums containers: all that run together, sidecars included, or an init container together with the
- * sidecars before it, where that is more. */
+/* Sums containers: per resource, the larger of all that run together, sidecars included, and of an
+ * init container together with the sidecars before it. */
 static void add_containers(const PodRequests *requests, Stage stage, Amounts *ret) {
     const PodSpecRequests *spec = &requests->spec;
     SCRATCH Amounts sidecars, peak, now;
@@ -160,8 +159,8 @@ static void add_containers(const PodRequests *requests, Stage stage, Amounts *re
     amounts_put_list(ret, AMOUNTS_LIST(&peak), AMOUNTS_MAX);
 }
 
-/* For RESIZE_BY_POD: the maximum of the requests in the spec and of the status, that of the pod as
- * a whole or else the sums of its containers. */
+/* For RESIZE_BY_POD: the maximum of the requests of the spec and of the status; of the status,
+ * amounts of the pod as a whole, or else the sums of its containers. */
 static void max_of_sums(const PodRequests *requests, const Amounts *wanted, Amounts *total) {
     const PodStatusRequests *status = &requests->status;
     SCRATCH Amounts amounts;
@@ -188,8 +187,7 @@ bool pod_level_covers(Str name) {
     return str_eq(name, STR("cpu")) || str_eq(name, STR("memory")) || is_hugepages(name);
 }
 
-/* Sets those of @items that a pod can have as a whole; with @only_missing, those that are not set
- * yet. */
+/* Sets the @items that a pod as a whole can have; with @only_missing, only if they are not set. */
 static void set_covered(Amounts *amounts, const Amount *items, size_t n, bool only_missing) {
     for (size_t i = 0; i < n; i++)
         if (pod_level_covers(items[i].name) &&
@@ -212,7 +210,7 @@ static void add_pod_level(const PodSpecRequests *spec, const Amounts *wanted, Am
     set_covered(ret, limits->items, limits->n, /* only_missing= */ true);
 }
 
-/* Replaces amounts of @total by those of the pod as a whole, where there are any. */
+/* Replaces amounts of @total by those of the pod as a whole, if there are any. */
 static void set_pod_level(const PodRequests *requests, const Amounts *wanted, Amounts *total) {
     const PodStatusRequests *status = &requests->status;
     SCRATCH Amounts amounts;

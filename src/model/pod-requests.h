@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * PodRequests: what a pod counts for on its node, collected while the pod is read.
+ * PodRequests: the amounts that a pod counts for on its node, collected while the pod is read.
  *
  * A pod can be resized while it runs. Then it has three amounts: the requests of its spec, those
  * that the kubelet has set aside (allocatedResources of the status), and those in force (resources
@@ -9,8 +9,8 @@
  * with its versions, and so does berth; see pod_requests_sum().
  *
  * Spec and status may come in any order, and so may the fields of each: they are kept in the arena,
- * container by container, and summed at the end. A pod without resources in its status, as every
- * pending one, is summed from its spec alone.
+ * container by container, and summed at the end. A pod without resources in its status, such as a
+ * pending pod, is summed from its spec alone.
  *
  * Limits: POD_CONTAINERS_MAX containers, as many init containers, as many statuses of each, and
  * RESOURCES_MAX resources. More are left out, and pod_requests_sum() returns false. Kubernetes has
@@ -54,7 +54,7 @@ typedef enum ResizeRule {
 
 /* Resources in the status of a container, or of the pod as a whole. */
 typedef struct StatusAmounts {
-    bool has_resources; /* in_force may still be missing */
+    bool has_resources; /* `resources` is given; in_force may be missing nevertheless */
     AmountList allocated, in_force;
 } StatusAmounts;
 
@@ -66,7 +66,7 @@ typedef struct ContainerStatus {
 typedef struct PodSpecRequests {
     PodContainer *containers, *init_containers;
     size_t n_containers, n_init_containers;
-    bool is_cut;                 /* one of these had more */
+    bool is_cut;                 /* a list had more containers */
     AmountList requests, limits; /* of the pod as a whole */
     AmountList overhead;
 } PodSpecRequests;
@@ -74,10 +74,10 @@ typedef struct PodSpecRequests {
 typedef struct PodStatusRequests {
     const ContainerStatus *containers, *init_containers;
     size_t n_containers, n_init_containers;
-    bool is_cut;        /* one of these had more */
-    bool has_amounts;   /* one of these has amounts: set by pod_requests_sum() */
-    bool is_infeasible; /* the resize cannot be done: the spec does not count. The reader of the
-                         * status sets it, by its conditions */
+    bool is_cut;        /* a list had more statuses */
+    bool has_amounts;   /* a status has amounts: set by pod_requests_sum() */
+    bool is_infeasible; /* the resize cannot be done, so the spec does not count. The reader of the
+                         * conditions sets it */
     StatusAmounts pod;
 } PodStatusRequests;
 
@@ -87,8 +87,8 @@ typedef struct PodRequests {
     PodStatusRequests status;
 } PodRequests;
 
-/* Rows of a JsonField table for the fields of a spec (of a status) that count: @member of @type is
- * the PodSpecRequests (the PodStatusRequests). A field that comes again replaces the one before. */
+/* Rows of a JsonField table for the counted fields of a spec (or of a status): @member of @type is
+ * the PodSpecRequests (the PodStatusRequests). A repeated field replaces the earlier one. */
 #define POD_SPEC_REQUESTS(type, member)                                                            \
     JSON_LIST_CUT("initContainers", type, member.init_containers, member.n_init_containers,        \
         member.is_cut, POD_CONTAINERS_MAX, pod_container_decode),                                  \
@@ -105,16 +105,15 @@ typedef struct PodRequests {
         JSON_CUSTOM("resources", type, member.pod, status_resources_decode)
 JsonRead pod_container_decode, container_status_decode, status_resources_decode;
 
-/* Whether spec.resources, of the pod as a whole, may have that resource: cpu, memory, hugepages-*.
- */
+/* Whether spec.resources of the whole pod may have resource @name: cpu, memory, hugepages-*. */
 bool pod_level_covers(Str name);
 
-/* The sum, in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 (@rule RESIZE_BY_POD) has
- * it with the features that are on by default.
+/* Sums @requests in kube-scheduler's units, as k8s.io/component-helpers v0.37.2 (@rule
+ * RESIZE_BY_POD) does with the features that are on by default.
  *
  * The sum of containers is, per resource, the larger of (all containers and restartable
  * init containers) and (the peak while init containers run, each with the restartable ones
- * started before it). That is worked out three times, and the largest counts, per resource:
+ * started before it). It is computed three times, and the largest counts, per resource:
  *
  *   wanted      by the spec; a limit without a request counts as the request. Does not count
  *               if the resize is infeasible (condition PodResizePending, reason Infeasible).
@@ -122,17 +121,17 @@ bool pod_level_covers(Str name);
  *   in force    by resources.requests of each container's status, else as allocated
  *
  * ("else as wanted" is nothing, if the resize is infeasible.) If the status has both
- * allocatedResources and resources.requests of the pod as a whole, they stand for the last two.
- * Statuses are found by the container's name, the first of that name.
+ * allocatedResources and resources.requests of the pod as a whole, they replace the last two.
+ * The status of a container is the first one with its name.
  *
  * The amounts of spec.resources (cpu, memory, hugepages-*) replace those of containers, and are
  * themselves the largest of spec and status if there is a status.resources. Overhead is added
  * last.
  *
- * RESIZE_BY_CONTAINER, as v0.36.4 has it: of each container whose status has resources, restartable
- * init containers included, the largest of the three counts, and these are added; of others the
- * spec. Statuses of the pod as a whole do not stand for those of its containers.
+ * RESIZE_BY_CONTAINER, as in v0.36.4: each container whose status has resources, restartable init
+ * containers included, counts for the largest of the three; other containers count by their spec.
+ * Statuses of the pod as a whole do not replace those of its containers.
  *
- * False: something was left out of it. Errors are the reader's; then @ret is untouched. */
+ * False: an amount was left out (limits above). Errors are the reader's; then @ret is untouched. */
 bool pod_requests_sum(PodRequests *requests, ResizeRule rule, JsonReader *reader, Arena *arena,
     Resources *ret) MUST_CHECK;

@@ -116,8 +116,8 @@ typedef struct PodCondition {
     int64_t changed_at; /* lastTransitionTime */
 } PodCondition;
 
-/* The first condition of a type decides. status.resize, which had this before 1.33, is not read, as
- * in kube-scheduler. */
+/* The first condition of a type decides. Like kube-scheduler, does not read status.resize, which
+ * had this before 1.33. */
 static void decode_conditions(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_MEMBER("type", TEXT, PodCondition, type),
@@ -163,7 +163,7 @@ static void decode_status(JsonReader *reader, Arena *arena, void *target) {
         str_is(decoding->phase, "Succeeded") || str_is(decoding->phase, "Failed");
 }
 
-/* Kubernetes names the claim of an ephemeral volume so; a pod without a name has yet to get one. */
+/* Sets the claims' names that Kubernetes gives: POD-VOLUME. A pod may have no name yet. */
 static void name_ephemeral_claims(
     JsonReader *reader, Arena *arena, const Pod *pod, const PodDetails *details) {
     for (size_t i = 0; i < details->n_volumes && !str_is_empty(pod->name); i++) {

@@ -37,7 +37,7 @@ static void add_zones_of_label(TextVec *zones, Arena *arena, Str label) {
     }
 }
 
-/* Drivers have keys of their own: topology.ebs.csi.aws.com/zone, topology.gke.io/zone. */
+/* Each driver has a key of its own: topology.ebs.csi.aws.com/zone, topology.gke.io/zone. */
 static void add_zones_of_terms(TextVec *zones, Arena *arena, const NodeTerms *terms) {
     for (size_t i = 0; i < terms->n; i++)
         for (size_t k = 0; k < terms->items[i].labels.n; k++) {
@@ -84,7 +84,7 @@ void persistent_volume_decode(JsonReader *reader, Arena *arena, void *target) {
     ret->n_zones = zones.n;
 }
 
-/* The amount of "storage"; one that cannot be read is left out. */
+/* Reads the amount of "storage"; an invalid amount leaves the target as it is. */
 static void read_storage(JsonReader *reader, Arena *arena, void *target) {
     Quantity quantity;
     Str key, text = STR_NULL;

@@ -4,9 +4,9 @@
  * Related: the objects that the pod to be placed refers to: its namespace, its
  * PersistentVolumeClaims and the volumes that these are bound to; the fields that policies read.
  *
- * berth looks them up when a policy reads them (cluster/related-objects.h). A recorded pod carries
- * them in its text, under RELATED_KEY. Strings are slices of the input where they can be, else in
- * the arena.
+ * berth looks them up if a policy reads them (cluster/related-objects.h). A recorded pod has them
+ * in its text, under RELATED_KEY. Strings are slices of the input, or in the arena if they had
+ * escapes.
  */
 
 #include "model/node-affinity.h"
@@ -24,10 +24,10 @@ typedef struct Namespace {
 /* A PersistentVolume. */
 typedef struct PersistentVolume {
     Str name;
-    Str zone_label;   /* topology.kubernetes.io/zone, or the older label; several joined by __ */
+    Str zone_label;   /* topology.kubernetes.io/zone, or the older label; several zones: a__b */
     NodeTerms terms;  /* nodeAffinity.required: the nodes that can reach it */
-    bool is_limited;  /* of a CSI driver or a cloud: a node has a limit for such volumes */
-    const Str *zones; /* of zone_label, and of In conditions in terms on keys that end in /zone */
+    bool is_limited;  /* of a CSI driver or a cloud: nodes limit the number of such volumes */
+    const Str *zones; /* from zone_label, and from In conditions of terms on keys ending in /zone */
     size_t n_zones;
 } PersistentVolume;
 
@@ -48,10 +48,10 @@ JsonRead namespace_decode, volume_claim_decode, persistent_volume_decode;
 #define RELATED_KEY "berth.dev/related"
 
 typedef struct Related {
-    bool knows_namespaces;      /* they were looked up */
-    const Namespace *namespace; /* NULL: not known, or there is none of that name */
+    bool knows_namespaces;      /* namespaces are watched or recorded */
+    const Namespace *namespace; /* NULL: not known, or it does not exist */
     bool knows_claims;
-    VolumeClaim *claims; /* of its volumes, in their order */
+    VolumeClaim *claims; /* of the pod's volumes, in their order */
     size_t n_claims;
 } Related;
 

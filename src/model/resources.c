@@ -67,7 +67,7 @@ static void print_bytes(uint64_t bytes, Buf *out) {
     buf_append(out, str_from_c(units[unit]));
 }
 
-/* "23.88": from one core on in cores, as whole numbers are. */
+/* "23.88": amounts over one core are printed in cores, like whole numbers. */
 static void print_cores(int64_t amount, Buf *out) {
     uint64_t size = amount < 0 ? 0 - (uint64_t)amount : (uint64_t)amount;
     unsigned rest = (unsigned)(size % 1000);

@@ -11,8 +11,8 @@
 #include "base/quantity.h"
 #include "json/fields.h"
 
-/* Per object. Amounts of "0" give way to others; more are left out: a node offers that much less,
- * for a pod see model/pod.h. */
+/* Per object. Amounts over 0 replace amounts of 0; further ones are left out: a node then offers
+ * less; for pods see model/pod.h. */
 #define RESOURCES_MAX 64u
 
 typedef struct Resource {
@@ -25,8 +25,8 @@ typedef struct Resources {
     size_t n;
 } Resources;
 
-/* Reads an object of quantities (strings or numbers) into Resources, null is empty; of more than
- * RESOURCES_MAX the first. An invalid quantity is the reader's error. */
+/* Reads an object of quantities (strings or numbers) into Resources, at most RESOURCES_MAX; null is
+ * empty. An invalid quantity is the reader's error. */
 JsonRead resources_decode;
 
 /* 0 when absent. */
@@ -35,10 +35,10 @@ int64_t resources_get(const Resources *resources, Str name);
 /* NULL when absent. */
 const Resource *resources_find(const Resources *resources, Str name);
 
-/* A quantity in the units above: @name decides (cpu or not). */
+/* A quantity in the units above, which depend on @name (cpu or not). */
 int64_t resource_amount_of(Str name, Quantity quantity);
 
-/* The same of a text. False, and @ret untouched, when @text is no quantity. */
+/* The same for a text. False, and @ret untouched, when @text is not a quantity. */
 bool resource_amount_parse(Str name, Str text, int64_t *ret);
 
 /* "250m", "1.5" cores, "1.5Gi": for users. Appends nothing else. */

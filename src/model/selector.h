@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * Selector: conditions on labels, as in Kubernetes, plus Gt and Lt, which it has
- * for nodes only. All requirements must hold; none holds for everything.
+ * Selector: conditions on labels, as in Kubernetes, plus Gt and Lt, which Kubernetes
+ * has for nodes only. All requirements must hold; a selector without any matches all.
  */
 
 #include "model/labels.h"
@@ -36,5 +36,5 @@ typedef struct Selector {
 
 bool selector_matches(const Selector *selector, const Labels *labels);
 
-/* One requirement against one label's value; @value NULL: the label is absent. */
+/* Whether a label with @value (NULL: the label is absent) meets @requirement. */
 bool requirement_matches(const Requirement *requirement, const Str *value);

@@ -83,7 +83,7 @@ void taints_decode(JsonReader *reader, Arena *arena, void *target) {
         Words words = decode_words(reader, arena);
         Taint taint = {.key = words.key, .value = words.value, .effect = TAINT_UNKNOWN};
 
-        if (!str_is_empty(words.effect)) /* a taint always names it; else it repels no pod */
+        if (!str_is_empty(words.effect)) /* without one, the taint repels no pod */
             taint.effect = effect_parse(words.effect);
         if (taints.n == TAINTS_MAX) {
             if (taint_repels(&taint))

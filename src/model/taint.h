@@ -4,21 +4,21 @@
 
 #include "json/fields.h"
 
-/* Every toleration may have to be compared with every taint; real objects have a handful.
+/* Limits, because every toleration may be compared with every taint; real objects have a handful.
  *
- * A node must neither be lost for its taints nor seem to have fewer: over the ceiling the last
- * place is TAINT_FOR_MORE's, NoSchedule, which only a pod that tolerates everything tolerates.
+ * A node with more taints must neither be lost nor accept more pods: its last place then has the
+ * taint TAINT_FOR_MORE, NoSchedule, which only a pod that tolerates everything tolerates.
  * (Taints that repel no pod are left out without it.) */
 #define TAINTS_MAX 128u      /* of a node */
 #define TOLERATIONS_MAX 256u /* of a pod */
 #define TAINT_FOR_MORE "berth.dev/more-taints"
 
 typedef enum TaintEffect {
-    TAINT_ANY, /* tolerations only: no effect named, all of them */
+    TAINT_ANY, /* tolerations only: no effect is given, which means all */
     TAINT_NO_SCHEDULE,
     TAINT_PREFER_NO_SCHEDULE,
     TAINT_NO_EXECUTE,
-    TAINT_UNKNOWN, /* a word we do not know; matches nothing */
+    TAINT_UNKNOWN, /* an unknown word; matches nothing */
 } TaintEffect;
 
 typedef struct Taint {
@@ -45,10 +45,10 @@ typedef struct Tolerations {
 /* An array of taints into Taints, and a toleration into a Toleration. Errors are the reader's. */
 JsonRead taints_decode, toleration_decode;
 
-/* The same in the same order. */
+/* Whether both have the same taints in the same order. */
 bool taints_equal(const Taints *a, const Taints *b);
 
-/* The word of the API; "" for TAINT_ANY, "Unknown" for a word that we do not know. */
+/* The word of the API; "" for TAINT_ANY, "Unknown" for TAINT_UNKNOWN. */
 Str taint_effect_word(TaintEffect effect);
 
 /* "key=value:Effect" or "key:Effect", as kubectl writes a taint. Points into @text. False:
@@ -57,7 +57,7 @@ bool taint_parse(Str text, Taint *ret);
 
 bool toleration_tolerates(const Toleration *toleration, const Taint *taint);
 
-/* Whether one of them does. */
+/* Whether one of the tolerations tolerates @taint. */
 bool tolerations_tolerate(const Tolerations *tolerations, const Taint *taint);
 
 /* Whether every taint that keeps new pods off (NoSchedule, NoExecute) is tolerated. */

@@ -211,7 +211,7 @@ static void test_too_many_addresses(void **state) {
     Node node;
 
     (void)state;
-    for (unsigned i = 0; i < NODE_ADDRESSES_MAX; i++) /* labels that are not kept do not count */
+    for (unsigned i = 0; i < NODE_ADDRESSES_MAX; i++) /* addresses of other types do not count */
         buf_printf(
             &list, "{\"type\":\"InternalIP\",\"address\":\"10.0.0.%u\"},{\"type\":\"X\"},", i);
     buf_append(&list, STR("{\"type\":\"InternalIP\",\"address\":\"10.0.1.1\"}"));

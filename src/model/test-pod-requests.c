@@ -162,7 +162,7 @@ static void test_too_many_resources(void **state) {
     }
 }
 
-/* Nor when the limit is reached by others. */
+/* Amounts of 0 do not count either if other resources have reached the limit. */
 static void test_amounts_of_zero_do_not_count(void **state) {
     static const char place[] = "{\"spec\":{\"containers\":[{\"resources\":{\"requests\":{%s,"
                                 "\"nothing\":\"0\"}}}],\"overhead\":{\"none\":0}}}";

@@ -184,7 +184,7 @@ static void test_limits_of_details(void **state) {
     }
 }
 
-/* Many of a container: also left out. */
+/* Ports and variables of a container over the limit are left out, too. */
 static void test_limits_of_containers(void **state) {
     static const char *const lists[] = {"ports", "env"};
 
@@ -210,7 +210,7 @@ static void test_limits_of_containers(void **state) {
 #define REQUESTS(cpu, memory) "\"requests\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}"
 #define LIMITS(cpu, memory) "\"limits\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory "\"}"
 
-/* As Kubernetes computes them. */
+/* Limits and the QoS class are those that Kubernetes computes. */
 static void test_limits_and_qos(void **state) {
     static const struct {
         const char *spec, *qos;
@@ -297,7 +297,7 @@ static void test_selects(void **state) {
     }
 }
 
-/* A node affinity over the limits: a pending pod is refused, one that runs loses only that. */
+/* A node affinity over the limits: a pending pod is rejected, a running pod loses only that. */
 static void test_affinity_over(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
 
@@ -427,7 +427,7 @@ static void test_duplicate_keys(void **state) {
     assert_int_equal(resources_get(&pod.requests, STR("cpu")), 2000);
 }
 
-/* Also in a status: nothing of the first remains. */
+/* A repeated status replaces the first one completely. */
 #define SPEC "{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}"
 #define STATUS "{\"containerStatuses\":[{\"name\":\"a\",\"allocatedResources\":{\"cpu\":\"7\"}}]}"
 

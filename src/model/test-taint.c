@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* Makes an array of one of "{'key':'a'}", in JSON, in @out. */
 /* False: some were left out. */
 static bool tolerations_decode(JsonReader *reader, Arena *arena, Tolerations *ret) {
     bool is_cut = false;

@@ -2,10 +2,10 @@
 
 #include "model/workload.h"
 
-/* A CronJob ends the names of its Jobs with the minutes since 1970: eight digits until 2160. */
+/* A CronJob's Jobs have names that end in the minutes since 1970: eight digits until 2160. */
 #define CRON_DIGITS_MIN 8u
 
-/* @name without @hash and the '-' before it. False: that is not how it ends, or nothing is left. */
+/* @name without @hash and the '-' before it. False: it ends otherwise, or nothing is left. */
 static bool cut_hash(Str name, Str hash, Str *ret) {
     size_t behind = hash.len + 1; /* the '-' counts */
 
@@ -16,7 +16,7 @@ static bool cut_hash(Str name, Str hash, Str *ret) {
     return true;
 }
 
-/* The same with the number that a CronJob gives. */
+/* The same for the number that a CronJob appends. */
 static bool cut_time(Str name, Str *ret) {
     size_t n_digits = 0;
 

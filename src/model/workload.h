@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Workload: the object whose pods are alike, such as a Deployment.
+ * Workload: the object that created a pod and similar ones, such as a Deployment.
  *
  * It is the pod's controlling owner, with three exceptions:
  *
@@ -15,16 +15,16 @@
 
 #include "model/pod.h"
 
-/* "NAMESPACE/KIND/NAME", in @arena; a pod without an owner is in none: empty, with a pointer. A
- * NULL pointer: out of memory. */
+/* "NAMESPACE/KIND/NAME" in @arena; empty, but with a pointer, if @pod has no workload. A NULL
+ * pointer: out of memory. */
 Str workload_of(const Pod *pod, Arena *arena);
 
-/* The same without memory: the parts, borrowed. Returns false if it is in none. */
+/* The same without allocation: the parts are borrowed. Returns false if @pod has no workload. */
 typedef struct WorkloadName {
     Str namespace, kind, name;
 } WorkloadName;
 bool workload_find(const Pod *pod, WorkloadName *ret);
 
-/* "NAMESPACE/KIND/NAME" into @out: returns its length, which is over @size when it did not fit. Not
- * NUL-terminated. */
+/* Writes "NAMESPACE/KIND/NAME" to @out, not NUL-terminated. Returns its length, which is over @size
+ * if it did not fit. */
 size_t workload_print(const WorkloadName *workload, char *out, size_t size);
