@@ -1,6 +1,5 @@
-/* Amounts of resources as maps: of a row of the table, of an object's list, and of the sums of a
- * table. Division by 1000 gives the double nearest to the decimal: 0.25 for 250m, and 100m equals
- * 0.1 in an expression. */
+/* Amounts of resources as maps: of a row of the table, of an object, and sums of the table.
+ * Division by 1000 gives the double nearest to the decimal: 250m is 0.25, and 100m equals 0.1. */
 
 #include "schema/amounts.h"
 
@@ -14,17 +13,17 @@ SCHEMA_MAP_TYPE(schema_quantities_type, &cel_quantity_type);
 
 static const CelValue nothing = {.kind = CEL_DOUBLE};
 
-/* The amounts of a row (@node), sums (@totals), or those of an object (only @resources). */
+/* The amounts of a row (@node is set), sums (@totals is set), or amounts of an object. */
 typedef struct AmountMap {
     CelMap map;
-    const Resources *resources; /* for a row those that its node offers */
+    const Resources *resources; /* of the object, or offered by the row's node */
     const NodeTable *table;
     const Node *node;
     uint32_t row;
     AmountKind kind;
     const int64_t *totals; /* by resource of the table */
-    bool is_of_pod;        /* one of the resource pods, too */
-    bool is_exact;         /* quantities of an object's own */
+    bool is_of_pod;        /* adds one of the resource `pods` */
+    bool is_exact;         /* values are quantities, not doubles */
 } AmountMap;
 
 AmountKey amount_key(Str key) {
@@ -33,7 +32,7 @@ AmountKey amount_key(Str key) {
     return (AmountKey){.resource = key, .scale = str_eq(key, STR("cpu")) ? 1000.0 : 1.0};
 }
 
-/* A resource without a column (TABLE_RESOURCES_MAX) is offered, but not counted. */
+/* For a resource without a column (TABLE_RESOURCES_MAX), only the offered amount is known. */
 int64_t amount_of_row(
     const NodeTable *table, uint32_t row, AmountKind kind, Str resource, size_t column) {
     const Node *node = table_node(table, row);
@@ -64,14 +63,14 @@ static CelValue quantity(CelRun *run, const Resource *resource) {
     bool is_size = str_eq(resource->name, STR("memory")) ||
                    str_eq(resource->name, STR("ephemeral-storage")) ||
                    str_has_prefix(resource->name, STR("hugepages-"));
-    /* As Kubernetes usually writes it: sizes by 1024, others by 1000. */
+    /* Kubernetes usually writes sizes with suffixes of 1024, other amounts with those of 1000. */
     CelQuantity amount =
         cel_quantity_from_quantity(exact, is_size ? QUANTITY_BINARY : QUANTITY_DECIMAL);
 
     return cel_make_opaque(run, CEL_QUANTITY, &amount, sizeof(amount));
 }
 
-/* Returns false if it is not there. */
+/* Returns false if the map has no such resource. */
 static bool find_amount(const AmountMap *amounts, Str resource, int64_t *ret) {
     size_t column = amounts->table ? table_find_resource(amounts->table, resource) : SIZE_MAX;
     const Resource *found;

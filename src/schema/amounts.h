@@ -5,8 +5,8 @@
  * those of containers, and the totals of the cluster.
  *
  * map(string, double): cpu in cores, everything else in whole units. m[key] of an absent resource
- * is 0.0; `key in m` tests whether it is present. AMOUNT_MILLI_CPU reads cpu in thousandths, as
- * whole numbers, and is not listed. Every pod takes one of the resource pods.
+ * is 0.0; `key in m` tests whether it is present. AMOUNT_MILLI_CPU, a key that is not listed, reads
+ * cpu in thousandths, as whole numbers. Every pod requests one of the resource `pods`.
  *
  * A row lists the resources that its node offers, also those with amount 0. node.free of a resource
  * that the node does not offer is 0.0, whatever its pods request; it is negative when the node is
@@ -22,10 +22,10 @@
 extern const CelType schema_amounts_type;    /* map(string, double) */
 extern const CelType schema_quantities_type; /* map(string, kubernetes.Quantity) */
 
-/* A key: which resource, and how its amount becomes a number. */
+/* The resource that a key reads, and how its amount becomes a number. */
 typedef struct AmountKey {
     Str resource;
-    double scale; /* units in one: 1000.0 for cpu, since a row counts it in thousandths */
+    double scale; /* table units in 1.0: 1000.0 for cpu, which a row counts in thousandths */
 } AmountKey;
 
 AmountKey amount_key(Str key);
@@ -46,8 +46,8 @@ bool amount_is_there(
 CelValue schema_amounts_of_row(
     CelRun *run, const NodeTable *table, uint32_t row, const Node *node, AmountKind kind);
 CelValue schema_amounts_of(CelRun *run, const Resources *resources);       /* requests of a pod */
-CelValue schema_plain_amounts_of(CelRun *run, const Resources *resources); /* without pods: 1 */
-CelValue schema_quantities_of(CelRun *run, const Resources *resources);    /* strict */
+CelValue schema_plain_amounts_of(CelRun *run, const Resources *resources); /* `pods` not added */
+CelValue schema_quantities_of(CelRun *run, const Resources *resources);    /* absent: an error */
 
-/* Amounts of all rows, one a column of the table; lists the table's resources. */
+/* The sums @totals, by column of the table; lists the table's resources. */
 CelValue schema_amounts_of_table(CelRun *run, const NodeTable *table, const int64_t *totals);

@@ -1,7 +1,5 @@
-/*
- * The cluster as a value. Sums are whole numbers in the table's units, saturating, added in the
- * order of the rows; they become doubles when they are read.
- */
+/* The cluster as a value. Sums are whole numbers in the table's units, saturating; they become
+ * doubles when they are read. */
 
 #include "schema/schema-internal.h"
 

@@ -4,7 +4,7 @@
 
 #include "schema/amounts.h"
 
-#define IMAGE_BYTES 512 /* for the cost */
+#define IMAGE_BYTES 512 /* size of an image's name for the cost of expressions */
 
 /* NULL: out of memory. */
 static const Resources *round_amounts(CelRun *run, const AmountList *list) {

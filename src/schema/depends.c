@@ -51,7 +51,7 @@ static bool is_field_of(
     return false;
 }
 
-/* A node, or a part of one, is read by other fields than those that it keeps, or as a whole. */
+/* Whether @node reads a Node, or a part of it, as a whole or by a field that may change. */
 static bool reads_changing(const CelGraph *graph, const CelGraphNode *node) {
     for (uint32_t i = 0; i < node->n_args; i++) {
         const SchemaRecord *record = schema_record_in(cel_graph_node(graph, node->args[i])->type);
@@ -69,7 +69,7 @@ static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
 
         if (is_field_of(node, record, counted_fields, ELEMENTS_OF(counted_fields)))
             return true;
-        /* By a key whose field the type does not tell: dyn(node).free, optional.of(node).free. */
+        /* The field is not known from the type: dyn(node).free, optional.of(node).free. */
         if ((record == &schema_node_record || record == &schema_domain ||
                 record == &schema_cluster_record) &&
             (node->type->kind == CEL_T_DYN || node->op == OP_SELECT || node->op == OP_TEST_SELECT ||

@@ -36,7 +36,7 @@ static void describe_record(const SchemaRecord *record, Buf *out) {
         describe_field(&record->type.fields[i], out);
 }
 
-/* Top records first: the list has parts before the records that contain them. */
+/* Prints the records in reverse: the list has parts before the records that contain them. */
 void schema_describe(Buf *out) {
     buf_append(out, STR("| variable | type | description |\n|---|---|---|\n"));
     for (size_t i = 0; i < schema_n_variables; i++) {

@@ -55,7 +55,7 @@ static DomainValue domain(const NodeTable *table, Str value, const uint32_t *row
         .n_rows = (uint32_t)n};
 }
 
-/* If there is no memory for a map: searches earlier rows for the same value. */
+/* Used when there is no memory for a map: searches earlier rows for the same value. */
 static uint32_t search_group(
     const NodeTable *table, Str key, Str value, size_t before, const uint32_t *groups) {
     for (size_t row = 0; row < before; row++) {

@@ -9,7 +9,7 @@
 
 #define AMOUNT_TEXT_MAX 64
 
-/* One taint alone, by the rule for all. */
+/* Decides about one taint by the rule for lists of taints. */
 static CelValue tolerates_taint(CelRun *run, const CelRecord *record, const Taint *taint) {
     const Pod *pod = OBJECT_OF(record, PodValue, head)->pod;
     Taints one = {.items = taint, .n = 1};
@@ -23,7 +23,7 @@ CelValue schema_call_tolerates(CelRun *run, const CelValue *args, const void *pr
     return tolerates_taint(run, args[0].record, item_of(args[1].record));
 }
 
-/* The same for a taint as kubectl writes it. */
+/* The same for a taint as kubectl writes it, key=value:Effect. */
 CelValue schema_call_tolerates_text(CelRun *run, const CelValue *args, const void *prepared) {
     Taint taint;
 

@@ -5,14 +5,14 @@
 #include "cluster/loads.h"
 #include "schema/leaf.h"
 
-/* Consecutive rows of one chunk, and their numbers. */
+/* Consecutive rows of one chunk. */
 typedef struct RowRun {
-    const double *from;
-    size_t at, n; /* among the rows to load */
+    const double *from; /* the value of the first row */
+    size_t at, n;       /* places among the rows to load */
 } RowRun;
 
-/* How many of @rows, at most @max, are consecutive. Usually all are, and the first loop, which has
- * no exit, is faster. */
+/* How many of @rows, at most @max, are consecutive. Usually all are: the first loop, without an
+ * early exit, is faster for that. */
 static size_t count_following(const uint32_t *rows, size_t max) {
     uint32_t differ = 0;
     size_t n = 1;

@@ -15,13 +15,13 @@ typedef struct LeafLoad {
     const NodeTable *table;
     const uint32_t *rows;
     const CelValue *pods;    /* instead of rows */
-    const Str *const *known; /* values of a label by row; NULL: to be searched */
+    const Str *const *known; /* values of a label by row; NULL: they are searched */
     size_t n;
     Column *ret;
     CelValue *texts;
 } LeafLoad;
 
-/* Common to nodes and pods. */
+/* Properties that nodes and pods have. */
 typedef struct LeafObject {
     const Str *name, *uid, *namespace;
     const Labels *labels, *annotations;
@@ -64,15 +64,15 @@ static const Node *node_at(const LeafLoad *load, size_t i) {
     return schema_node_at(load->table, load->rows[i]);
 }
 
-/* Where a key of labels was the last time. */
+/* The place of a key in the labels of the last object. */
 typedef struct NearKey {
     size_t at; /* or where it would have been */
-    Str found; /* the key as in the last object that has it */
+    Str found; /* the key's string in the last object that has it */
 } NearKey;
 
-/* labels_find() for one object after the other. They have similar labels, so the key is usually at
- * @near: that place and its neighbour are compared first. Objects of a store share the strings of
- * their keys. */
+/* labels_find() for one object after the other. Objects have similar labels, so the key is usually
+ * at @near: that place and its neighbour are compared first. Objects of a store share strings, so
+ * keys are first compared by their address. */
 static const Str *find_near(const Labels *labels, Str key, NearKey *near) {
     size_t low = 0, high = labels->n, at = near->at < high ? near->at : high - 1;
 
@@ -99,7 +99,7 @@ static const Str *find_near(const Labels *labels, Str key, NearKey *near) {
     return NULL;
 }
 
-/* Returns false if it is no pod. */
+/* Returns false if element @i is not a pod. */
 static bool pod_at(const LeafLoad *load, size_t i, LeafObject *ret) {
     static const Labels none;
     const CelValue *value = &load->pods[i];
@@ -133,7 +133,7 @@ static bool object_at(const LeafLoad *load, size_t i, LeafObject *ret) {
     return true;
 }
 
-/* NULL: not set. */
+/* The text of the leaf; NULL: not set. */
 static const Str *find_text(const LeafLoad *load, const LeafObject *object, NearKey *near) {
     switch (load->leaf->source) {
     case LEAF_NAME:
@@ -145,7 +145,7 @@ static const Str *find_text(const LeafLoad *load, const LeafObject *object, Near
     case LEAF_LABEL:
         return find_near(object->labels, load->leaf->key, near);
     default:
-        assert(object->annotations); /* only a node's are loaded: leaf_read() */
+        assert(object->annotations);
         return find_near(object->annotations, load->leaf->key, near);
     }
 }
@@ -258,7 +258,7 @@ static void load_metrics(const LeafLoad *load) {
     leaf_load_metric(load->leaf, load->table, load->rows, load->n, load->ret);
 }
 
-/* Leaves whose key is a pod are loaded below. */
+/* Not for leaves whose key is a pod: leaf_load_selected(), leaf_load_tolerated(). */
 static void load_column(const LeafLoad *load) {
     static void (*const loaders[])(const LeafLoad *load) = {
         [LEAF_NAME... LEAF_NAMESPACE] = load_texts,
@@ -299,7 +299,7 @@ void leaf_load_pods(
     load_column(&load);
 }
 
-/* One condition after the other over all rows: most pods have few. */
+/* Checks each condition over all rows before the next: most pods have few conditions. */
 void leaf_load_selected(
     const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret) {
     const LeafLoad load = {.table = table, .rows = rows, .n = n, .ret = ret};
@@ -328,7 +328,7 @@ void leaf_load_selected(
 
 #define TOLERATED_SETS 64u /* lists of taints that are looked up by number */
 
-/* The text of a taint does not keep such a key apart from the value: for the scalar machine. */
+/* The text of a taint is ambiguous if its key is empty or has '=': the scalar machine decides. */
 static uint8_t tolerated(const Pod *pod, const Taints *taints) {
     for (size_t i = 0; i < taints->n; i++) {
         Str key = taints->items[i].key;
@@ -348,7 +348,7 @@ WIDE_LOOPS static bool is_range(const uint32_t *rows, uint32_t n) {
     return differs == 0;
 }
 
-/* Arrays are restrict: a byte that is written could be any part of them otherwise. */
+/* Arrays are restrict: otherwise the compiler must assume that a written byte changes them. */
 static inline void look_up_slots(
     const uint32_t *restrict sets, size_t n, const uint8_t *restrict known, uint8_t *restrict ret) {
     UNROLLED
@@ -356,7 +356,7 @@ static inline void look_up_slots(
         ret[i] = known[sets[i]];
 }
 
-/* Chunk by chunk, if all rows of a part of the table are evaluated. */
+/* Looks up whole chunks if @rows are consecutive. */
 static void look_up_sets(const NodeChunk *const *chunks, const uint32_t *rows, size_t n,
     const uint8_t *known, uint8_t *ret) {
     bool by_chunk = is_range(rows, (uint32_t)n);
@@ -370,7 +370,7 @@ static void look_up_sets(const NodeChunk *const *chunks, const uint32_t *rows, s
     }
 }
 
-/* Once for each list of taints, if there are few: most nodes have the same. */
+/* Decides once for each list of taints if there are few lists: most nodes share one. */
 void leaf_load_tolerated(
     const Pod *pod, const NodeTable *table, const uint32_t *rows, size_t n, Column *ret) {
     uint8_t known[TOLERATED_SETS] = {COLUMN_TRUE}; /* the empty list */

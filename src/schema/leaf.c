@@ -1,6 +1,6 @@
 /*
- * Recognises leaves in a graph: from the outside in, first how it is read, then by which key, then
- * the path of fields down to the variable. leaf-load*.c read them.
+ * Recognises leaves in a graph from the outside in: first the mode, then the key, then the path of
+ * fields down to the variable. leaf-load*.c load them.
  */
 
 #include "schema/leaf.h"
@@ -13,10 +13,10 @@
 typedef enum PathKind { PATH_FIELD, PATH_MAP, PATH_LIST } PathKind;
 
 typedef struct Path {
-    const char *fields[PATH_FIELDS_MAX]; /* from the variable on; terminated by NULL */
+    const char *fields[PATH_FIELDS_MAX]; /* from the variable outwards; terminated by NULL */
     LeafSource source;
     PathKind kind;
-    bool of_nodes, of_pods; /* of the row variable, of a loop's */
+    bool of_nodes, of_pods; /* for the row variable; for a loop over the pods of a node */
 } Path;
 
 static const Path paths[] = {
@@ -39,9 +39,9 @@ static const Path paths[] = {
 
 typedef struct Reading {
     const CelGraph *graph;
-    bool is_pod; /* of a loop's variable; else of the row variable */
+    bool is_pod; /* reads the variable of a loop over pods; else the row variable */
     uint32_t row_slot;
-    uint32_t *ret_key; /* the node of a key that is no constant; NULL: keys must be constants */
+    uint32_t *ret_key; /* the node of a key that is not constant; NULL: keys must be constants */
 } Reading;
 
 /* Whether @node is the variable that is read from. */
@@ -52,14 +52,14 @@ static bool is_variable(const Reading *reading, const CelGraphNode *node) {
            schema_record_of(node->type) == &schema_node_pod;
 }
 
-/* The node @number if it is of @op; NULL: another. */
+/* The node @number if its operation is @op; else NULL. */
 static const CelGraphNode *node_if(const Reading *reading, uint32_t number, uint16_t op) {
     const CelGraphNode *node = cel_graph_node(reading->graph, number);
 
     return node->op == op ? node : NULL;
 }
 
-/* Whether @object.@field, the last one a field of any kind, is @path. */
+/* Whether @object.@field is @path. */
 static bool is_path(const Reading *reading, Str field, uint32_t object, const Path *path) {
     size_t n = 0;
 
@@ -89,7 +89,7 @@ static bool find_path(
     return false;
 }
 
-/* The constant of a call of @fn on the row; NULL: it is no such call. */
+/* The constant of a call of @fn on the row; NULL: it is not such a call. */
 static const CelRecord *find_constant(
     const Reading *reading, const CelGraphNode *call, CelFunction *fn) {
     const CelGraphNode *row, *constant;
@@ -138,7 +138,7 @@ static bool read_entry(
     return field && key.kind == CEL_STRING && find_path(reading, field, PATH_MAP, &ret->source);
 }
 
-/* The same by the key that is node @key. */
+/* The same, but the key is the value of node @key. */
 static bool read_keyed(
     const Reading *reading, uint32_t map, uint32_t key, LeafMode mode, Leaf *ret) {
     if (!reading->ret_key || !read_entry(reading, map, cel_string(STR("")), mode, ret))
@@ -159,7 +159,7 @@ static bool read_optional(const Reading *reading, uint32_t number, LeafMode mode
            read_entry(reading, node->args[0], node->constant, mode, ret);
 }
 
-/* map[?key].orValue(constant): has it a value? that : the constant. */
+/* map[?key].orValue(constant), which is OPT_HAS ? OPT_GET : constant in the graph. */
 static bool read_or_value(const Reading *reading, const CelGraphNode *node, Leaf *ret) {
     const CelGraphNode *has = node_if(reading, node->args[0], OP_OPT_HAS);
     const CelGraphNode *get = node_if(reading, node->args[1], OP_OPT_GET);
@@ -282,7 +282,7 @@ bool leaf_read_pod(const CelGraph *graph, uint32_t number, Leaf *ret) {
 bool leaf_equal(const Leaf *a, const Leaf *b) {
     CelValue x = a->otherwise, y = b->otherwise;
 
-    /* Doubles by their bits: a NaN is itself, and 0.0 is not -0.0. */
+    /* Compares doubles by their bits: a NaN equals itself, and 0.0 differs from -0.0. */
     return a->source == b->source && a->mode == b->mode && a->gauge == b->gauge &&
            str_eq(a->key, b->key) && x.kind == y.kind &&
            (x.kind == CEL_STRING ? str_eq(cel_str(x), cel_str(y)) : x.u == y.u);

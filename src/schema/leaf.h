@@ -8,7 +8,7 @@
  *     node.free['cpu'], labels['k']                   an entry of a map, by a constant key
  *     'k' in labels, has(labels.k), labels[?'k'].hasValue()
  *     labels[?'k'].value(), labels[?'k'].orValue('c')
- *     labels[pod.metadata.name], and so on            the same by a key that is known once
+ *     labels[pod.metadata.name], and so on            the same by a key that is computed once
  *     node.pods.size()
  *     p.metadata.labels['k'], for each p of node.pods, and the like
  *     pod.selects(node)                               the key is the pod
@@ -46,12 +46,12 @@ typedef enum LeafSource {
     LEAF_FREE,
 } LeafSource;
 
-/* How it is read. */
+/* What a leaf gives. */
 typedef enum LeafMode {
-    LEAF_VALUE,  /* an error when it is not set; of amounts 0.0 */
-    LEAF_STRICT, /* an error when it is not set */
-    LEAF_ELSE,   /* @otherwise when it is not set */
-    LEAF_IS_SET,
+    LEAF_VALUE,  /* the value; if it is not set an error, or 0.0 for amounts */
+    LEAF_STRICT, /* the value; an error if it is not set */
+    LEAF_ELSE,   /* the value, or @otherwise if it is not set */
+    LEAF_IS_SET, /* whether it is set, a bool */
 } LeafMode;
 
 typedef struct Leaf {
@@ -66,7 +66,7 @@ typedef struct Leaf {
 bool leaf_read(const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret);
 
 /* The same for an entry of a map by a key that is not constant: @ret_key is the key's node. Set the
- * leaf's key before it is loaded. Or for LEAF_SELECTED and LEAF_TOLERATED, whose key is a pod. */
+ * leaf's key before it is loaded. Also for LEAF_SELECTED and LEAF_TOLERATED, whose key is a pod. */
 bool leaf_read_keyed(
     const CelGraph *graph, uint32_t node, uint32_t row_slot, Leaf *ret, uint32_t *ret_key);
 
@@ -75,11 +75,11 @@ bool leaf_read_pod(const CelGraph *graph, uint32_t node, Leaf *ret);
 
 bool leaf_equal(const Leaf *a, const Leaf *b);
 
-/* As PlanTable.load_elements(). */
+/* Like PlanTable.load_elements(). */
 void leaf_load_pods(
     const Leaf *leaf, const CelValue *pods, size_t n, Column *ret, CelValue *ret_texts);
 
-/* As PlanTable.load(). @known: the values of a label or annotation, one a row (plan-host.c);
+/* Like PlanTable.load(). @known: the values of a label or annotation, one a row (plan-host.c);
  * NULL: they are searched. */
 void leaf_load(const Leaf *leaf, const NodeTable *table, const uint32_t *rows, size_t n,
     const Str *const *known, Column *ret, CelValue *ret_texts);

@@ -1,6 +1,6 @@
-/* Metrics in expressions. `metrics` becomes a call that no expression can write, with the node and
- * a constant for the policy. It returns a record whose fields read the columns of cluster/loads.h;
- * leaf.c recognizes the call, so that plans read the columns directly. */
+/* Metrics in expressions. `metrics` becomes a call that users cannot write, with the node and a
+ * constant for the policy. The call returns a record whose fields read the columns of
+ * cluster/loads.h; leaf.c recognizes it, so that plans read the columns directly. */
 
 #include "schema/metrics.h"
 
@@ -63,7 +63,7 @@ typedef struct WorkloadValue {
     CelRecord head;
     const SchemaMetrics *metrics;
     const Loads *loads;
-    Str key; /* empty: the pod is in none */
+    Str key; /* empty: the pod has no workload */
 } WorkloadValue;
 
 static CelValue get_workload_metric(const CelRecord *record, uint32_t field, CelRun *run) {
@@ -235,7 +235,7 @@ uint32_t schema_metric_of(const SchemaMetrics *metrics, const CelNodeInfo *note)
     return UINT32_MAX;
 }
 
-/* The metrics of @type that are named at node @i: those selected from it, or all. */
+/* The metrics of @type that node @i names: the one selected from it, or all. */
 static uint64_t named_at(const CelChecked *checked, uint32_t i, const CelRecordType *type) {
     const CelTree *tree = checked->tree;
     bool is_selected = i + 1 < tree->n_nodes && tree->nodes[i + 1].n_children == 1 &&

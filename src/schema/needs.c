@@ -1,8 +1,8 @@
 /*
  * Finds the parts of a Node object and of running pods that expressions read, in one walk over the
  * graph. Fields of their records name their part (record.h). A look-up of a label by a constant key
- * needs that label, any other use all of them; and so for annotations of running pods. A node or
- * pod whose fields cannot be followed (in dyn, a comparison, a message) needs all parts.
+ * needs that label, any other use all labels; likewise for annotations of running pods. If the
+ * fields of a node or pod cannot be followed (in dyn, a comparison, a message), it needs all parts.
  */
 
 #include "schema/metrics.h"
@@ -38,7 +38,7 @@ static void need_part(SchemaNeeds *needs, SchemaPart part) {
         *parts[part] = true;
 }
 
-/* Values whose fields may lie in a part: in increasing order, the later ones hold the earlier. */
+/* Values that contain fields of parts. In increasing order: later ones contain the earlier. */
 typedef enum Holding {
     HOLDS_NOTHING,
     HOLDS_CONTAINER,
@@ -59,8 +59,8 @@ static void need_all_of(SchemaNeeds *needs, Holding holding) {
         need_part(needs, part);
 }
 
-/* Containers of the pod to be placed have the same record, so that reads of their fields count only
- * with a read of running pods' containers. */
+/* Containers of the pod to be placed have the same record, so reads of fields of containers count
+ * only if the containers of running pods are read. */
 PodParts schema_kept_pods(const SchemaNeeds *needs) {
     PodParts kept = needs->pods;
 
@@ -69,13 +69,13 @@ PodParts schema_kept_pods(const SchemaNeeds *needs) {
     return kept;
 }
 
-/* Whether it is a record of the pod to be placed, which always has all fields. */
+/* Whether @record is one of the pod to be placed, which always has all fields. */
 static bool is_placed(const SchemaRecord *record) {
     return record == &schema_pod_record || record == &schema_pod_metadata ||
            record == &schema_pod_spec || record == &schema_pod_status;
 }
 
-/* The part that a field is read from. Labels count where they are used. */
+/* The part that @node reads a field from. */
 static SchemaPart part_of(const CelGraph *graph, const CelGraphNode *node) {
     const SchemaRecord *record;
 
@@ -87,12 +87,12 @@ static SchemaPart part_of(const CelGraph *graph, const CelGraphNode *node) {
     return (SchemaPart)record->parts[node->immediate];
 }
 
-/* Maps that are kept by key. */
+/* Whether @part is a map of which single keys can be kept. */
 static bool is_keyed(SchemaPart part) {
     return part == PART_LABELS || part == OF_POD(POD_ANNOTATIONS);
 }
 
-/* The part of a map that is kept by key; PART_NONE: another value. */
+/* The part if node @number is such a map; else PART_NONE. */
 static SchemaPart keyed_part(const CelGraph *graph, uint32_t number) {
     const CelGraphNode *node = cel_graph_node(graph, number);
     SchemaPart part = node->op == OP_FIELD ? part_of(graph, node) : PART_NONE;
@@ -104,7 +104,7 @@ static bool is_text(const CelGraphNode *node) {
     return node->op == OP_CONSTANT && node->constant.kind == CEL_STRING;
 }
 
-/* The constant key by which @node looks up in its argument @arg; false: in another way. */
+/* Whether @node reads its argument @arg by a constant key; *@ret: the key. */
 static bool find_key(const CelGraph *graph, const CelGraphNode *node, uint32_t arg, Str *ret) {
     const CelGraphNode *key = node;
 
@@ -124,13 +124,13 @@ static bool groups(const CelGraphNode *node) {
            schema_calls(node, schema_call_nodes_by_label);
 }
 
-/* By labels that are not known here. */
+/* Calls that read labels whose keys are not known here. */
 static bool selects(const CelGraphNode *node) {
     return schema_calls(node, schema_call_selects) || schema_calls(node, schema_call_claim_selects);
 }
 
-/* Records from which one comes to the fields of a node, a running pod or a container. Recursion:
- * CEL_TYPE_DEPTH_MAX bounds it. */
+/* Whether values of @type lead to fields of a node, a running pod or a container. Recursive up to
+ * CEL_TYPE_DEPTH_MAX. */
 static Holding holding_of(const CelType *type) {
     const SchemaRecord *record = schema_record_of(type);
     Holding most = HOLDS_NOTHING;
@@ -150,13 +150,13 @@ static Holding holding_of(const CelType *type) {
     return record == &schema_container ? HOLDS_CONTAINER : most;
 }
 
-/* Measured values are not part of a Node object. */
+/* Calls that read measured values, which are not part of a Node object. */
 static bool is_measured(const CelGraphNode *node) {
     return schema_calls(node, schema_call_metrics) || schema_calls(node, schema_call_measured) ||
            schema_calls(node, schema_call_measured_at);
 }
 
-/* Calls that return elements of their list without a look at them. */
+/* Calls that return elements of their list without reading them. */
 static bool passes_on(const CelGraphNode *call) {
     static const Str names[] = {STR("first"), STR("last"), STR("reverse"), STR("slice"),
         STR("flatten"), STR("@sortByAssociatedKeys")};
@@ -198,7 +198,7 @@ static void need_node(SchemaNeeds *needs, const CelGraph *graph, const CelGraphN
         need_key(needs, PART_LABELS, cel_str(cel_graph_node(graph, node->args[1])->constant));
     else if (groups(node) || selects(node))
         need_part(needs, PART_LABELS);
-    /* Also of NodePod, whose tolerations count. */
+    /* A running pod (NodePod) needs its tolerations. */
     if ((schema_calls(node, schema_call_tolerates) ||
             schema_calls(node, schema_call_tolerates_text)) &&
         schema_record_of(cel_graph_node(graph, node->args[0])->type) != &schema_pod_record)
@@ -253,7 +253,7 @@ bool schema_check_annotations(
             Str key;
 
             if (keyed_part(graph, node->args[k]) == OF_POD(POD_ANNOTATIONS) &&
-                !find_key(graph, node, k, &key)) /* which one is missing is not known */
+                !find_key(graph, node, k, &key)) /* the key is not known */
                 report(context, cel_graph_node(graph, node->args[k]));
         }
     }

@@ -8,12 +8,12 @@
 
 #include "schema/amounts.h"
 
-/* For fields of the node or of its @part. */
+/* Declares the variables for fields of the node or of its @part. */
 #define NODE_VALUE(part)                                                                           \
     const NodeValue *value = OBJECT_OF(record, NodeValue, part);                                   \
     const Node *node = value->node
 
-/* None are kept if no policy reads them (kube/cluster-watcher.h). */
+/* The details; empty if they are not kept because no policy reads them (kube/cluster-watcher.h). */
 static const NodeDetails *details_of(const Node *node) {
     static const NodeDetails none;
 
@@ -24,8 +24,8 @@ static CelValue texts(CelRun *run, const TextList *list) {
     return schema_strings(run, list->items, list->n);
 }
 
-/* As kubectl writes it. With one string instead of three, results can be computed once for all
- * nodes that have the same taint. */
+/* The taint as kubectl writes it. A function of this one string, unlike one of three, is computed
+ * once for all nodes with the same taint. */
 static CelValue taint_text(CelRun *run, const Taint *taint) {
     bool has_value = !str_is_empty(taint->value);
     Str text = arena_printf(run->arena, "%.*s%s%.*s:%.*s", STR_FMT(taint->key),

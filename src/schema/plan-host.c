@@ -11,15 +11,15 @@
 struct SchemaReads {
     Arena *arena;
     VEC(Leaf) leaves;
-    size_t n_labels, n_annotations; /* of the leaves */
-    VEC(Str) keys;                  /* of labels */
+    size_t n_labels, n_annotations; /* leaves of these sources */
+    VEC(Str) keys;                  /* labels that rows are grouped by */
 };
 
 static const Schema *schema_of(const PlanHost *host) {
     return (const Schema *)(const void *)((const char *)host - offsetof(Schema, host));
 }
 
-/* The number of @leaf, if @is_leaf. */
+/* The number of @leaf, which is added if it is new. PLAN_NO_LEAF: not @is_leaf, or no memory. */
 static uint32_t number_of(const PlanHost *host, bool is_leaf, Leaf *leaf) {
     struct SchemaReads *reads = schema_of(host)->reads;
 
@@ -57,7 +57,7 @@ static uint32_t element_leaf_number(const PlanHost *host, const CelGraph *graph,
     return number_of(host, leaf_read_pod(graph, node, &leaf), &leaf);
 }
 
-/* The number of a label that rows are grouped by. */
+/* The number of a label that rows are grouped by. False: out of memory. */
 static bool key_number(struct SchemaReads *reads, Str key, uint32_t *ret) {
     Str copy;
 
@@ -69,7 +69,7 @@ static bool key_number(struct SchemaReads *reads, Str key, uint32_t *ret) {
     return copy.ptr && VEC_ADD(&reads->keys, reads->arena, copy);
 }
 
-/* @fn of the variable in @slot and a constant key: the key's number. */
+/* Whether node @number calls @fn on the variable in @slot and a constant key; @ret: its number. */
 static bool find_key(const Schema *schema, const CelGraph *graph, uint32_t number, CelFunction *fn,
     uint32_t slot, uint32_t *ret) {
     const CelGraphNode *call = cel_graph_node(graph, number), *variable, *key;
@@ -114,7 +114,7 @@ static uint32_t add_row_pods(const Schema *schema, CelGraph *graph) {
     return row == CEL_NO_NODE ? CEL_NO_NODE : cel_graph_add(graph, &node);
 }
 
-/* The pods or nodes of a domain: of the row's own, or of the variable of a loop over all. */
+/* Whether the node is the pods or nodes of a domain: the row's, or that of a loop over domains. */
 static bool find_union(const PlanHost *host, CelGraph *graph, uint32_t number, PlanUnion *ret) {
     const CelGraphNode *node = cel_graph_node(graph, number), *domain;
     const Schema *schema = schema_of(host);
@@ -151,8 +151,8 @@ bool schema_plan_host_init(Schema *schema, Arena *arena) {
     return true;
 }
 
-/* Policies with many rules read dozens of keys of each node. An index of a block reads all labels
- * of its nodes once; then a column of a key is there without a search in each node. */
+/* Policies with many rules read dozens of keys of each node. An index reads all labels of a block's
+ * nodes once; then no key needs a search in each node. */
 
 typedef struct LabelIndex {
     Map numbers; /* of keys */

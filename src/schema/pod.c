@@ -10,7 +10,7 @@
 #include "model/workload.h"
 #include "schema/amounts.h"
 
-/* For fields of the pod or of its @part. */
+/* Declares the variables for fields of the pod or of its @part. */
 #define POD_VALUE(part)                                                                            \
     const PodValue *value = OBJECT_OF(record, PodValue, part);                                     \
     const Pod *pod = value->pod
@@ -48,7 +48,7 @@ SCHEMA_LIST_TYPE(volumes_type, &schema_volume.of);
 SCHEMA_LIST_TYPE(claims_type, &schema_resource_claim.of);
 SCHEMA_LIST_TYPE(spread_type, &schema_spread_constraint.of);
 
-/* Without details the controlling one alone is known. */
+/* Without details, only the controlling owner is known. */
 static CelValue owners(CelRun *run, const Pod *pod) {
     const PodDetails *details = details_of(pod);
     PodOwner *controller;
@@ -165,7 +165,7 @@ static CelValue set_text(Str text) {
 SCHEMA_RECORD(schema_pod_status, "PodStatus", POD_VALUE(status), STATUS);
 SCHEMA_RECORD(schema_node_pod_status, "NodePodStatus", POD_VALUE(status), STATUS);
 
-/* Both texts are empty if the pod is in none. */
+/* The pod's workload; empty texts if it has none. */
 static WorkloadName workload(const Pod *pod) {
     WorkloadName found = {0};
 

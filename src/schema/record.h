@@ -3,14 +3,14 @@
 /*
  * SchemaRecord: turns an object of the model into a value, field by field.
  *
- * A record is declared by one list of its fields, in the file of its noun:
+ * A record is declared by one list of its fields, in the file of its subject:
  *
  *     #define TAINT(X)                                                              \
  *         X(key, KEY(item->key), "its key", PART_TAINTS)                        \
  *         …
  *     SCHEMA_RECORD(schema_taint, "Taint", ITEM(Taint), TAINT)
  *
- * and that list generates its type, the reading of its fields, the parts of a Node object it needs,
+ * The list generates its type, the code that reads its fields, the parts of a Node object it needs,
  * and its table in the docs. Everything is constant data: values need no environment to find their
  * type.
  *
@@ -23,22 +23,22 @@
 #include "cel/value.h"
 
 /* The part of a Node object that a field is read from (NodeParts), or of a running pod (PodPart).
- * Records that running pods share with the pod to be placed have a PodPart, too; the latter has all
- * its fields. */
+ * Records of both running pods and the pod to be placed have a PodPart, too, although the pod to be
+ * placed always has all fields. */
 typedef enum SchemaPart {
-    PART_NONE, /* always there, or not of a node */
+    PART_NONE, /* always decoded, or not of a node */
     PART_LABELS,
     PART_TAINTS,
     PART_CONDITIONS,
     PART_ALLOCATABLE,
     PART_REST,
     PART_DETAILS,
-    PART_POD, /* and PodPart */
+    PART_POD, /* plus a PodPart: OF_POD() */
 } SchemaPart;
 
 typedef struct SchemaRecord {
     CelRecordType type;
-    CelType of; /* the same as a type of values */
+    CelType of; /* @type as the type of a value */
     CelValue (*get)(const CelRecord *record, uint32_t field, CelRun *run);
     const uint8_t *parts; /* SchemaPart */
 } SchemaRecord;
@@ -61,7 +61,7 @@ extern const SchemaRecord SCHEMA_RECORDS(X);
 extern const SchemaRecord *const schema_records[];
 extern const size_t schema_n_records;
 
-/* get() of every record. */
+/* The `get` of every CelRecordType of the schema. */
 CelValue schema_get(const CelRecord *record, uint32_t field, CelRun *run);
 
 /* The record of @type; NULL: not a record of the schema. */
@@ -73,8 +73,8 @@ const SchemaRecord *schema_record_of(const CelType *type);
 /* A field that users may expect but that is not kept: reading it is an error with the reason. */
 #define REFUSED(X, title, text) X(title, &cel_error_type, MAYBE, 0, cel_absent(), text)
 
-/* A row of the list: X(name, TYPE, value, description), and the part of a Node object, if any. The
- * value is CEL_ABSENT where the field is not set; it may use @run and @object's variables. TYPE is
+/* A row of the list: X(name, TYPE, value, description), and perhaps the part of a Node object. The
+ * value is CEL_ABSENT if the field is not set; it may use @run and @object's variables. TYPE is
  * one of these: a type, its presence, and the size that the cost of expressions counts. */
 #define TEXT(size) &cel_string_type, ALWAYS, size
 #define INT &cel_int_type, ALWAYS, 0
@@ -100,7 +100,7 @@ const SchemaRecord *schema_record_of(const CelType *type);
 /* For the list: a field of running pods that is kept if an expression reads it. */
 #define OF_POD(part) (PART_POD + (part))
 
-/* @object declares variables for the values of the fields, from @record. */
+/* Defines a record. @object declares the variables that values of fields use, from @record. */
 #define SCHEMA_RECORD(variable, title, object, LIST)                                               \
     static CelValue variable##_get(const CelRecord *record, uint32_t field, CelRun *run) {         \
         enum { LIST(SCHEMA_NUMBER) };                                                              \
@@ -145,13 +145,13 @@ const SchemaRecord *schema_record_of(const CelType *type);
         .name = {.ptr = "map", .len = 3},                                                          \
         .params = variable##_params}
 
-/* Sizes of strings that the cost of expressions counts with. */
+/* Sizes of strings for the cost of expressions. */
 #define NAME_MAX_BYTES 253 /* of an object */
 #define WORD_MAX_BYTES 63  /* namespaces, label values, words of the API */
 #define KEY_MAX_BYTES 317  /* a prefix of 253, a slash, a name of 63 */
 #define LABELS_ASSUMED 64  /* Kubernetes has no limit */
 
-/* The object that a record inside of it (its @member) belongs to. */
+/* The object of @type whose member @member is @record. */
 #define OBJECT_OF(record, type, member)                                                            \
     ((const type *)(const void *)((const char *)(record)-offsetof(type, member)))
 

@@ -1,6 +1,6 @@
 /* The namespace and the PersistentVolumeClaims of the pod to be placed as values, and whether an
- * expression reads them. Claims are flat, with the volume that each is bound to. Labels and
- * annotations are an error where namespaces are not known. */
+ * expression reads them. A claim has the fields of its volume, too. Labels and annotations are an
+ * error if namespaces are not known. */
 
 #include "schema/schema-internal.h"
 
@@ -9,7 +9,7 @@ typedef struct NamespaceValue {
     const Pod *pod;
 } NamespaceValue;
 
-/* @labels: a member of the Namespace. */
+/* @labels: the offset of the member in Namespace. */
 static CelValue labels_at(CelRun *run, const Pod *pod, size_t labels) {
     const Related *related = pod->related;
 
@@ -46,7 +46,7 @@ CelValue schema_namespace(const Pod *pod, Arena *arena) {
     return schema_keep(arena, &value, sizeof(value));
 }
 
-/* A volume that it is bound to must be known to say where it is. */
+/* Whether the claim is bound to a volume that is not known: its zones are not known then. */
 static bool is_volume_unknown(const VolumeClaim *claim) {
     return claim->volume_name.len > 0 && claim->volume.name.len == 0;
 }
@@ -91,7 +91,7 @@ CelValue schema_claims(CelRun *run, const Pod *pod) {
     static const Related none = {.knows_claims = true};
     const Related *related = pod->related;
 
-    if (!has_claims(pod)) /* then nothing needs to be known */
+    if (!has_claims(pod)) /* not an error even if claims are not known */
         related = related && related->knows_claims ? related : &none;
     if (!related || !related->knows_claims)
         return cel_fail(run, "claims are not known: no API server, no right to list them, or none "
@@ -110,7 +110,7 @@ CelValue schema_call_claim_selects(CelRun *run, const CelValue *args, const void
     return cel_bool(terms_hold(&claim->volume.terms, node->name, &node->labels));
 }
 
-/* Whether node @i reads pod.claims, or that field of something without a type. */
+/* Whether node @i reads pod.claims, or a field `claims` of a value of type dyn. */
 static bool reads_claims(const CelChecked *checked, uint32_t i) {
     const CelNode *node = &checked->tree->nodes[i];
     const CelType *of;

@@ -21,7 +21,7 @@ typedef struct SchemaVariable {
 extern const SchemaVariable schema_variables[];
 extern const size_t schema_n_variables;
 
-/* The record of @type, or of what an optional holds; NULL: none. */
+/* The record of @type, or of the value of an optional; NULL: none. */
 const SchemaRecord *schema_record_in(const CelType *type);
 
 static inline bool schema_is_field(const CelGraphNode *node) {
@@ -44,7 +44,7 @@ extern const CelType schema_labels_type;  /* map(string, string) */
 typedef struct SchemaList {
     CelList list;
     const void *items;
-    const void *of; /* what the items belong to */
+    const void *of; /* for @at: the owner of the items, or their type; may be NULL */
     size_t size;    /* of an item */
 } SchemaList;
 
@@ -97,7 +97,7 @@ CelValue schema_item(CelRun *run, const SchemaRecord *type, const void *item);
 
 CelValue schema_strings(CelRun *run, const Str *items, size_t n);
 
-/* Labels, annotations: strict; sorted by key. */
+/* Labels or annotations, sorted by key; reading an absent key is an error. */
 CelValue schema_labels(CelRun *run, const Labels *labels);
 
 /* --- pod.c */
@@ -140,7 +140,7 @@ CelValue schema_affinity_of(CelRun *run, const PodAffinity *affinity);
 typedef struct NodeValue {
     CelRecord head, metadata, spec, status;
     const NodeTable *table;
-    const Node *node; /* as schema_node_at() gives it */
+    const Node *node; /* schema_node_at() of the row */
     uint32_t row;
 } NodeValue;
 
@@ -184,8 +184,8 @@ static inline const ClusterValue *cluster_value_of(CelValue cluster) {
  * Domains are in the order of their first row, rows in that of the table, pods in that of their
  * lists: sums are always added in the same order. A node without the label is in no domain. */
 
-/* How many domains the label @key makes of the first @n_rows rows, and through
- * @ret_group_of_row the number of each row's, UINT32_MAX for none. */
+/* Returns how many domains the label @key has in the first @n_rows rows. @ret_group_of_row: by row,
+ * the number of its domain, UINT32_MAX for none. */
 uint32_t domain_groups(const NodeTable *table, Str key, size_t n_rows, uint32_t *ret_group_of_row);
 
 /* Each reads every row of the table. */
@@ -209,8 +209,8 @@ uint32_t schema_add_variable(
 
 /* --- plan-host.c */
 
-/* Keys of labels for which there is an index: plans that read fewer find them faster without one,
- * and a block that has more gets none. */
+/* Number of label keys for which an index is made: plans that read fewer keys are faster without
+ * one, and a block with more keys gets none. */
 #define LABEL_INDEX_KEYS_MIN 48u
 #define LABEL_INDEX_KEYS_MAX 512u
 

@@ -3,21 +3,20 @@
 /*
  * Schema: the variables, records and functions of expressions.
  *
- *     pod       the pod to be placed                            once a request
- *     namespace the namespace of that pod                       once a request
+ *     pod       the pod to be placed                            read once a request
+ *     namespace the namespace of that pod                       read once a request
  *     node      the candidate node                              cached with the node
- *     cluster   totals                                          once a snapshot
+ *     cluster   totals                                          computed once a snapshot
  *     now       the time of the request, a timestamp
  *     decision  why the pod is bound to the node                only in bind.annotations
  *     params    constants of the policy          } declared by each policy
  *     variables expressions of the policy        } (policy/scope.h)
  *     metrics   measured values of the node      } (metrics.h)
  *
- * Closed and typed: a misspelt field is an error when it is compiled. Fields have the API's names;
- * fields that users may expect but that are not kept are refused with the reason (the phase of a
- * pod). Optional fields read as their default where that is a text, a
- * number, a list or a map ("", 0, empty); times and nominatedNodeName may be absent: test with
- * has(), reading them is an error.
+ * Records are closed and typed: a misspelt field is a compile error. Fields have the API's names;
+ * reading a field that users may expect but that is not kept is an error with the reason (the phase
+ * of a pod). Unset fields read as their default ("", 0, an empty list or map); times and
+ * nominatedNodeName may be absent: test with has(), reading them is an error.
  *
  * Each record is one list of fields (record.h); these lists generate the types, checks, accessors,
  * docs, and the parts to decode of a request that carries Node objects.
@@ -49,7 +48,7 @@ typedef struct Schema {
     struct SchemaReads *reads; /* leaves that plans requested, by number */
 } Schema;
 
-/* In @arena, which it keeps using while one thread builds plans with it. Afterwards it is
+/* Lies in @arena, and allocates there while one thread builds plans with it. After that it is
  * read-only, for any number of threads. NULL when out of memory. */
 Schema *schema_new(Arena *arena) MUST_CHECK;
 
@@ -67,11 +66,11 @@ unsigned schema_related(const Schema *schema, const CelChecked *checked);
  * value when out of memory. */
 CelValue schema_node(const NodeTable *table, uint32_t row, Arena *arena);
 
-/* Computes the cluster's totals. The rest as above. */
+/* Computes the cluster's totals. Arguments and result as for schema_node(). */
 CelValue schema_cluster(const NodeTable *table, Arena *arena);
 
-/* A bind: the names of the policies that apply to the pod, and the node's score. Borrows @policies.
- * The rest as above. */
+/* The decision of a bind: the names of the policies that apply to the pod, and the node's score.
+ * Borrows @policies. Lies in @arena. An ABSENT value when out of memory. */
 CelValue schema_decision(const Str *policies, size_t n, double score, Arena *arena);
 
 /* A time in nanoseconds since 1970 as a timestamp. */
@@ -85,10 +84,10 @@ typedef struct SchemaBlock {
     bool is_read[2];
 } SchemaBlock;
 
-/* For plans over @table. Both must outlive it. */
+/* The table for plans. @schema and @table must outlive it. */
 PlanTable schema_table(const Schema *schema, const NodeTable *table);
 
-/* The parts of a Node object that several expressions read, and that a request must decode; and the
+/* What a set of expressions reads: the parts of a Node object, which a request must decode, and the
  * fields of running pods. When memory runs out, @arena has failed. */
 typedef VEC(Str) SchemaKeys;
 
@@ -96,12 +95,12 @@ typedef struct SchemaNeeds {
     Arena *arena;
     NodeParts parts;
     PodParts pods;
-    SchemaKeys labels;      /* those of @parts */
-    SchemaKeys annotations; /* those of @pods */
+    SchemaKeys labels;      /* the array behind parts.labels */
+    SchemaKeys annotations; /* the array behind pods.annotations */
 } SchemaNeeds;
 
-/* Adds the parts that the @n @roots of @graph read, in one walk. Labels, and annotations of running
- * pods, that are read by a constant key are needed by that key; any other use needs all of them. */
+/* Adds the parts that the @n @roots of @graph read, in one walk. A read of a label, or of a running
+ * pod's annotation, by a constant key needs only that key; any other use needs all of them. */
 void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *roots, size_t n,
     SchemaNeeds *needs);
 
@@ -115,12 +114,12 @@ typedef void SchemaReport(void *context, const CelGraphNode *annotations);
 bool schema_check_annotations(const CelGraph *graph, uint32_t root, Arena *scratch,
     SchemaReport *report, void *context) MUST_CHECK;
 
-/* What the nodes of a graph depend on: bits by node. NULL: no memory. */
+/* What each node of a graph depends on: bits by node, in @arena. NULL: no memory. */
 enum { SCHEMA_MAY_CHANGE = 1, SCHEMA_MAY_COUNT_PODS = 2 };
 const uint8_t *schema_dependence(const Schema *schema, const CelGraph *graph, Arena *arena);
 
-/* Whether all that @root reads of a node is permanent: name, labels, taints, allocatable. A node
- * that it rejects will not take the same pod later either. */
+/* Whether @root reads only permanent properties of a node: name, labels, taints, allocatable. A
+ * node that it rejects will not take the same pod later either. */
 bool schema_is_permanent(const CelGraph *graph, const uint8_t *dependence, uint32_t root);
 
 /* Whether @root reads the pods that are on nodes: their number, their fields or the sum of their

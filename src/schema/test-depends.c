@@ -1,4 +1,4 @@
-/* Which expressions read the pods that are on nodes. */
+/* schema_counts_pods(): which expressions read the pods that are on nodes. */
 
 #include "schema/test-graph.h"
 

@@ -6,8 +6,8 @@
 #include "cluster/test-measured.h"
 #include "schema/leaf.h"
 
-#define N_NODES 200u /* some chunks, the last not full */
-#define N_ASKED 90u
+#define N_NODES 200u /* several chunks, the last one not full */
+#define N_LOADED 90u
 
 static void fixture_fill(LoadsFixture *fixture) {
     char name[16];
@@ -111,19 +111,19 @@ static void test_in_order(void **state) {
 }
 
 static void test_in_any_order(void **state) {
-    uint32_t rows[N_ASKED];
+    uint32_t rows[N_LOADED];
     Rng rng = {.state = 1};
     LoadsFixture fixture;
 
     (void)state;
     fixture_fill(&fixture);
     for (unsigned round = 0; round < 50; round++) {
-        for (size_t i = 0; i < N_ASKED; i++) {
+        for (size_t i = 0; i < N_LOADED; i++) {
             /* often the next row; the row after the last is the unknown node's */
             rows[i] = i > 0 && rng_percent(&rng, 75) ? (rows[i - 1] + 1) % (N_NODES + 1)
                                                      : (uint32_t)rng_pick(&rng, N_NODES + 1);
         }
-        check_rows(&fixture, rows, N_ASKED);
+        check_rows(&fixture, rows, N_LOADED);
     }
     fixture_close(&fixture);
 }

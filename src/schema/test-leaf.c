@@ -277,9 +277,7 @@ static void test_forms(void **state) {
         check_form(*state, forms[i].source, forms[i].n_odd_max);
 }
 
-/* The same for the leaves of a block, which share an index. All forms have their numbers first: few
- * leaves would have none. */
-/* So many keys that blocks have an index. */
+/* Reads enough keys that blocks have an index. */
 static void read_many_keys(Scene *scene, CelGraph *graph) {
     const PlanHost *host = &scene->schema->host;
     char source[64];

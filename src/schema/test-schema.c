@@ -523,7 +523,7 @@ static void test_node_pod(void **state) {
     CHECK(*state, cases);
 }
 
-/* The fraction of a time before 1970 counts upwards too. */
+/* Before 1970, too, the fraction of a second is positive. */
 static void test_now(void **state) {
     CelValue before = schema_now(-1), after = schema_now(SCENE_NOW);
 
