@@ -20,7 +20,7 @@ static int write_to(int fd, const Snapshot *snapshot) {
     return dump_write(snapshot, /* mask= */ NULL, (DumpSink){.write = write_bytes, .context = &fd});
 }
 
-/* A new file of that name, or none. */
+/* Writes a new file at @path; after a failure there is none. */
 static int write_new(const char *path, const Snapshot *snapshot) {
     int fd, r;
 

@@ -1,10 +1,10 @@
 #pragma once
 
 /*
- * DumpFile: the cluster as berth sees it, in a file that `--cluster` can read again.
+ * DumpFile: the cluster as berth sees it, in a file that `--cluster` can read.
  *
- * Written beside its place and moved there whole, readable by its owner only: it names
- * every pod of the cluster.
+ * Written to PATH.new and renamed when it is complete. Only its owner can read it,
+ * because it names every pod of the cluster.
  */
 
 #include "cluster/snapshot.h"

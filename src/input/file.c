@@ -32,7 +32,7 @@ int file_read(const char *path, Buf *out, char *error) {
         return fail(-errno, path, strerror(errno), error);
     if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
         return fail(-EISDIR, path, "is a folder, not a file", error);
-    out->ceiling++; /* one byte that is not kept: whether the file goes on */
+    out->ceiling++; /* one byte more, to find out whether the file goes on */
     r = fd_read(fd, out);
     out->ceiling--;
     if (r == -EFBIG) {

@@ -7,9 +7,8 @@
 #include "input/file.h"
 #include "policy/program.h"
 
-/* For @program and the nodes of @snapshot, as of @now_nsec (since 1970) and @uptime_nsec
- * (monotonic).
- * "-" is standard input. 0; FILE_E_INVALID or FILE_E_UNREADABLE with errors in @diags; or -ENOMEM.
- */
+/* Reads values of @program's metrics for the nodes of @snapshot, as measured at @now_nsec (since
+ * 1970) and @uptime_nsec (monotonic). @path "-" is standard input. The caller owns *ret. 0;
+ * FILE_E_INVALID or FILE_E_UNREADABLE with errors in @diags; or -ENOMEM. */
 int measurements_load(const char *path, const Program *program, Snapshot *snapshot,
     int64_t now_nsec, int64_t uptime_nsec, DiagList *diags, Measurements **ret) MUST_CHECK;

@@ -18,7 +18,7 @@
 struct ObjectReader {
     const char *path;
     Str text;                 /* JSON */
-    const YamlNode *document; /* that the text was written from; NULL: it is the file's own */
+    const YamlNode *document; /* the YAML that text was written from; NULL: the file is JSON */
     Arena *arena;             /* scratch, reset for each object */
     char *error;
     ObjectsVisit visit;
@@ -61,7 +61,7 @@ int object_failed(const Object *object, const JsonReader *reader) {
     return fail(objects, ":%zu:%zu: %s", place.line, place.column, reader->error_text);
 }
 
-/* The same of a text that is no object yet. */
+/* The same for a text that is not known to be an object. */
 static int json_result(ObjectReader *objects, const JsonReader *reader) {
     return json_error(reader) == JSON_OK ? 0 : object_failed(&(Object){.reader = objects}, reader);
 }
@@ -74,7 +74,7 @@ int object_decode(const Object *object, Str json, JsonRead *read, Arena *arena, 
         return -ENOMEM;
     json_reader_init(&reader, copy);
     read(&reader, arena, ret);
-    reader.data = json.ptr; /* an error has its place in the file's text */
+    reader.data = json.ptr; /* so that an error has its place in the file's text */
     return json_error(&reader) == JSON_OK ? 0 : object_failed(object, &reader);
 }
 
@@ -126,7 +126,7 @@ static int visit_item(ObjectReader *objects, Str kind, Str item) {
     return r;
 }
 
-/* @kind: of each; empty: each has its own. */
+/* @kind: the kind of all items; empty: each item has its own. */
 static int read_items(ObjectReader *objects, Str kind, Str items) {
     JsonReader reader;
 
@@ -155,7 +155,7 @@ static int read_document(ObjectReader *objects, Str text) {
     if (r < 0)
         return r;
     if (!str_is_empty(head.items))
-        /* The items of a NodeList have no kind of their own, those of a List have. */
+        /* Items of a NodeList have no kind of their own; items of a List have one. */
         return read_items(objects,
             str_has_suffix(head.kind, STR("List")) ? str_take(head.kind, head.kind.len - 4)
                                                    : STR_NULL,
@@ -163,7 +163,7 @@ static int read_document(ObjectReader *objects, Str text) {
     return visit_item(objects, /* kind= */ STR_NULL, text);
 }
 
-/* Through the same decoders as JSON text. */
+/* Converts the document to JSON, to use the same decoders. */
 static int read_yaml_document(ObjectReader *objects, const YamlNode *document) {
     _cleanup_(buf_done) Buf json = BUF_INIT(OBJECTS_FILE_MAX);
 

@@ -3,10 +3,10 @@
 /*
  * Objects: Kubernetes objects in a file, as kubectl writes them.
  *
- * A cluster is the output of `kubectl get nodes,pods -A -o json` (or -o yaml): a
- * List of Nodes and Pods. Single objects, NodeList, PodList and several YAML
- * documents are taken too. Objects that pods refer to are taken where a file has them (`kubectl get
- * nodes,pods,namespaces -A -o json`); those of other kinds are skipped.
+ * A cluster is the output of `kubectl get nodes,pods -A -o json` (or -o yaml): a List of
+ * Nodes and Pods. Single objects, NodeList, PodList and several YAML documents are read
+ * too, and objects that pods refer to (`kubectl get nodes,pods,namespaces -A -o json`).
+ * Other kinds are skipped.
  */
 
 #include "cluster/snapshot.h"
@@ -17,8 +17,8 @@
 #define OBJECTS_FILE_MAX ((size_t)1024 * 1024 * 1024)
 #define OBJECTS_ERROR_MAX 1024u
 
-/* 0; or a negative errno with a message for users in @error (OBJECTS_ERROR_MAX): file, position and
- * error. */
+/* Reads a cluster; the caller unrefs *ret. 0; or a negative errno with a message for users in
+ * @error (OBJECTS_ERROR_MAX): file, position and error. */
 int cluster_load(const char *path, Snapshot **ret, char *error);
 
 typedef struct ObjectReader ObjectReader;
@@ -26,13 +26,13 @@ typedef struct ObjectReader ObjectReader;
 /* An object of a file. */
 typedef struct Object {
     Str kind;
-    Str json; /* in YAML files, too */
+    Str json; /* also of an object in a YAML file */
     ObjectReader *reader;
 } Object;
 
-/* Each object of a file, or of @document in it, in order, gone when @visit returns. It returns 0 to
- * go on; or a negative errno, after writing to @error where it is -EINVAL. "-" is standard input.
- */
+/* Calls @visit for each object of a file ("-": standard input), or of @document in it, in order.
+ * The object lives until @visit returns: 0 to continue; or a negative errno, for -EINVAL after
+ * writing @error. 0; or a negative errno with a message in @error (OBJECTS_ERROR_MAX). */
 typedef int (*ObjectsVisit)(void *context, const Object *object);
 int objects_each(
     const char *path, const YamlNode *document, ObjectsVisit visit, void *context, char *error);
@@ -40,19 +40,20 @@ int objects_each(
 /* A visit that adds each object to a cluster, the Store @store. */
 int cluster_visit(void *store, const Object *object);
 
-/* For visits. The error of a reader of (a part of) the object's JSON, with its place in the file:
- * -EINVAL, or -ENOMEM. */
+/* For visits: writes the error of a reader of (a part of) the object's JSON, with its place in the
+ * file. Returns -EINVAL or -ENOMEM. */
 int object_failed(const Object *object, const JsonReader *reader);
 
-/* Decodes @json, the object's or a part of it: strings of @ret point into a copy in @arena. 0, or
- * as above. */
+/* Decodes @json, the object's JSON or a part of it; strings of @ret point into a copy in @arena. 0,
+ * or the result of object_failed(). */
 int object_decode(const Object *object, Str json, JsonRead *read, Arena *arena, void *ret)
     MUST_CHECK;
 
-/* Puts an object that pods refer to (cluster/related-objects.h) into @store; others are skipped.
- * @arena: scratch. 0, or as above. */
+/* Adds an object that pods refer to (cluster/related-objects.h) to @store; skips others. @arena is
+ * scratch. 0, or the result of object_failed(). */
 int object_add_related(Store *store, const Object *object, Arena *arena);
 
-/* "FILE:LINE:COLUMN: TEXT" of where @part of the object's JSON begins. -EINVAL. */
+/* Writes the error "FILE:LINE:COLUMN: TEXT", with the place of @part of the object's JSON. Returns
+ * -EINVAL. */
 int object_wrong(const Object *object, Str part, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

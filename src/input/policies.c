@@ -76,7 +76,7 @@ int policies_add(PolicyFiles *files, const char *path) {
 }
 
 int policies_compile(const PolicySource *sources, size_t n, DiagList *diags, Program **ret) {
-    _cleanup_(zones_freep) Zones *zones = zones_new(); /* time zones are files, too */
+    _cleanup_(zones_freep) Zones *zones = zones_new();
     int r = zones ? program_compile(sources, n, diags, ret) : -ENOMEM;
 
     if (r == PROGRAM_E_INVALID)

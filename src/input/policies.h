@@ -22,16 +22,16 @@ enum {
  * Texts of @diags live in its own arena. */
 int policies_load(const char *const *paths, size_t n_paths, DiagList *diags, Program **ret);
 
-/* The same, and the texts it was compiled from, in their order: in @arena, which should have room
- * for POLICIES_BUDGET. On 0 only. */
+/* The same; on 0 also returns the texts it was compiled from, in their order. They are in @arena,
+ * which should have a budget of POLICIES_BUDGET. */
 #define POLICIES_BUDGET ((size_t)256 * 1024 * 1024)
 int policies_load_texts(const char *const *paths, size_t n_paths, Arena *arena, DiagList *diags,
     Program **ret, const PolicySource **ret_sources, size_t *ret_n);
 
-/* Policies while they are collected; zeroed but for the first two. */
+/* Collects policies. The caller sets @arena and @diags and zeroes the rest. */
 typedef struct PolicyFiles {
     Arena *arena;    /* owns names and texts */
-    DiagList *diags; /* mistakes and files that cannot be read */
+    DiagList *diags; /* errors, also of files that cannot be read */
     size_t n_files;
     VEC(PolicySource) sources; /* in order; callers may add their own */
     bool is_unreadable;        /* a path could not be read */

@@ -13,7 +13,7 @@
 /* A policy of one of the sets. */
 typedef struct ReadPolicy {
     Str name;
-    YamlNode *document, *spec; /* the latter NULL: none */
+    YamlNode *document, *spec; /* spec NULL: none */
 } ReadPolicy;
 
 typedef VEC(ReadPolicy) ReadPolicies;
@@ -34,7 +34,7 @@ static Str name_of(const YamlNode *node) {
     return name && yaml_is_scalar(name) ? name->text : STR_NULL;
 }
 
-/* The name first, as users write it. */
+/* Sorts "name" first, as users write it. */
 static int compare_pairs(const void *a, const void *b) {
     Str left = ((const YamlPair *)a)->key->text, right = ((const YamlPair *)b)->key->text;
 
@@ -63,7 +63,7 @@ static bool is_equal(const YamlNode *a, const YamlNode *b) {
     return true;
 }
 
-/* YAML in kubectl's style; empty: there is none. 0, or -ENOMEM. */
+/* Writes YAML in kubectl's style; empty if @node is NULL. 0, or -ENOMEM. */
 static int write_text(const YamlNode *node, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf json = BUF_INIT(TEXT_MAX), text = BUF_INIT(TEXT_MAX);
 
@@ -81,7 +81,7 @@ static int compare_names(const void *a, const void *b) {
     return str_cmp(((const ReadPolicy *)a)->name, ((const ReadPolicy *)b)->name);
 }
 
-/* Sorted by name. 0, or -ENOMEM. */
+/* Reads the policies of a set, sorted by name. 0, or -ENOMEM. */
 static int read_set(const PolicySource *sources, size_t n, Arena *arena, ReadPolicies *ret) {
     for (size_t i = 0; i < n; i++) {
         DiagList diags = DIAG_LIST_IN(arena);
@@ -118,7 +118,7 @@ static void add_part(PartFinder *finder, PolicyChangeKind kind, Str field, Str n
     (void)VEC_ADD(&finder->parts, finder->arena, (PolicyPart){.kind = kind, .path = path});
 }
 
-/* Whether it is a list of items with names, as rules are. */
+/* Whether @node is a list of items with names, such as rules. */
 static bool is_named_list(const YamlNode *node) {
     for (size_t i = 0; node->kind == YAML_SEQUENCE && i < node->n; i++)
         if (str_is_empty(name_of(node->items[i])))
@@ -133,8 +133,8 @@ static const YamlNode *find_item(const YamlNode *list, Str name) {
     return NULL;
 }
 
-/* Items of @list that @other lacks are @kind, and if @other is the new list, items that differ are
- * changed. */
+/* Adds items of @list that @other lacks, as @kind. If @list is the old one (POLICY_REMOVED), adds
+ * items that differ, too, as changed. */
 static void compare_items(PartFinder *finder, Str field, const YamlNode *list,
     const YamlNode *other, PolicyChangeKind kind) {
     for (size_t i = 0; i < list->n; i++) {
@@ -162,11 +162,11 @@ static void compare_field(
         compare_items(finder, field, before, after, POLICY_REMOVED);
         compare_items(finder, field, after, before, POLICY_ADDED);
     }
-    if (finder->parts.n == n) /* no such list, or its order */
+    if (finder->parts.n == n) /* not such a list, or only the order differs */
         add_part(finder, POLICY_CHANGED, field, STR_NULL);
 }
 
-/* Fields of both, by name. */
+/* Compares the fields by name. */
 static void compare_specs(PartFinder *finder, const YamlNode *before, const YamlNode *after) {
     for (size_t i = 0; before && before->kind == YAML_MAPPING && i < before->n; i++) {
         Str field = before->pairs[i].key->text;
@@ -181,7 +181,7 @@ static void compare_specs(PartFinder *finder, const YamlNode *before, const Yaml
     }
 }
 
-/* One of them may be NULL. */
+/* @before or @after may be NULL. */
 static int compare_policies(
     const ReadPolicy *before, const ReadPolicy *after, Arena *arena, PolicyDiff *ret) {
     PolicyChange *change = &ret->items[ret->n];

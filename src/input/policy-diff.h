@@ -1,11 +1,11 @@
 #pragma once
 
 /*
- * PolicyDiff: which policies, and which parts of them, two sets of texts have in a different form.
+ * PolicyDiff: which policies, and which parts of them, differ between two sets of texts.
  *
- * Compared are values: the order of keys, comments, and quotes around numbers and words do not
- * matter, as the API server keeps none of them. The order of rules does: it decides which reason is
- * reported.
+ * Values are compared: the order of keys, comments, and quotes around numbers and words do not
+ * matter, since the API server keeps none of them. The order of rules does: it decides which reason
+ * is reported.
  */
 
 #include "policy/program.h"
@@ -38,12 +38,12 @@ typedef struct PolicyDiff {
     size_t n_equal; /* policies that are the same */
 } PolicyDiff;
 
-/* @before and @after are sets that compile, or did. A text that cannot be read has no policies. All
- * of *ret is in @arena. 0, or -ENOMEM. */
+/* Compares two sets that compile, or did once. A text that cannot be read has no policies. *ret is
+ * in @arena. 0, or -ENOMEM. */
 int policy_diff(const PolicySource *before, size_t n_before, const PolicySource *after,
     size_t n_after, Arena *arena, PolicyDiff *ret) MUST_CHECK;
 
-/* @after, and the policies of @before whose name it does not have, as texts of their own. 0, or
+/* Returns @after plus one text for each policy of @before whose name @after lacks, in @arena. 0, or
  * -ENOMEM. */
 int policy_diff_keep_others(const PolicySource *before, size_t n_before, const PolicySource *after,
     size_t n_after, Arena *arena, const PolicySource **ret, size_t *ret_n) MUST_CHECK;

@@ -23,7 +23,7 @@ static void write_mistake(const YamlNode *document, const Diag *diag, Buf *out) 
         visible_print(out, "; {}", diag->hint);
 }
 
-/* Writes the diagnostics of @level, of which there are @n_all, as far as @out has room. */
+/* Writes the @n_all diagnostics of @level; those for which @out has no room are only counted. */
 static void write_level(
     const YamlNode *document, const DiagList *diags, DiagLevel level, size_t n_all, Buf *out) {
     size_t n = 0;

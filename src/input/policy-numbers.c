@@ -13,12 +13,12 @@ typedef struct Finder {
     PolicyNumbers numbers;
     Str policy, rule;
     bool is_score;
-    Buf *path;       /* of the node that is looked at */
+    Buf *path;       /* of the current node */
     size_t own;      /* bytes of the path before the field */
     bool has_failed; /* the path had no room */
 } Finder;
 
-/* "500m", "2Gi", "10%", "90s", "1h30m". Quoted texts may be values of labels. */
+/* Whether it is like "500m", "2Gi", "10%", "90s", "1h30m". Quoted texts may be values of labels. */
 static bool is_amount(const YamlNode *node) {
     if (node->kind != YAML_STRING || !node->is_plain || node->text.len > AMOUNT_MAX ||
         str_is_empty(node->text) || !ascii_is_digit(node->text.ptr[0]))

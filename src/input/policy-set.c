@@ -9,7 +9,7 @@
 #include "base/ascii.h"
 
 #define TEXT_MAX ((size_t)16 * 1024 * 1024)
-#define NAMES_MAX 256u /* that are looked through for "did you mean" */
+#define NAMES_MAX 256u /* names that are compared for "did you mean" */
 #define SET_FILE "--set %.*s"
 
 typedef struct PolicyTree {
@@ -39,7 +39,7 @@ bool policy_setting_parse(Str text, PolicySetting *ret) {
 
 /* --- paths ------------------------------------------------------------------------------ */
 
-/* The text of ["TEXT"] at the front; @ret_rest: behind it. Returns false if there is none. */
+/* Cuts ["TEXT"] off the front; @ret_rest: the text after it. Returns false if there is none. */
 static bool take_quoted(Str path, Str *ret_text, Str *ret_rest) {
     Str rest;
     size_t end;
@@ -55,7 +55,7 @@ static bool take_quoted(Str path, Str *ret_text, Str *ret_rest) {
     return true;
 }
 
-/* Behind a key: nothing, a dot that is dropped, or a bracket. False: the key continues. */
+/* Drops the dot after a key. False: there is no dot, bracket or end, so the key is longer. */
 static bool end_key(Str rest, Str *ret_rest) {
     if (rest.len > 1 && rest.ptr[0] == '.')
         rest = str_skip(rest, 1);
@@ -65,7 +65,7 @@ static bool end_key(Str rest, Str *ret_rest) {
     return true;
 }
 
-/* Whether @path begins with @name, as NAME or ["NAME"]; @ret_rest is the part behind it. */
+/* Whether @path begins with @name, as NAME or ["NAME"]; @ret_rest is the part after it. */
 static bool take_name(Str path, Str name, Str *ret_rest) {
     Str text, rest;
 
@@ -75,7 +75,7 @@ static bool take_name(Str path, Str name, Str *ret_rest) {
            end_key(str_skip(path, name.len), ret_rest);
 }
 
-/* The first key of @path, for a name that does not exist; @ret_quoted: in brackets. */
+/* The first key of @path, if it is no known name; @ret_quoted: it was in brackets. */
 static Str take_key(Str path, Str *ret_rest, bool *ret_quoted) {
     Str key, rest = STR_NULL;
     size_t dot, bracket;
@@ -128,7 +128,7 @@ static void add_known(PolicySetter *setter, Str name) {
         setter->known[setter->n_known++] = name;
 }
 
-/* "there is no WHAT "WORD"; did you mean …?", or all that there are. */
+/* Writes "there is no WHAT "WORD"; did you mean …?", or lists the known names. */
 static int unknown(PolicySetter *setter, const char *what, Str word) {
     Str meant = str_nearest(word, setter->known, setter->n_known);
     size_t used =
@@ -148,7 +148,7 @@ static int unknown(PolicySetter *setter, const char *what, Str word) {
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
-/* The pair of @mapping that @path begins with: the longest such key. NULL: none. */
+/* The pair of @mapping with the longest key that @path begins with. NULL: none. */
 static YamlPair *find_pair(YamlNode *mapping, Str path, Str *ret_rest) {
     YamlPair *found = NULL;
     Str rest;
@@ -164,7 +164,7 @@ static YamlPair *find_pair(YamlNode *mapping, Str path, Str *ret_rest) {
     return found;
 }
 
-/* One more pair at the end. */
+/* Adds the pair @key and the new value at the end. */
 static int add_pair(PolicySetter *setter, YamlNode *mapping, Str key) {
     YamlPair *pairs = ARENA_ARRAY(setter->arena, YamlPair, mapping->n + 1);
     YamlNode *name = ARENA_NEW(setter->arena, YamlNode);
@@ -182,7 +182,7 @@ static int add_pair(PolicySetter *setter, YamlNode *mapping, Str key) {
     return 0;
 }
 
-/* Fields that may be left out, and so need not be there to be set. */
+/* Optional fields: they can be set even if the policy does not have them. */
 static const Str new_fields[] = {
     STR("weight"),
     STR("onError"),
@@ -198,7 +198,7 @@ static bool may_be_new(Str field) {
     return str_is_one_of(field, new_fields, ELEMENTS_OF(new_fields));
 }
 
-/* @path begins with no key of @mapping. */
+/* Called if @path begins with no key of @mapping: adds the key, or writes an error. */
 static int add_field(
     PolicySetter *setter, YamlNode *mapping, Str path, bool is_rule, const char *what) {
     bool is_quoted;
@@ -239,7 +239,7 @@ static int set_below(PolicySetter *setter, YamlNode *node, Str path, const char 
 
 /* --- policies and rules ------------------------------------------------------------------ */
 
-/* Whether @path goes on behind @name. */
+/* Whether @path begins with @name and goes on; @ret: the rest. */
 static bool cut_name(Str path, Str name, Str *ret) {
     Str rest;
 
@@ -249,7 +249,7 @@ static bool cut_name(Str path, Str name, Str *ret) {
     return true;
 }
 
-/* The rule of @spec that @path begins with, by the longest name; NULL: none. */
+/* The rule of @spec with the longest name that @path begins with; NULL: none. */
 static YamlNode *find_rule(PolicySetter *setter, YamlNode *spec, Str path, Str *ret_rest) {
     static const Str lists[] = {STR("filters"), STR("scores")};
     YamlNode *found = NULL;
@@ -354,7 +354,7 @@ static int read_value(PolicySetter *setter) {
     return POLICY_SET_E_UNKNOWN;
 }
 
-/* As JSON, which is YAML. */
+/* Writes the documents as JSON, which is YAML, too. */
 static int write_tree(const YamlStream *stream, Arena *arena, Str *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
 

@@ -1,6 +1,6 @@
 /*
- * Reads a file of metric sources. Its fields are tables, like a policy's. Checks that span several
- * fields are in load/source.h, which names the field; here that becomes a place in the file.
+ * Reads a file of metric sources. Tables declare its fields, as for policies. Checks of several
+ * fields are in load/source.h, which names the wrong field; its place in the file is found here.
  */
 
 #include "input/sources.h"
@@ -19,7 +19,7 @@ typedef struct SourcesFile {
     size_t n;
 } SourcesFile;
 
-/* Becomes a C string. */
+/* Checks a text that becomes a C string. */
 static bool check_text(YamlReader *reader, const YamlNode *value) {
     if (str_is_empty(value->text))
         return reader_error(reader, value, "the value must not be empty");
@@ -93,7 +93,7 @@ static void resolve_paths(YamlReader *reader, Str folder, AccessServer *server) 
             *paths[i] = arena_printf(reader->arena, "%.*s%s", STR_FMT(folder), *paths[i]).ptr;
 }
 
-/* The value of "tls.keyFile"; as much of the way as there is. */
+/* The value of a path such as "tls.keyFile", or of its longest part that exists. */
 static const YamlNode *find_field(const YamlNode *source, const char *field) {
     Str rest = str_from_c(field), part;
 
@@ -124,7 +124,7 @@ static void hide_line(DiagList *diags, Place place) {
     }
 }
 
-/* Fields that do not exist, but that people may write secrets into. */
+/* Hides unknown fields into which users may have written secrets. */
 static void hide_secrets(DiagList *diags, const YamlNode *mapping) {
     static const Str words[] = {
         STR("password"), STR("token"), STR("bearerToken"), STR("Authorization")};
@@ -229,7 +229,7 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources 
     return 0;
 }
 
-/* The default one, by its URL. */
+/* Makes the default source from its URL. */
 static void read_url(const char *url, Arena *arena, DiagList *diags, MetricSource *ret) {
     SourceFault faults[SOURCE_FAULTS_MAX];
     size_t n;

@@ -57,7 +57,7 @@ static void test_order_of_rules_is_a_change(void **state) {
         "changed a, changed filters; equal 0");
 }
 
-/* As `kubectl apply` of some files does. */
+/* Policies that are not in the new files stay, as after `kubectl apply`. */
 static void test_keeps_others(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 24);
     PolicySource old = {.file = STR("old.yaml"),

@@ -103,7 +103,7 @@ static void test_cases(void **state) {
     }
 }
 
-/* Errors are in the file where it was not changed, and in the setting where it was. */
+/* Errors in unchanged values are in the file, errors in new values in the setting. */
 static void test_places(void **state) {
     static const char text[] = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
                                "metadata: {name: p}\nspec:\n  filters:\n"

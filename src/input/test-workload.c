@@ -126,7 +126,7 @@ static const Toleration *find_toleration(const Pod *pod, Str key) {
     return NULL;
 }
 
-/* As the DaemonSet controller of Kubernetes does. */
+/* Tolerations are those that the DaemonSet controller of Kubernetes adds. */
 static void test_daemon_set(void **state) {
     static const char text[] =
         "kind: DaemonSet\nmetadata: {name: a}\nspec: {template: {spec: {hostNetwork: true, "

@@ -64,7 +64,7 @@ static void test_no_folder(void **state) {
     assert_null(look_up(zones, "Europe/Berlin"));
 }
 
-/* The system's own, where there are any. */
+/* Zones of the system, if it has any. */
 static void test_system(void **state) {
     _cleanup_(zones_freep) Zones *zones = zones_new();
     const CelZone *zone;
@@ -80,10 +80,10 @@ static void test_system(void **state) {
 
 /* --- threads ---------------------------------------------------------------- */
 
-static const char *const names_used[] = {"Europe/Berlin", "Asia/Kolkata", "Nowhere/Town", "Pacific/Apia",
-    "America/New_York", "Nowhere/Else", "Africa/Cairo"};
+static const char *const zone_names[] = {"Europe/Berlin", "Asia/Kolkata", "Nowhere/Town",
+    "Pacific/Apia", "America/New_York", "Nowhere/Else", "Africa/Cairo"};
 
-static _Atomic(const CelZone *) first_answers[ELEMENTS_OF(names_used)];
+static _Atomic(const CelZone *) first_answers[ELEMENTS_OF(zone_names)];
 
 /* All threads get the same zone for a name. */
 static void *look_up_all(void *arg) {
@@ -91,10 +91,10 @@ static void *look_up_all(void *arg) {
     uintptr_t n_wrong = 0;
 
     for (size_t i = 0; i < 2000; i++) {
-        size_t k = i % ELEMENTS_OF(names_used);
-        const CelZone *zone = look_up(zones, names_used[k]), *expected = NULL;
+        size_t k = i % ELEMENTS_OF(zone_names);
+        const CelZone *zone = look_up(zones, zone_names[k]), *expected = NULL;
 
-        if ((zone == NULL) != (names_used[k][0] == 'N'))
+        if ((zone == NULL) != (zone_names[k][0] == 'N'))
             n_wrong++;
         if (!zone)
             continue;

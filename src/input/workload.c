@@ -11,11 +11,11 @@
 
 struct WorkloadKind {
     const char *kind;
-    const char *template;              /* where it is */
+    const char *template;              /* its path in the object */
     const char *owner_version, *owner; /* of the pods; NULL: they have none */
 };
 
-/* A Pod has itself. */
+/* A Pod is its own template. */
 static const WorkloadKind kinds[] = {
     {"Pod", "", NULL, NULL},
     {"Deployment", "spec.template", "apps/v1", "ReplicaSet"},
@@ -40,7 +40,7 @@ typedef struct WorkloadFields {
     bool is_suspended;
 } WorkloadFields;
 
-/* How many pods there are at a time. */
+/* The number of pods that exist at a time. */
 static int64_t count_pods(const WorkloadObject *workload, const WorkloadFields *fields) {
     int64_t n = 1;
 
@@ -83,7 +83,7 @@ static int read_controller(const Object *object, Arena *arena, WorkloadObject *r
     if (str_is_empty(fields.template))
         return object_wrong(object, object->json, "%s \"%.*s\" has no pod template: it goes to %s",
             ret->type->kind, STR_FMT(fields.name), ret->type->template);
-    /* errors have a place in the file */
+    /* decodes the template only to report errors with their place in the file */
     return object_decode(object, fields.template, pod_decode, arena, &pod);
 }
 
@@ -111,7 +111,7 @@ int workload_read(const Object *object, Arena *arena, WorkloadObject *ret) {
     return r;
 }
 
-/* Copies the members of the object @raw, but not @without (NULL: all). The object stays open. */
+/* Copies the members of the object @raw, except the @n keys @without, into the open object. */
 static void copy_members(JsonWriter *writer, Str raw, const char *const *without, size_t n) {
     JsonReader reader;
     Str key, value;
@@ -148,7 +148,7 @@ static Str find_member(Str raw, const char *name) {
     return found;
 }
 
-/* Writes @labels and the labels that controllers add, as far as they can be known. */
+/* Writes @labels and the labels that controllers add, if their values can be known. */
 static void write_labels(
     const WorkloadObject *workload, int64_t number, Str labels, JsonWriter *writer) {
     json_member_object(writer, "labels");
@@ -183,7 +183,8 @@ static void write_metadata(const WorkloadObject *workload, int64_t number, JsonW
     json_write_end_object(writer);
 }
 
-/* As the DaemonSet controller adds them, so that its pods stay on, and come to, troubled nodes. */
+/* Writes the spec's tolerations and those that the DaemonSet controller adds, so that its pods run
+ * on nodes with problems, too. */
 static void write_daemon_tolerations(Str spec, JsonWriter *writer) {
     static const char *const added[][2] = {
         {"node.kubernetes.io/not-ready", "NoExecute"},
@@ -210,8 +211,8 @@ static void write_daemon_tolerations(Str spec, JsonWriter *writer) {
     json_write_end_array(writer);
 }
 
-/* metadata.name In [NODE], in place of the terms that the template requires: the controller has
- * checked those before it creates the pod. */
+/* Writes metadata.name In [NODE] in place of the template's required terms: the controller checks
+ * those before it creates the pod. */
 static void write_daemon_affinity(Str spec, Str node, JsonWriter *writer) {
     static const char *const required = "requiredDuringSchedulingIgnoredDuringExecution";
     static const char *const own[] = {"nodeAffinity"};
@@ -260,7 +261,7 @@ typedef struct Loading {
     size_t n_others;
 } Loading;
 
-/* The pod's strings point into a text of its own. */
+/* Adds a workload and its first pod, whose strings point into a copy of its text. */
 static int add(Loading *loading, const Object *object, const WorkloadObject *workload) {
     _cleanup_(buf_done) Buf text = BUF_INIT(POD_TEXT_MAX);
     WorkloadPod *added;
@@ -318,7 +319,7 @@ int workloads_load(
     return 0;
 }
 
-/* "web", "Deployment/web" or "shop/web". */
+/* Whether @name means the workload: "web", "Deployment/web" or "shop/web". */
 static bool is_named(const WorkloadObject *workload, Str name) {
     size_t slash = str_find(name, '/');
     Str first = str_take(name, slash);

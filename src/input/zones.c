@@ -1,6 +1,6 @@
 /*
  * Time zones by name: a hash table that only grows, up to fixed limits. Its places are atomic
- * pointers to constant entries: readers probe it without a lock, writers add under one.
+ * pointers to constant entries: readers need no lock, writers hold one.
  */
 
 #include "input/zones.h"
@@ -24,10 +24,10 @@ typedef struct ZoneEntry {
 } ZoneEntry;
 
 struct Zones {
-    CelZones finder; /* first: a CelZones is the Zones around it */
+    CelZones finder; /* must be first: find() casts it back to Zones */
     const char *folder;
     _Atomic(const ZoneEntry *) places[N_PLACES];
-    /* writers only */
+    /* below: for writers only */
     pthread_mutex_t lock;
     Arena *arena;
     size_t n_found, n_absent;
@@ -59,7 +59,7 @@ static size_t find_place(const Zones *zones, Str name, uint64_t hash, const Zone
     }
 }
 
-/* Under the lock. Without memory or room nothing is kept, and the next call tries again. */
+/* Called with the lock held. If memory or room is short, nothing is kept; the next call retries. */
 static const CelZone *add(Zones *zones, Str name, uint64_t hash, size_t place) {
     _cleanup_(buf_done) Buf bytes = BUF_INIT(ZONES_FILE_MAX);
     char path[256], error[FILE_ERROR_MAX];
@@ -84,7 +84,7 @@ static const CelZone *add(Zones *zones, Str name, uint64_t hash, size_t place) {
 }
 
 static const CelZone *find(const CelZones *finder, Str name) {
-    Zones *zones = (Zones *)(uintptr_t)finder; /* no look-up changes what another one finds */
+    Zones *zones = (Zones *)(uintptr_t)finder; /* a look-up only adds to the cache */
     const CelZone *zone;
     const ZoneEntry *entry;
     uint64_t hash;

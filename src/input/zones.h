@@ -4,9 +4,9 @@
  * Zones: the system's time zones by name, for expressions (cel/zone.h).
  *
  * A zone is read from /usr/share/zoneinfo (package tzdata; else /etc/zoneinfo) when it is first
- * used, and kept. ZONES_ABSENT_MAX names that do not exist are kept, too: a package installed later
- * is seen after a restart. TZDIR and TZ of the environment are ignored: the meaning of a policy
- * must not depend on them.
+ * used, and kept. ZONES_ABSENT_MAX names that do not exist are kept, too, so a package that is
+ * installed later has no effect before a restart. TZDIR and TZ of the environment are ignored: the
+ * meaning of a policy must not depend on them.
  *
  * Any thread; a look-up of a known name takes no lock.
  */
@@ -23,7 +23,7 @@ typedef struct Zones Zones;
 
 /* NULL: out of memory. */
 Zones *zones_new(void) MUST_CHECK;
-/* The same from another folder, borrowed. */
+/* The same from another folder; @folder is borrowed. */
 Zones *zones_new_in(const char *folder) MUST_CHECK;
 Zones *zones_free(Zones *zones); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Zones *, zones_free)
