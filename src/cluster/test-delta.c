@@ -163,7 +163,7 @@ static void assert_same_order(const Snapshot *a, const Snapshot *b) {
     }
 }
 
-static void assert_same_waiting(const Pod *const *a, size_t n_a, const Pod *const *b, size_t n_b) {
+static void assert_same_pods(const Pod *const *a, size_t n_a, const Pod *const *b, size_t n_b) {
     assert_int_equal(n_a, n_b);
     for (size_t i = 0; i < n_a; i++) {
         assert_true(str_eq(a[i]->uid, b[i]->uid));
@@ -181,8 +181,8 @@ static void assert_same(const Snapshot *a, const Snapshot *b) {
     assert_text("differences", buf_str(&lines), "");
     buf_done(&lines);
     assert_same_order(a, b);
-    assert_same_waiting(x->nominated, x->n_nominated, y->nominated, y->n_nominated);
-    assert_same_waiting(x->assumed, x->n_assumed, y->assumed, y->n_assumed);
+    assert_same_pods(x->nominated, x->n_nominated, y->nominated, y->n_nominated);
+    assert_same_pods(x->assumed, x->n_assumed, y->assumed, y->n_assumed);
 }
 
 static void apply(const Snapshot *before, const Snapshot *after, const Snapshot *shown, Store *copy,

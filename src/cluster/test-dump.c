@@ -103,7 +103,7 @@ static void test_empty(void **state) {
 }
 
 /* Finished pods, pending pods and pods on unknown nodes are left out. */
-static void test_left_out(void **state) {
+static void test_leaves_out_pods_without_known_node(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     Kept kept;
@@ -259,7 +259,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_leaves_out_pods_without_known_node),
         cmocka_unit_test(test_assumed),
         cmocka_unit_test(test_ready_over_the_ceiling),
         cmocka_unit_test(test_order_and_chunks),

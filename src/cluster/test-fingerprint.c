@@ -10,7 +10,7 @@ static const Taint taint[] = {{.key = STR("gpu"), .effect = TAINT_NO_SCHEDULE}};
 static Resource small[] = {{STR("cpu"), 4000}, {STR("memory"), 8}};
 static Resource large[] = {{STR("cpu"), 4000}, {STR("memory"), 16}};
 static Resource gpus[] = {{STR("example.com/gpu"), 8}, {STR("cpu"), 64000}};
-static Resource asked[] = {{STR("cpu"), 500}};
+static Resource requested[] = {{STR("cpu"), 500}};
 
 #define LABELS(array) ((Labels){.items = (array), .n = ELEMENTS_OF(array)})
 #define RESOURCES(array) ((Resources){.items = (array), .n = ELEMENTS_OF(array)})
@@ -20,7 +20,8 @@ static const Node one = {.name = STR("one"),
     .labels = LABELS(labels_a),
     .allocatable = RESOURCES(small)};
 static const Node two = {.name = STR("two"), .is_ready = true, .allocatable = RESOURCES(gpus)};
-static const Pod pod = {.uid = STR("u1"), .node_name = STR("one"), .requests = RESOURCES(asked)};
+static const Pod pod = {
+    .uid = STR("u1"), .node_name = STR("one"), .requests = RESOURCES(requested)};
 
 static Digest digest_of_nodes(const Node *nodes, size_t n, const Pod *on_one) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);

@@ -17,7 +17,7 @@
 typedef struct Random {
     Rng rng;
     LoadsFixture fixture;
-    Snapshot *before; /* of fixture.loads; NULL: there are none */
+    Snapshot *before; /* for which fixture.loads were built; NULL: none yet */
     size_t n_shared, n_present, n_placed, n_future;
     struct {
         bool has_text;
@@ -168,7 +168,7 @@ static void want_polled(const Random *random, size_t i, Str name, Want *want) {
     }
 }
 
-static void want_noted(const Random *random, Str name, Want *want) {
+static void want_annotated(const Random *random, Str name, Want *want) {
     int64_t now = random->fixture.input.now_nsec, at, i = 0;
 
     assert_true(str_to_int64(str_skip(name, 1), &i));
@@ -181,12 +181,12 @@ static void want_noted(const Random *random, Str name, Want *want) {
 }
 
 static double want_use(const Random *random, size_t i, const Pod *pod) {
-    const GaugePlacements *how = &random->fixture.gauges[i].placements;
+    const GaugePlacements *rule = &random->fixture.gauges[i].placements;
     const Measurement *by = measurement_at(random, 3);
-    bool is_cpu = str_is(how->resource, "cpu");
+    bool is_cpu = str_is(rule->resource, "cpu");
     char key[64];
 
-    if (how->by.len > 0 && by &&
+    if (rule->by.len > 0 && by &&
         random->fixture.input.uptime_nsec - by->uptime_nsec <=
             random->fixture.gauges[3].max_age_nsec) {
         (void)snprintf(key, sizeof(key), "shop/Job/%.*s", STR_FMT(pod->owner_name));
@@ -194,29 +194,29 @@ static double want_use(const Random *random, size_t i, const Pod *pod) {
             return measurement_workload(by, str_from_c(key));
     }
     for (size_t j = 0; j < pod->requests.n; j++)
-        if (str_eq(pod->requests.items[j].name, how->resource))
+        if (str_eq(pod->requests.items[j].name, rule->resource))
             return (double)pod->requests.items[j].amount / (is_cpu ? 1000 : 1);
     return is_cpu ? 0.1 : 200 * 1024 * 1024;
 }
 
 static double want_placed(const Random *random, size_t i, uint32_t row, int64_t at) {
-    const GaugePlacements *how = &random->fixture.gauges[i].placements;
+    const GaugePlacements *rule = &random->fixture.gauges[i].placements;
     const NodeTable *table = fixture_table(&random->fixture);
     const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
     double sum = 0;
 
     for (uint32_t j = 0; pods && j < pods->n; j++) {
         double before = (double)(at - pods->items[j]->scheduled_at * SEC);
-        double weight = 1 - before / (double)how->settle_nsec;
+        double weight = 1 - before / (double)rule->settle_nsec;
 
         weight = weight > 1 ? 1 : weight < 0 ? 0 : weight;
         sum += weight * want_use(random, i, pods->items[j]);
     }
-    if (how->unit == GAUGE_AMOUNT)
+    if (rule->unit == GAUGE_AMOUNT)
         return sum;
-    if (resources_get(&table_node(table, row)->allocatable, how->resource) == 0)
+    if (resources_get(&table_node(table, row)->allocatable, rule->resource) == 0)
         return 0;
-    return 100 * sum / (double)resources_get(&table_node(table, row)->allocatable, how->resource);
+    return 100 * sum / (double)resources_get(&table_node(table, row)->allocatable, rule->resource);
 }
 
 static void check_row(Random *random, size_t i, uint32_t row) {
@@ -228,7 +228,7 @@ static void check_row(Random *random, size_t i, uint32_t row) {
     double value = loads_value(loads, i, LOAD_VALUE, row);
 
     if (node && i == 2)
-        want_noted(random, node->name, &want);
+        want_annotated(random, node->name, &want);
     else if (node)
         want_polled(random, i, node->name, &want);
     want.value = want.measured;

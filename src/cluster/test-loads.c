@@ -38,7 +38,7 @@ static void test_values(void **state) {
     fixture_close(&fixture);
 }
 
-static void test_nothing_at_all(void **state) {
+static void test_no_nodes_and_no_measurements(void **state) {
     LoadsFixture fixture;
 
     (void)state;
@@ -55,7 +55,7 @@ static void test_nothing_at_all(void **state) {
 }
 
 /* Nodes that were removed, added, and added to the row of a removed one. */
-static void test_names_that_changed(void **state) {
+static void test_nodes_that_change_rows(void **state) {
     LoadsFixture fixture;
 
     (void)state;
@@ -197,7 +197,7 @@ static void test_shared_chunks(void **state) {
     fixture_publish(&fixture);
     assert_int_equal(build_next(&fixture, before, &next), 3);
     loads_release(&next);
-    fixture_renew(&fixture); /* the same measurements, but that is not known */
+    fixture_renew(&fixture); /* the same measurements in a new list: nothing is shared */
     assert_int_equal(build_next(&fixture, before, &next), 0);
     assert_number(loads_value(&next, 0, LOAD_VALUE, 64), 2);
     loads_release(&next);
@@ -205,7 +205,7 @@ static void test_shared_chunks(void **state) {
 }
 
 /* An unchanged gauge is copied, with the time at which it expires. */
-static void test_gauges_that_are_copied(void **state) {
+static void test_copies_unchanged_gauges(void **state) {
     _cleanup_(snapshot_unrefp) Snapshot *before = NULL;
     Loads next, last;
     LoadsFixture fixture;
@@ -294,7 +294,7 @@ static void test_changed_tables(void **state) {
 }
 
 /* With other gauges nothing is shared. */
-static void test_other_gauges(void **state) {
+static void test_shares_nothing_with_other_gauges(void **state) {
     Loads loads;
     LoadsFixture fixture;
 
@@ -386,15 +386,15 @@ static void test_budgets(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
-        cmocka_unit_test(test_nothing_at_all),
-        cmocka_unit_test(test_names_that_changed),
+        cmocka_unit_test(test_no_nodes_and_no_measurements),
+        cmocka_unit_test(test_nodes_that_change_rows),
         cmocka_unit_test(test_age),
         cmocka_unit_test(test_extreme_ages),
         cmocka_unit_test(test_shared_chunks),
-        cmocka_unit_test(test_gauges_that_are_copied),
+        cmocka_unit_test(test_copies_unchanged_gauges),
         cmocka_unit_test(test_chunks_outlive_their_loads),
         cmocka_unit_test(test_changed_tables),
-        cmocka_unit_test(test_other_gauges),
+        cmocka_unit_test(test_shares_nothing_with_other_gauges),
         cmocka_unit_test(test_tables_of_requests),
         cmocka_unit_test(test_figures),
         cmocka_unit_test(test_budgets),

@@ -15,11 +15,11 @@
 #define SNAPSHOTS_KEPT 4u
 #define HISTORY 32u
 #define STAGED_MAX 4096u
-#define NOBODY UINT32_MAX
-/* A resource that only this node has: all nodes together exceed the number of columns. */
+#define NO_NODE UINT32_MAX
+/* Resources that only one node has: those of all nodes together exceed the number of columns. */
 #define OWN_RESOURCES 9u
 
-/* --- objects are functions of a few numbers ----------------------------------------- */
+/* --- objects, made from a few numbers ----------------------------------------------- */
 
 typedef struct NodeFacts {
     bool is_there;
@@ -70,7 +70,7 @@ typedef struct MadeNode {
     Address addresses[2];
 } MadeNode;
 
-static int64_t odd_amount(unsigned variant, int64_t usual) {
+static int64_t extreme_amount(unsigned variant, int64_t usual) {
     if (variant % 13 == 5)
         return -usual - 1;
     return variant % 13 == 6 ? INT64_MAX - usual : usual;
@@ -118,9 +118,9 @@ static void make_node(MadeNode *made, unsigned index, unsigned v, unsigned noise
     node->resource_version = text(texts, "%u", noise);
     node->created_at = v % 2;
     make_node_lists(made, index, v);
-    made->resources[0] = (Resource){STR("cpu"), odd_amount(v, v * 100)};
+    made->resources[0] = (Resource){STR("cpu"), extreme_amount(v, v * 100)};
     made->resources[1] = (Resource){STR("memory"), v * 1000};
-    made->resources[2] = (Resource){STR("gpu"), odd_amount(v + 1, v)};
+    made->resources[2] = (Resource){STR("gpu"), extreme_amount(v + 1, v)};
     made->resources[3] = (Resource){text(texts, "rare-%u", v % 5), 7};
     for (unsigned i = 0; i < OWN_RESOURCES; i++)
         made->resources[4 + i] = (Resource){text(texts, "own-%u-%u", index, i), v % (i + 2)};
@@ -148,9 +148,9 @@ static void make_pod_lists(MadePod *made, unsigned v) {
     made->labels[0] = (Label){STR("app"), text(texts, "app-%u", v % 6)};
     made->labels[1] = (Label){STR("tier"), STR("")};
     pod->labels = (Labels){.items = made->labels, .n = v % 3};
-    made->resources[0] = (Resource){STR("cpu"), odd_amount(v, v * 10)};
+    made->resources[0] = (Resource){STR("cpu"), extreme_amount(v, v * 10)};
     made->resources[1] = (Resource){STR("memory"), v * 50};
-    made->resources[2] = (Resource){STR("gpu"), odd_amount(v + 2, 1)};
+    made->resources[2] = (Resource){STR("gpu"), extreme_amount(v + 2, 1)};
     made->resources[3] = (Resource){text(texts, v & 1 ? "scarce-%u" : "rare-%u", v % 5), 3};
     pod->requests = (Resources){.items = made->resources, .n = v > 200 ? 4 : v % 4};
     made->tolerations[0] = (Toleration){.key = STR("only"), .exists = true};
@@ -215,7 +215,7 @@ typedef struct Model {
     int64_t now;
 
     NodeFacts nodes[MODEL_NODES_MAX];
-    unsigned rows[MODEL_NODES_MAX]; /* by row: its node, or NOBODY */
+    unsigned rows[MODEL_NODES_MAX]; /* by row: its node, or NO_NODE */
     unsigned n_nodes, n_pods, n_entries;
     PodFacts pods[MODEL_PODS_MAX];
     EntryFacts entries[MODEL_PODS_MAX][GENERATIONS];
@@ -255,7 +255,7 @@ static void set_node(Model *model, unsigned index, NodeFacts facts) {
     if (!model->nodes[index].is_there) {
         unsigned row = 0;
 
-        while (model->rows[row] != NOBODY)
+        while (model->rows[row] != NO_NODE)
             row++;
         model->rows[row] = index;
         model->n_nodes++;
@@ -266,7 +266,7 @@ static void set_node(Model *model, unsigned index, NodeFacts facts) {
 static void remove_node(Model *model, unsigned index) {
     for (unsigned row = 0; row < MODEL_NODES_MAX; row++)
         if (model->rows[row] == index)
-            model->rows[row] = NOBODY;
+            model->rows[row] = NO_NODE;
     model->n_nodes -= model->nodes[index].is_there;
     model->nodes[index].is_there = false;
 }
@@ -280,7 +280,7 @@ static void remove_pod(Model *model, unsigned index) {
     pod->is_there = false;
 }
 
-/* Whether it had no node before, and has one now. */
+/* Sets the pod. Returns whether it had no node before and has one now. */
 static bool set_pod(Model *model, unsigned index, PodFacts facts) {
     PodFacts *old = &model->pods[index];
     bool was_bound = old->is_there && old->generation == facts.generation && old->node;
@@ -316,8 +316,8 @@ static void mix_pod(uint64_t *print, const Pod *pod) {
         mix(print, hash_str(pod->labels.items[i].value));
 }
 
-/* Everything a reader can see. */
-static uint64_t print_of(const NodeTable *table) {
+/* A hash of everything that a reader can see. */
+static uint64_t hash_of_table(const NodeTable *table) {
     uint64_t print = table->n_rows;
 
     for (uint32_t row = 0; row <= table->n_rows; row++) {
@@ -556,7 +556,7 @@ static const char *check_table(Model *model, const NodeTable *table) {
     size_t n_rows = 0, n_sets_max;
 
     for (unsigned row = 0; row < MODEL_NODES_MAX; row++)
-        if (model->rows[row] != NOBODY)
+        if (model->rows[row] != NO_NODE)
             n_rows = row + 1;
     if (table->n_rows != n_rows || table->n_chunks != n_rows / CHUNK_ROWS + 1 ||
         table->names->n_rows != n_rows || table->names->n_nodes != model->n_nodes)
@@ -565,8 +565,8 @@ static const char *check_table(Model *model, const NodeTable *table) {
     if (table->n_taint_sets > n_sets_max)
         return WRONG(model, "%zu sets of taints", table->n_taint_sets);
     for (unsigned row = 0; !problem && row < table->n_chunks * CHUNK_ROWS; row++)
-        problem = row < n_rows && model->rows[row] != NOBODY ? check_row(model, table, row)
-                                                             : check_empty_row(model, table, row);
+        problem = row < n_rows && model->rows[row] != NO_NODE ? check_row(model, table, row)
+                                                              : check_empty_row(model, table, row);
     if (!problem)
         problem = check_columns(model, table);
     return problem ? problem : check_nominated(model, table);
@@ -588,13 +588,13 @@ static bool has_failed(Model *model, int r) {
     return true;
 }
 
-/* An older snapshot still shows the state of its time. */
+/* Keeps @snapshot in place of an older one, which must not have changed. */
 static const char *keep(Model *model, Snapshot *snapshot) {
     Kept *kept = &model->kept[model->n_kept++ % SNAPSHOTS_KEPT];
-    bool is_same = !kept->snapshot || print_of(snapshot_table(kept->snapshot)) == kept->print;
+    bool is_same = !kept->snapshot || hash_of_table(snapshot_table(kept->snapshot)) == kept->print;
 
     snapshot_unref(kept->snapshot);
-    *kept = (Kept){.snapshot = snapshot, .print = print_of(snapshot_table(snapshot))};
+    *kept = (Kept){.snapshot = snapshot, .print = hash_of_table(snapshot_table(snapshot))};
     return is_same ? NULL : WRONG(model, "an old snapshot has changed");
 }
 
@@ -634,11 +634,11 @@ static unsigned any_pod(Model *model) {
     return pick(model->rng, model->options->n_pods);
 }
 
-static NodeFacts roll_node(Model *model) {
+static NodeFacts random_node(Model *model) {
     return (NodeFacts){.is_there = true, .variant = (uint8_t)pick(model->rng, 256)};
 }
 
-static PodFacts roll_pod(Model *model) {
+static PodFacts random_pod(Model *model) {
     PodFacts facts = {.is_there = true,
         .is_terminal = pick(model->rng, 12) == 0,
         .generation = (uint8_t)pick(model->rng, GENERATIONS),
@@ -698,9 +698,9 @@ static const char *do_new_event(Model *model, bool is_node) {
     *event = (Event){.is_node = is_node};
     event->index = is_node ? any_node(model) : any_pod(model);
     if (is_node)
-        event->node = roll_node(model);
+        event->node = random_node(model);
     else
-        event->pod = roll_pod(model);
+        event->pod = random_pod(model);
     return do_event(model, event);
 }
 
@@ -753,7 +753,7 @@ static const char *do_remove_pod(Model *model) {
 
 static const char *do_assume(Model *model) {
     unsigned index = any_pod(model);
-    PodFacts facts = roll_pod(model);
+    PodFacts facts = random_pod(model);
     uint16_t node = (uint16_t)(any_node(model) + 1);
     int64_t until = model->now + 1 + pick(model->rng, 50);
     EntryFacts *entry = &model->entries[index][facts.generation];
@@ -862,7 +862,7 @@ static const char *stage_nodes(Model *model, unsigned changes) {
 
     for (unsigned i = 0; !problem && i < model->options->n_nodes; i++)
         if (pick(model->rng, changes) == 0)
-            problem = stage_node(model, any_node(model), roll_node(model));
+            problem = stage_node(model, any_node(model), random_node(model));
         else if (model->nodes[i].is_there)
             problem = stage_node(model, i, model->nodes[i]);
     return problem;
@@ -873,7 +873,7 @@ static const char *stage_pods(Model *model, unsigned changes) {
 
     for (unsigned i = 0; !problem && i < model->options->n_pods; i++)
         if (pick(model->rng, changes) == 0)
-            problem = stage_pod(model, any_pod(model), roll_pod(model));
+            problem = stage_pod(model, any_pod(model), random_pod(model));
         else if (model->pods[i].is_there)
             problem = stage_pod(model, i, model->pods[i]);
     return problem;
@@ -888,7 +888,7 @@ static void end_nodes(Model *model) {
     for (unsigned i = 0; i < model->options->n_nodes; i++)
         if (!listed[i].is_there)
             remove_node(model, i);
-    /* In the order of their last mention. */
+    /* New nodes get rows in the order of their last occurrence in the list. */
     for (size_t i = 0; i < staged->n; i++) {
         unsigned index = staged->items[i].index;
         bool is_last = true;
@@ -950,8 +950,8 @@ static const char *do_list(Model *model) {
         return kind == STORE_NODES ? stage_nodes(model, 16) : stage_pods(model, 16);
     if (staged->n >= STAGED_MAX / 2)
         return NULL;
-    return kind == STORE_NODES ? stage_node(model, any_node(model), roll_node(model))
-                               : stage_pod(model, any_pod(model), roll_pod(model));
+    return kind == STORE_NODES ? stage_node(model, any_node(model), random_node(model))
+                               : stage_pod(model, any_pod(model), random_pod(model));
 }
 
 static const char *step(Model *model) {
@@ -995,7 +995,7 @@ static Model *model_new(const ModelOptions *options, ModelRng *rng) {
     model->options = options;
     model->rng = rng;
     for (size_t row = 0; row < MODEL_NODES_MAX; row++)
-        model->rows[row] = NOBODY;
+        model->rows[row] = NO_NODE;
     model->store = store_new();
     if (model->store)
         store_keep_pod_parts(model->store, &(PodParts){0}); /* no tolerations of running pods */

@@ -21,8 +21,8 @@ static uint32_t follower(const NodeNames *names, size_t row) {
     return atomic_load(&names->hints[row].follower);
 }
 
-/* Before a request has shown its order: the next used row. */
-static void test_first_guess(void **state) {
+/* Before a request has shown its order, the follower is the next row in use. */
+static void test_first_follower_is_next_row(void **state) {
     static const char *const dictionary[] = {"a", "", "c", "d"};
     _cleanup_(names_unrefp) NodeNames *names = names_of(dictionary, 4, NULL);
 
@@ -35,7 +35,7 @@ static void test_first_guess(void **state) {
 }
 
 /* A learnt pair is valid while both nodes are in their rows. */
-static void test_learnt_guess(void **state) {
+static void test_learnt_follower_needs_both_rows(void **state) {
     static const char *const dictionary[] = {"a", "b", "c", "d"};
     static const struct {
         const char *dictionary[N_MAX];
@@ -111,7 +111,7 @@ static bool is_in_order(const NameSequence *sequence, const uint32_t *rows, size
     return true;
 }
 
-static void test_learn(void **state) {
+static void test_learns_order_of_requests(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     const NameSequence *first, *second;
     uint32_t some[MANY], others[MANY];
@@ -140,7 +140,7 @@ static void test_learn(void **state) {
 }
 
 /* Two requests that leave out different nodes: afterwards both are in order. */
-static void test_learn_together(void **state) {
+static void test_learns_from_requests_with_different_nodes(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t all[MANY], one[MANY], other[MANY];
     size_t n_one = 0, n_other = 0;
@@ -185,7 +185,7 @@ static size_t count_sequences(const NodeNames *names) {
 }
 
 /* Requests with nothing or very little to learn change nothing. */
-static void test_learn_no_more(void **state) {
+static void test_stops_learning(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t rows[MANY];
 
@@ -197,7 +197,7 @@ static void test_learn_no_more(void **state) {
         names_learn(names, rows, MANY);
     assert_int_equal(count_sequences(names), 1);
     for (uint32_t i = 0; i < MANY; i++)
-        rows[i] = 5; /* no literal has this value */
+        rows[i] = 5; /* has no literal */
     for (size_t i = 0; i < 50; i++)
         names_learn(names, rows, MANY);
     assert_int_equal(count_sequences(names), 1);
@@ -210,7 +210,7 @@ static void test_learn_no_more(void **state) {
     assert_int_equal(names_sequence(names)->n, MANY / 2 - 1);
 }
 
-/* A list of names without literals teaches nothing. */
+/* A request of names without literals adds no sequence. */
 static void test_learn_unknown_nodes(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     uint32_t rows[MANY];
@@ -246,7 +246,7 @@ static void *learn_and_read(void *context) {
     return NULL;
 }
 
-static void test_learn_at_once(void **state) {
+static void test_threads_learn_at_once(void **state) {
     _cleanup_(names_unrefp) NodeNames *names = many_names(MANY);
     Learner learners[4];
     pthread_t threads[4];
@@ -262,7 +262,7 @@ static void test_learn_at_once(void **state) {
     assert_true(count_sequences(names) <= 8);
 }
 
-static void test_nothing_to_learn(void **state) {
+static void test_request_table_learns_nothing(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     static const uint32_t rows[MANY] = {0};
     static const Str one = STR("a");
@@ -276,15 +276,15 @@ static void test_nothing_to_learn(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_guess),
-        cmocka_unit_test(test_learnt_guess),
-        cmocka_unit_test(test_learn),
-        cmocka_unit_test(test_learn_together),
+        cmocka_unit_test(test_first_follower_is_next_row),
+        cmocka_unit_test(test_learnt_follower_needs_both_rows),
+        cmocka_unit_test(test_learns_order_of_requests),
+        cmocka_unit_test(test_learns_from_requests_with_different_nodes),
         cmocka_unit_test(test_learn_names_without_literal),
-        cmocka_unit_test(test_learn_no_more),
+        cmocka_unit_test(test_stops_learning),
         cmocka_unit_test(test_learn_unknown_nodes),
-        cmocka_unit_test(test_learn_at_once),
-        cmocka_unit_test(test_nothing_to_learn),
+        cmocka_unit_test(test_threads_learn_at_once),
+        cmocka_unit_test(test_request_table_learns_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

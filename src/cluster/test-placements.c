@@ -5,7 +5,7 @@
 /* On node a; @request may be NULL: without requests. */
 static void place(
     LoadsFixture *fixture, const char *name, int64_t at_sec, const Resource *request) {
-    Resource asked = request ? *request : (Resource){0};
+    Resource requested = request ? *request : (Resource){0};
     Pod pod = {.namespace = STR("shop"),
         .name = str_from_c(name),
         .uid = str_from_c(name),
@@ -13,7 +13,7 @@ static void place(
         .scheduled_at = at_sec,
         .owner_kind = STR("StatefulSet"),
         .owner_name = STR("web"),
-        .requests = {.items = &asked, .n = request != NULL}};
+        .requests = {.items = &requested, .n = request != NULL}};
 
     assert_true(store_apply_pod(fixture->store, &pod) >= 0);
 }
@@ -76,12 +76,12 @@ static void test_amounts(void **state) {
         {"bytes", &memory, "memory", GAUGE_AMOUNT, NAN, 250000},
         {"fraction of memory", &memory, "memory", GAUGE_FRACTION, NAN, 0.25},
         {"percent of memory", &memory, "memory", GAUGE_PERCENT, NAN, 25},
-        {"nothing asked, cpu", NULL, "cpu", GAUGE_AMOUNT, NAN, 0.1},
-        {"nothing asked, memory", NULL, "memory", GAUGE_AMOUNT, NAN, 209715200},
-        {"something else asked", &memory, "cpu", GAUGE_AMOUNT, NAN, 0.1},
-        {"nothing asked of others", NULL, "disk", GAUGE_AMOUNT, NAN, 0},
-        {"asked for 0", &nothing, "cpu", GAUGE_AMOUNT, NAN, 0},
-        {"asked for less", &less, "cpu", GAUGE_AMOUNT, NAN, 0},
+        {"nothing requested, cpu", NULL, "cpu", GAUGE_AMOUNT, NAN, 0.1},
+        {"nothing requested, memory", NULL, "memory", GAUGE_AMOUNT, NAN, 209715200},
+        {"something else requested", &memory, "cpu", GAUGE_AMOUNT, NAN, 0.1},
+        {"nothing requested, another resource", NULL, "disk", GAUGE_AMOUNT, NAN, 0},
+        {"requests 0", &nothing, "cpu", GAUGE_AMOUNT, NAN, 0},
+        {"requests less than 0", &less, "cpu", GAUGE_AMOUNT, NAN, 0},
         {"others", &disk, "disk", GAUGE_AMOUNT, NAN, 3},
         {"a part of nothing", &disk, "disk", GAUGE_FRACTION, NAN, 0},
         {"a percentage of nothing", &disk, "disk", GAUGE_PERCENT, NAN, 0},
@@ -223,7 +223,7 @@ static void test_placements_on_annotations(void **state) {
 }
 
 /* A row whose last pod was placed long ago: its list of pods is not read. */
-static void test_old_pods_are_not_looked_at(void **state) {
+static void test_old_pods_are_not_read(void **state) {
     Node node = {.name = STR("a")};
     _cleanup_(arena_freep) Arena *arena = arena_new(FIXTURE_BUDGET);
     NodeTable table;
@@ -261,7 +261,7 @@ int main(void) {
         cmocka_unit_test(test_age_of_workloads),
         cmocka_unit_test(test_pods_that_are_not_shown),
         cmocka_unit_test(test_placements_on_annotations),
-        cmocka_unit_test(test_old_pods_are_not_looked_at),
+        cmocka_unit_test(test_old_pods_are_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,7 +101,7 @@ static void fill_pod(FullPod *full) {
 
 /* --- copies, with a pool and without ------------------------------------------------ */
 
-/* The source is freed after the copy. */
+/* Moves a text to the heap, to be freed after the copy was made. */
 static Str on_heap(Str text, char **at) {
     Str moved = str_of(*at, text.len);
 

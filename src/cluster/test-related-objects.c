@@ -80,7 +80,7 @@ static void test_lists_replace_everything(void **state) {
 }
 
 /* A recorded pod has its own, which counts where a snapshot knows nothing. */
-static void test_pods_own(void **state) {
+static void test_recorded_objects_of_a_pod(void **state) {
     static const Namespace own = {.name = STR("team-a")};
     static const Related related = {.knows_namespaces = true, .namespace = &own};
     _cleanup_(arena_freep) Arena *arena = arena_new(BYTES_MAX);
@@ -243,7 +243,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_follows_events),
         cmocka_unit_test(test_lists_replace_everything),
-        cmocka_unit_test(test_pods_own),
+        cmocka_unit_test(test_recorded_objects_of_a_pod),
         cmocka_unit_test(test_claims_of_a_pod),
         cmocka_unit_test(test_kept_texts),
         cmocka_unit_test(test_name_of_an_unreadable_object),

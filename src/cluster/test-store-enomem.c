@@ -214,7 +214,7 @@ static const struct {
 
 /* --- the tests ------------------------------------------------------------------------------ */
 
-/* False: the operation made fewer allocations. */
+/* Runs operation @i with allocation @at failing. False: the operation made fewer allocations. */
 static bool fail_once(size_t i, bool is_published, unsigned at, Str before, Str after) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
     _cleanup_(store_freep) Store *store = make_store(is_published);

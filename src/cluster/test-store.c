@@ -478,7 +478,7 @@ static void test_too_many_nominated(void **state) {
 
 /* --- ceilings ---------------------------------------------------------------------- */
 
-static void test_full(void **state) {
+static void test_objects_over_limits(void **state) {
     Store *store = *state;
     Node nodes[] = {node_of("a"), node_of("b"), node_of("c")};
     Pod pods[] = {pod_of("p", "1", "a"), pod_of("q", "2", "a"), pod_of("r", "3", "a")};
@@ -509,7 +509,7 @@ static void test_full(void **state) {
 }
 
 /* The limit of nodes, and rows up to it. */
-static void test_largest(void **state) {
+static void test_max_nodes(void **state) {
     Store *store = *state;
     char name[32];
 
@@ -549,7 +549,7 @@ static void test_unused_strings_are_freed(void **state) {
 }
 
 /* Snapshots outlive the store. */
-static void test_snapshot_alone(void **state) {
+static void test_snapshot_outlives_store(void **state) {
     Store *store = store_new();
     Label label = {STR("pool"), STR("x")};
     Node node = node_of("a");
@@ -588,10 +588,10 @@ int main(void) {
         WITH_STORE(test_expiry),
         WITH_STORE(test_nominated),
         WITH_STORE(test_too_many_nominated),
-        WITH_STORE(test_full),
-        WITH_STORE(test_largest),
+        WITH_STORE(test_objects_over_limits),
+        WITH_STORE(test_max_nodes),
         WITH_STORE(test_unused_strings_are_freed),
-        cmocka_unit_test(test_snapshot_alone),
+        cmocka_unit_test(test_snapshot_outlives_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
