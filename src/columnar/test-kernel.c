@@ -131,7 +131,7 @@ static const double special_doubles[] = {0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2
 
 /* --- columns ---------------------------------------------------------------------------- */
 
-/* With memory of its own. */
+/* A column with memory of its own. */
 typedef struct TestColumn {
     Column column;
     uint8_t states[ROWS_MAX];
@@ -297,7 +297,7 @@ static CelValue guess(const CelType *type, unsigned which) {
 /* A result that is not a fallback must hold for every value of the fallback arguments. */
 static void check_row(Scene *s, const Case *c, size_t row) {
     CelValue got = value_at(&s->out.column, c->node->type, row);
-    bool has_odd = false;
+    bool has_fallback = false;
 
     for (unsigned which = 0; which < 4; which++) {
         CelValue want;
@@ -305,12 +305,12 @@ static void check_row(Scene *s, const Case *c, size_t row) {
         for (uint32_t arg = 0; arg < c->n_args; arg++) {
             CelValue v = arg_at(c, arg, row);
 
-            has_odd |= v.kind == CEL_ABSENT;
+            has_fallback |= v.kind == CEL_ABSENT;
             s->f.variables[arg_slot(c, arg)] =
                 v.kind == CEL_ABSENT ? guess(arg_type(c, arg), which) : v;
         }
         want = scalar(s, c);
-        if (got.kind == CEL_ABSENT && has_odd)
+        if (got.kind == CEL_ABSENT && has_fallback)
             return;
         /* A timestamp that does not fit the lane. */
         if (got.kind == CEL_ABSENT && c->node->type == &cel_timestamp_type) {
@@ -323,7 +323,7 @@ static void check_row(Scene *s, const Case *c, size_t row) {
                 c->n, got.kind, (long long)got.i, want.kind, (long long)want.i);
             fail();
         }
-        if (!has_odd)
+        if (!has_fallback)
             return;
     }
 }

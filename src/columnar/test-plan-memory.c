@@ -100,7 +100,7 @@ static int read_all_roots(const Scene *scene, PlanSession *session) {
     return worst;
 }
 
-/* Runs everything; the session again, with memory, after it ran out. */
+/* Makes blocks and runs a session; then runs the session again without failing allocations. */
 static int run_plan(const Scene *scene) {
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET), *keep = arena_new(TEST_BUDGET),
                                  *scratch = arena_new(TEST_BUDGET);

@@ -135,7 +135,7 @@ static inline void test_batch(const TestPlan *p, const TestTable *table, const C
     }
 }
 
-/* Values that are known once, and precomputed roots. */
+/* Compares roots that are computed once, and precomputed roots. */
 static inline void test_others(const TestPlan *p, const TestTable *table, const CelValue *variables,
     PlanSession *session, const PlanBlock *const *blocks, Arena *arena) {
     for (size_t root = 0; root < p->n; root++) {

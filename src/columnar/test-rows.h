@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "columnar/test-table.h"
 
-/* One of these strings, or sometimes none. */
+/* A random element of an array. */
 #define TEST_PICK(rng, values) ((values)[rng_pick((rng), (sizeof(values) / sizeof((values)[0])))])
 
 static inline CelValue test_or_absent(Rng *rng, CelValue v) {
@@ -77,7 +77,7 @@ typedef struct TestList {
     const CelValue *values;
 } TestList;
 
-/* Fetching a zero is an error. */
+/* Fetching an element that is 0 gives an error. */
 static inline CelValue test_list_at(const CelList *list, uint32_t i, CelRun *run) {
     CelValue v = ((const TestList *)list)->values[i];
 
@@ -143,7 +143,7 @@ static inline TestTable *test_random_table(TestSchema *s, Rng *rng, size_t n, ui
     return table;
 }
 
-/* Values that are known once. */
+/* Random values of the variables that are computed once. */
 static inline CelValue *test_random_variables(TestSchema *s, Rng *rng, const TestTable *table) {
     CelValue *variables = ARENA_ARRAY(s->arena, CelValue, cel_env_n_slots(s->env));
     TestCluster *cluster = ARENA_NEW(s->arena, TestCluster);
