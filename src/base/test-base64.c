@@ -4,7 +4,7 @@
 #include "base/test-assert.h"
 
 /* RFC 4648, section 10, and the smallest and largest bytes. */
-static void test_both_ways(void **state) {
+static void test_encodes_and_decodes(void **state) {
     static const struct {
         Str bytes;
         const char *text;
@@ -55,7 +55,7 @@ static void test_lines(void **state) {
     assert_text("broken lines", buf_str(&out), "foob");
 }
 
-static void test_refused(void **state) {
+static void test_rejects_malformed_text(void **state) {
     static const struct {
         const char *name;
         Str text;
@@ -130,10 +130,10 @@ static void test_ceiling(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_encodes_and_decodes),
         cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rejects_malformed_text),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_ceiling),
     };

@@ -4,7 +4,7 @@
 #include "base/test-assert.h"
 
 /* Users see and store digests: they must never change. */
-static void test_known(void **state) {
+static void test_known_digests_never_change(void **state) {
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -51,7 +51,7 @@ static void test_parse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),
+        cmocka_unit_test(test_known_digests_never_change),
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_parse),
     };

@@ -93,7 +93,7 @@ static void test_parse(void **state) {
     }
 }
 
-static void test_refused(void **state) {
+static void test_rejects_malformed_numbers(void **state) {
     static const char *const texts[] = {"", "+", "-", ".", "e5", "1e", "1e+", "1.2.3", " 1", "1 ",
         "1x", "0x", "0x1", "0xp1", "0x1e5", "inf", "nan", "1_0", "--1", "1e5.0", "1f"};
 
@@ -222,7 +222,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rejects_malformed_numbers),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_random_values),
         cmocka_unit_test(test_random_digits),

@@ -73,7 +73,7 @@ static void test_every_pair_stays_one_line(void **state) {
     }
 }
 
-static void test_kinds(void **state) {
+static void test_kinds_of_fields(void **state) {
     const LogField fields[] = {
         LOG_INT("least", INT64_MIN),
         LOG_BOOL("yes", true),
@@ -177,7 +177,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_every_pair_stays_one_line),
-        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_kinds_of_fields),
         cmocka_unit_test(test_long_values),
         cmocka_unit_test(test_events),
     };

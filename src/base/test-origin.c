@@ -178,7 +178,7 @@ static void test_control_characters(void **state) {
 
 static void test_complaints(void **state) {
     static const struct {
-        const char *url, *says; /* NULL: no error */
+        const char *url, *expected; /* NULL: no error */
     } cases[] = {
         {"http://h", NULL},
         {"HTTP://h", NULL},
@@ -205,9 +205,9 @@ static void test_complaints(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const char *complaint = origin_complaint(str_from_c(cases[i].url));
 
-        assert_case(cases[i].url, !complaint == !cases[i].says);
+        assert_case(cases[i].url, !complaint == !cases[i].expected);
         if (complaint)
-            assert_text(cases[i].url, str_from_c(complaint), cases[i].says);
+            assert_text(cases[i].url, str_from_c(complaint), cases[i].expected);
     }
 }
 
