@@ -298,7 +298,7 @@ static void test_selects(void **state) {
 }
 
 /* A node affinity over the limits: a pending pod is rejected, a running pod loses only that. */
-static void test_affinity_over(void **state) {
+static void test_affinity_over_limits(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
 
     (void)state;
@@ -322,7 +322,7 @@ static void test_affinity_over(void **state) {
 }
 
 /* Annotations over the limit are left out, also of a pending pod. */
-static void test_annotations_over(void **state) {
+static void test_annotations_over_limits(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT(1 << 20);
     Pod pod;
@@ -540,7 +540,7 @@ static JsonError decode_many(
 }
 
 /* A pod to be placed must not exceed the limit; a pod on a node is kept. */
-static void test_too_many(void **state) {
+static void test_lists_over_limits(void **state) {
     static const struct {
         const char *list;
         const char *element;
@@ -648,8 +648,8 @@ int main(void) {
         cmocka_unit_test(test_limits_of_containers),
         cmocka_unit_test(test_limits_and_qos),
         cmocka_unit_test(test_selects),
-        cmocka_unit_test(test_affinity_over),
-        cmocka_unit_test(test_annotations_over),
+        cmocka_unit_test(test_affinity_over_limits),
+        cmocka_unit_test(test_annotations_over_limits),
         cmocka_unit_test(test_absent_and_null_are_alike),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_duplicate_keys),
@@ -657,7 +657,7 @@ int main(void) {
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_every_cut),
         cmocka_unit_test(test_every_budget),
-        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_lists_over_limits),
         cmocka_unit_test(test_wire),
     };
 

@@ -44,7 +44,7 @@ static void test_parse(void **state) {
     }
 }
 
-static void test_refused(void **state) {
+static void test_rejects_invalid_times(void **state) {
     static const char *const texts[] = {
         "",
         "Z",
@@ -195,7 +195,7 @@ static void test_decode(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rejects_invalid_times),
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_every_day),
         cmocka_unit_test(test_random_seconds),
