@@ -121,7 +121,7 @@ typedef struct Loaded {
     Column column;
 } Loaded;
 
-/* @n rows from the @from-th on; by @key, or NULL. */
+/* Loads @n rows from the @from-th on; @key NULL: the leaf has none. */
 static void load_some(Scene *scene, ColumnLane lane, uint32_t leaf, const CelValue *key,
     SchemaBlock *block, uint32_t from, size_t n, Loaded *loaded) {
     PlanTable table = schema_table(scene->schema, &scene->table);
@@ -170,7 +170,7 @@ static CelValue loaded_at(const Loaded *loaded, size_t i) {
     }
 }
 
-/* Bit for bit; a fallback row has no value to compare. */
+/* Compares bit for bit. A FALLBACK row (@a is absent) has no value to compare. */
 static bool same(CelValue a, CelValue b) {
     if (a.kind == CEL_ABSENT || (a.kind == CEL_ERROR && b.kind == CEL_ERROR))
         return true;
@@ -181,7 +181,7 @@ static bool same(CelValue a, CelValue b) {
 
 static const struct {
     const char *source;
-    uint32_t n_odd_max; /* rows whose value does not fit the lane */
+    uint32_t n_fallbacks_max; /* rows whose value does not fit the lane */
 } forms[] = {
     {"node.metadata.name", 0},
     {"node.metadata.uid", 0},
@@ -241,7 +241,7 @@ static CelValue run_node(Scene *scene, const CelGraph *graph, uint32_t node) {
 /* How many rows fall back; the others have the scalar machine's value. */
 static uint32_t check_rows(
     Scene *scene, const char *source, const CelGraph *graph, uint32_t root, const Loaded *loaded) {
-    uint32_t n_odd = 0;
+    uint32_t n_fallbacks = 0;
     CelCode *code;
 
     assert_int_equal(cel_emit(graph, root, &(CelEmitOptions){0}, scene->arena, &code), 0);
@@ -252,14 +252,14 @@ static uint32_t check_rows(
         want = cel_run(code, &scene->run, scene->variables);
         scene->run.fuel = CEL_FUEL_DEFAULT;
         assert_case(source, same(got, want));
-        n_odd += got.kind == CEL_ABSENT;
+        n_fallbacks += got.kind == CEL_ABSENT;
     }
-    return n_odd;
+    return n_fallbacks;
 }
 
-static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
+static void check_form(Scene *scene, const char *source, uint32_t n_fallbacks_max) {
     CelGraph *graph = scene_graph(scene);
-    uint32_t root = scene_lower(scene, graph, source), n_odd;
+    uint32_t root = scene_lower(scene, graph, source), n_fallbacks;
     const PlanHost *host = &scene->schema->host;
     uint32_t leaf = host->leaf(host, graph, root);
     Loaded loaded;
@@ -267,14 +267,14 @@ static void check_form(Scene *scene, const char *source, uint32_t n_odd_max) {
     assert_case(source, leaf != PLAN_NO_LEAF);
     assert_case(source, host->leaf(host, graph, root) == leaf);
     load(scene, column_lane_of(cel_graph_node(graph, root)->type), leaf, NULL, &loaded);
-    n_odd = check_rows(scene, source, graph, root, &loaded);
-    assert_case(source, n_odd <= n_odd_max);
-    assert_case(source, n_odd_max == 0 || (n_odd > 0 && n_odd < N_NODES / 2));
+    n_fallbacks = check_rows(scene, source, graph, root, &loaded);
+    assert_case(source, n_fallbacks <= n_fallbacks_max);
+    assert_case(source, n_fallbacks_max == 0 || (n_fallbacks > 0 && n_fallbacks < N_NODES / 2));
 }
 
 static void test_forms(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(forms); i++)
-        check_form(*state, forms[i].source, forms[i].n_odd_max);
+        check_form(*state, forms[i].source, forms[i].n_fallbacks_max);
 }
 
 /* Reads enough keys that blocks have an index. */
@@ -315,7 +315,7 @@ static void test_forms_of_block(void **state) {
     }
 }
 
-/* The key is a field of the pod. */
+/* Checks a leaf whose key is a field of the pod. */
 static void check_keyed(Scene *scene, const char *source) {
     CelGraph *graph = scene_graph(scene);
     uint32_t root = scene_lower(scene, graph, source), key_node, leaf;
@@ -383,7 +383,7 @@ static void test_tolerated(void **state) {
     const PlanHost *host = &scene->schema->host;
     CelGraph *graph = scene_graph(scene);
     uint32_t root = scene_lower(scene, graph, source), key_node = 0;
-    uint32_t leaf = host->keyed_leaf(host, graph, root, &key_node), n_odd;
+    uint32_t leaf = host->keyed_leaf(host, graph, root, &key_node), n_fallbacks;
     size_t n_sets = scene->table.n_taint_sets;
     CelValue key;
     Loaded loaded;
@@ -391,11 +391,11 @@ static void test_tolerated(void **state) {
     assert_int_not_equal(leaf, PLAN_NO_LEAF);
     key = run_node(scene, graph, key_node);
     load(scene, LANE_BOOL, leaf, &key, &loaded);
-    n_odd = check_rows(scene, source, graph, root, &loaded);
-    assert_true(n_odd > 0 && n_odd < N_NODES / 2);
-    scene->table.n_taint_sets = 1000; /* too many to be looked up */
+    n_fallbacks = check_rows(scene, source, graph, root, &loaded);
+    assert_true(n_fallbacks > 0 && n_fallbacks < N_NODES / 2);
+    scene->table.n_taint_sets = 1000; /* too many for a table of verdicts */
     load(scene, LANE_BOOL, leaf, &key, &loaded);
-    assert_int_equal(check_rows(scene, source, graph, root, &loaded), n_odd);
+    assert_int_equal(check_rows(scene, source, graph, root, &loaded), n_fallbacks);
     scene->table.n_taint_sets = n_sets;
     for (size_t i = 0; i < ELEMENTS_OF(others); i++)
         assert_case(others[i], host->keyed_leaf(host, graph, scene_lower(scene, graph, others[i]),
