@@ -103,7 +103,7 @@ static void test_fingerprint_of_file(void **state) {
     set_time(path, 1000);
     first = file_fingerprint(path);
     assert_true(first != 0 && first == file_fingerprint(path));
-    set_time(path, 1001); /* written, of the same size */
+    set_time(path, 1001); /* as if written again with the same size */
     second = file_fingerprint(path);
     assert_true(second != first);
     (void)folder_write(&folder, "f", STR("longer"));
@@ -164,7 +164,7 @@ static void test_fingerprint_of_folder(void **state) {
     assert_int_equal(chdir("/"), 0);
     set_time(folder.path, 1000);
     renamed = file_fingerprint(folder.path);
-    assert_true(renamed != two); /* the order of files is that of their names */
+    assert_true(renamed != two); /* names count: policies are read in their order */
     folder_done(&folder);
 }
 

@@ -104,7 +104,7 @@ static void test_cases(void **state) {
 }
 
 /* Errors in unchanged values are in the file, errors in new values in the setting. */
-static void test_places(void **state) {
+static void test_places_of_errors(void **state) {
     static const char text[] = "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\n"
                                "metadata: {name: p}\nspec:\n  filters:\n"
                                "    - {name: a, headroom: {cpu: 500m}}\n"
@@ -189,7 +189,7 @@ static void test_parse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places_of_errors),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_parse),
     };

@@ -191,7 +191,7 @@ static void test_small_budgets(void **state) {
 
 static void test_urls(void **state) {
     static const struct {
-        const char *url, *says; /* NULL: valid */
+        const char *url, *expected; /* NULL: valid */
     } cases[] = {
         {"http://prometheus:9090", NULL},
         {"https://h/prometheus/", NULL},
@@ -220,8 +220,8 @@ static void test_urls(void **state) {
         int r = sources_gather(cases[i].url, NULL, arena, &diags, &sources);
 
         diag_list_print(&diags, /* colour= */ false, &text);
-        assert_text(cases[i].url, buf_str(&text), cases[i].says ? cases[i].says : "");
-        assert_case(cases[i].url, r == (cases[i].says ? FILE_E_INVALID : 0));
+        assert_text(cases[i].url, buf_str(&text), cases[i].expected ? cases[i].expected : "");
+        assert_case(cases[i].url, r == (cases[i].expected ? FILE_E_INVALID : 0));
         assert_case(cases[i].url, (sources.n == 1) == (r == 0));
         if (r == 0)
             assert_string_equal(sources_find(&sources, STR("default"))->server.url, cases[i].url);
@@ -230,7 +230,7 @@ static void test_urls(void **state) {
 
 static void test_gathered(void **state) {
     static const struct {
-        const char *name, *url, *file, *says;
+        const char *name, *url, *file, *expected;
         int r;
         size_t n;
     } cases[] = {
@@ -267,7 +267,7 @@ static void test_gathered(void **state) {
         int r = sources_gather(cases[i].url, path, arena, &diags, &sources);
 
         show(&folder, &diags, &text);
-        assert_text(cases[i].name, buf_str(&text), cases[i].says);
+        assert_text(cases[i].name, buf_str(&text), cases[i].expected);
         assert_case(cases[i].name, r == cases[i].r && sources.n == cases[i].n);
         if (cases[i].url && r == 0)
             assert_ptr_equal(sources_find(&sources, STR_NULL), &sources.items[0]);

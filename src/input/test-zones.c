@@ -16,7 +16,7 @@ static const CelZone *look_up(const Zones *zones, const char *name) {
     return finder->find(finder, str_from_c(name));
 }
 
-static void test_found(void **state) {
+static void test_finds_zones(void **state) {
     _cleanup_(zones_freep) Zones *zones = zones_new_in(FOLDER);
     const CelZone *berlin = look_up(zones, "Europe/Berlin");
 
@@ -28,7 +28,7 @@ static void test_found(void **state) {
     assert_int_equal(cel_zone_offset(look_up(zones, "Etc/GMT+5"), 0), -18000);
 }
 
-static void test_refused(void **state) {
+static void test_rejects_invalid_names(void **state) {
     static const char *const names[] = {"", "Europe", "Europe/", "europe/berlin", "Europe/Atlantis",
         "/Europe/Berlin", "../zoneinfo/Europe/Berlin", "Europe/../Europe/Berlin", "./Europe/Berlin",
         "Europe\\Berlin", "Europe/Berlin ", "Europe/B\xc3\xa9rlin",
@@ -123,8 +123,8 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_finds_zones),
+        cmocka_unit_test(test_rejects_invalid_names),
         cmocka_unit_test(test_many_absent),
         cmocka_unit_test(test_no_folder),
         cmocka_unit_test(test_system),
