@@ -80,8 +80,8 @@ const PodList *pod_list_new(const Pod *const *pods, uint32_t n);
 DEFINE_REF(const PodList, pod_list)
 const PodList *pod_list_unref(const PodList *list); /* takes NULL, returns NULL */
 
-/* In an arena, uncounted, pods borrowed: @list (may be NULL) plus @add or, if that is NULL, without
- * the pod of the UID @remove. NULL: an empty list, or the arena has failed. */
+/* A copy of @list (may be NULL) in @arena, not counted, pods borrowed: plus @add or, if that is
+ * NULL, without the pod with UID @remove. NULL: an empty list, or the arena has failed. */
 const PodList *pod_list_change(const PodList *list, const Pod *add, Str remove, Arena *arena);
 
 /* How many pods of @list (may be NULL) have this owner. Compares hashes first, to read few pods. */

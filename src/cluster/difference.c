@@ -49,7 +49,7 @@ typedef struct DiffReport {
     Str namespace, name;
 } DiffReport;
 
-/* Where the next line goes, or NULL: it is only counted. */
+/* Begins a line and returns its buffer; NULL: the line is only counted. */
 static Buf *begin_line(DiffReport *report) {
     if (report->counts->n_lines++ >= report->max_lines)
         return NULL;
@@ -216,7 +216,7 @@ static void check_conditions(DiffReport *report, const Node *here, const Node *t
     }
 }
 
-/* One field, or list, of both sides. */
+/* Compare one field, or one list, of both sides. */
 #define CHECK(what, KIND, member)                                                                  \
     check(report, (what), STR_NULL, KIND(here->member), KIND(there->member))
 #define CHECK_LIST(what, type, items, n)                                                           \
@@ -355,7 +355,7 @@ static const InventoryPod *next_pod(const DiffSide *side) {
     return side->at < side->inventory.n_pods ? &side->inventory.pods[side->at] : NULL;
 }
 
-/* Without the UID: a recreated pod is one line with another UID, not two lines. */
+/* Ignores the UID: a recreated pod is one line with another UID, not two lines. */
 static int compare_names(const Pod *a, const Pod *b) {
     int r = str_cmp(a->namespace, b->namespace);
 

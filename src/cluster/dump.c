@@ -63,7 +63,7 @@ static int write_pod(Dump *dump, const InventoryPod *item) {
     return end_object(dump);
 }
 
-/* Writes the kept texts. Not called with a mask: each pod then shows its own masked copies. */
+/* Writes the kept texts. Not called with a mask: then each pod is written with masked copies. */
 static int write_related(Dump *dump, const RelatedSet *set) {
     const RelatedObject **list = related_set_list(set);
     int r = list ? 0 : -ENOMEM;

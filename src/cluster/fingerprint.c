@@ -9,7 +9,7 @@
 #include <endian.h>
 #include <errno.h>
 
-/* Labels and taints of a node are what an object of the API server may hold: 3 MiB at most. */
+/* Enough for labels and taints of a node: the API server limits an object to 3 MiB. */
 #define NODE_TEXT_MAX ((size_t)8 * 1024 * 1024)
 
 static void add(Digest *sum, Digest digest) {
@@ -45,8 +45,8 @@ static void append_taints(Buf *out, const Taints *taints) {
     }
 }
 
-/* The resources that the node offers, and how much of them is requested. Other columns are there
- * because another node offers them, or did. */
+/* Digests the resources that the node offers, and their requested amounts. Other columns exist only
+ * because other nodes offer them, or did. */
 static Digest digest_amounts(const NodeTable *table, uint32_t row, const Digest *names) {
     Digest sum = DIGEST_NONE;
 

@@ -95,7 +95,7 @@ static int64_t read_int64(const double *place) {
     return time;
 }
 
-/* When it was measured; 0: absent. */
+/* When the value was measured; 0: absent. */
 static int64_t load_chunk_time(const LoadChunk *chunk, size_t gauge, size_t slot) {
     return read_int64(&chunk->columns[LOAD_COLUMN(gauge, LOAD_TIME) + slot]);
 }
@@ -111,7 +111,7 @@ static void set_until(LoadChunk *chunk, size_t n_gauges, size_t gauge, int64_t u
         chunk->until_nsec = until_nsec;
 }
 
-/* On the heap, with one reference, or in @arena, and then not counted. Columns are not set. NULL
+/* A chunk on the heap with one reference, or (not @is_counted) in @arena. Columns are not set. NULL
  * when out of memory. */
 static LoadChunk *load_chunk_new(Arena *arena, size_t n_gauges, bool is_counted) {
     size_t size =
@@ -141,8 +141,8 @@ static size_t load_by_gauge(const LoadsInput *input, size_t i) {
 
 /* --- measurements ------------------------------------------------------------------------ */
 
-/* By row of the chunk: the node's row in @measurement. Mostly all measurements have the same names,
- * those of the table, so the last result is kept. */
+/* The row in @measurement of each row of the chunk. All measurements mostly have the names of the
+ * table, so the last result is kept. */
 static const uint32_t *rows_in(ChunkBuild *chunk, const Measurement *measurement) {
     const NodeNames *now = chunk->build->table->names;
 

@@ -66,7 +66,7 @@ static inline const Measurement *measurements_at(const Measurements *measurement
     return measurements && i < measurements->n ? measurements->items[i] : NULL;
 }
 
-/* All NULL. NULL when out of memory. */
+/* A list whose items are all NULL. NULL when out of memory. */
 Measurements *measurements_new(uint64_t owner, size_t n) MUST_CHECK;
 DEFINE_REF(Measurements, measurements)
 Measurements *measurements_unref(Measurements *measurements); /* takes NULL, returns NULL */

@@ -23,7 +23,7 @@ void rows_done(NodeRows *rows) {
 
     for (size_t i = 0; (entry = set_next(&rows->entries, &i)); i++) {
         assert(entry->n_promised == 0);           /* each was used or withdrawn */
-        assert(entry->node || entry->n_pods > 0); /* else it would have gone */
+        assert(entry->node || entry->n_pods > 0); /* drop_if_idle() removes others */
         entry_free(entry);
     }
     set_done(&rows->entries);

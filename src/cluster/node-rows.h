@@ -55,7 +55,8 @@ void rows_withdraw(NodeRows *rows, Str name);
 /* Reserves memory for @n_more rows. 0, or -ENOMEM. */
 int rows_reserve(NodeRows *rows, size_t n_more) MUST_CHECK;
 
-/* At the entry of the pod's node; rows_promise() must have reserved room. @pod is borrowed. */
+/* Change pods at the entry of their node; rows_promise() must have reserved room for a new one.
+ * Pods are borrowed. */
 void rows_add_pod(NodeRows *rows, const Pod *pod);
 void rows_remove_pod(NodeRows *rows, const Pod *pod);
 void rows_replace_pod(NodeRows *rows, const Pod *old, const Pod *pod); /* at the same entry */

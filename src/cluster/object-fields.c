@@ -201,7 +201,7 @@ static const ObjectType spread_type =
         TEXT(SpreadConstraint, node_taints_policy, "nodeTaintsPolicy", WORD),
         LIST(SpreadConstraint, match_keys, n_match_keys, "matchLabelKeys", key_type));
 
-/* In the order in which a spec is written; annotations and owners are metadata. Required terms of
+/* Fields in the order of a written spec; annotations and owners are metadata. Required terms of
  * the node affinity only matter while a pod is placed. */
 #define PART(part) .parts = POD_BIT(POD_##part)
 #define CONTAINERS .parts = POD_BIT(POD_CONTAINERS) | POD_BIT(POD_AMOUNTS)

@@ -2,7 +2,7 @@
 
 /*
  * ObjectType: the fields of a structure of the model, as a table. One description of Node, Pod and
- * what they consist of, for all that copy, compare, write or anonymize them.
+ * their parts serves all code that copies, compares, writes or anonymizes them.
  */
 
 #include "cluster/record-pool.h"

@@ -4,7 +4,7 @@
  * ObjectText: objects as the JSON that node_decode(), pod_decode() and the like read.
  *
  * Writes the kept fields, and the substitutes that cluster/dump.h lists. The spec of a pod with
- * details has the fields that policies read. While a pod is resized, what is allocated to it is
+ * details has the fields that policies read. While a pod is resized, its allocated amounts are
  * written as one sum.
  */
 

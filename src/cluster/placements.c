@@ -80,7 +80,7 @@ static double use_of(const Placements *placements, const Pod *pod) {
     return use > 0 ? use : 0;
 }
 
-/* What one unit of the gauge is in cores, bytes or units of the resource; 0: the node has none. */
+/* One unit of the gauge in cores, bytes or units of the resource; 0: the node has none. */
 static double unit_of(const Placements *placements, const NodeChunk *chunk, size_t slot) {
     const GaugePlacements *rule = &placements->gauge->placements;
     double allocatable = 0;

@@ -1,5 +1,4 @@
-/* Objects that pods refer to: from the API's JSON to the text that is kept, and back for one pod.
- */
+/* Objects that pods refer to: from the API's JSON to the kept text, and back for one pod. */
 
 #include "cluster/related-objects.h"
 

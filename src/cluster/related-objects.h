@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * RelatedObjects: what a snapshot knows of the objects that pods refer to.
+ * RelatedObjects: the objects of a snapshot that pods refer to.
  *
  * Kinds that no policy reads are not watched, and not known. If a kind is known, an object that is
  * not in its set does not exist, or was made a moment ago.

@@ -68,7 +68,7 @@ static size_t part_of(Str name) {
     return hash_str(name) % PARTS;
 }
 
-/* Where the object is, or belongs. */
+/* The index of the object in the part, or the index at which to insert it. */
 static size_t part_place(const RelatedPart *part, Str namespace, Str name, bool *ret_is_there) {
     size_t low = 0, high = part ? part->n : 0;
 

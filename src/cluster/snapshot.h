@@ -33,7 +33,7 @@ const RelatedObjects *snapshot_related(const Snapshot *snapshot);
  * nominated and assumed pods (records) referenced; there are no loads. 0, or -ENOMEM. */
 int snapshot_new(const NodeTable *table, const TableDictionary *dictionary, Snapshot **ret);
 
-/* Only before the snapshot is published. Takes references of its own. */
+/* Call it only before the snapshot is published. Takes references of its own. */
 void snapshot_set_related(Snapshot *snapshot, const RelatedObjects *related);
 
 /* Borrowed. */

@@ -89,8 +89,8 @@ size_t store_count_related(const Store *store, RelatedKind kind);
 /* Replaces all related objects by @objects; takes references of its own. */
 void store_set_related(Store *store, const RelatedObjects *objects);
 
-/* Counts @pod on @node until @until_nsec, whatever its own node is; its scheduled_at is the time of
- * the bind, its is_guessed whether the node is only a guess. Replaces an entry of the same UID.
+/* Counts @pod on @node until @until_nsec, also if @pod names another node. Its scheduled_at is the
+ * time of the bind; is_guessed: @node is only a guess. Replaces an entry of the same UID.
  * Does nothing if the watch already shows it there. 0, STORE_FULL or -ENOMEM. */
 int store_assume(Store *store, const Pod *pod, Str node, int64_t until_nsec);
 void store_forget(Store *store, Str uid); /* unknown UIDs are skipped */

@@ -49,7 +49,7 @@ void table_dictionary_builder_add_resource(
     builder->has_new_entries = builder->has_new_columns = true;
 }
 
-/* Only resources of nodes: no other is free anywhere, and pods may request any number of names. */
+/* Pods add no columns: they may request any number of names, and only offered ones can be free. */
 void table_dictionary_builder_add_offers(TableDictionaryBuilder *builder, const Node *node) {
     for (size_t i = 0; i < node->allocatable.n; i++)
         if (node->allocatable.items[i].amount > 0)

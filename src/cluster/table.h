@@ -24,7 +24,7 @@
  * column; amounts of names beyond the limit are not counted. */
 #define TABLE_RESOURCES_MAX 128u
 
-/* Of more nominated pods, the first by priority, then by namespace and name, are in the table. */
+/* If there are more nominated pods, the first by priority, namespace and name are in the table. */
 #define TABLE_NOMINATED_MAX 4096u
 
 #define TABLE_CPU 0u

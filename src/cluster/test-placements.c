@@ -2,7 +2,7 @@
 
 #include "cluster/test-measured.h"
 
-/* On node a; @request may be NULL: without requests. */
+/* Adds a pod that was bound to node a at @at_sec; @request NULL: without requests. */
 static void place(
     LoadsFixture *fixture, const char *name, int64_t at_sec, const Resource *request) {
     Resource requested = request ? *request : (Resource){0};

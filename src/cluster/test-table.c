@@ -69,7 +69,7 @@ static bool is_unschedulable(const NodeTable *table, uint32_t row) {
     return table_chunk(table, row)->is_unschedulable[table_slot(row)];
 }
 
-/* Nodes with pods on them. */
+/* Builds a table of nodes with pods on them. */
 static int build(
     const Node *nodes, size_t n_nodes, const Pod *pods, size_t n, Arena *arena, NodeTable *ret) {
     NodeTable empty;
@@ -158,7 +158,7 @@ static void test_taint_sets(void **state) {
     assert_int_equal(table.taint_sets[taint_set(&table, 5)].n, 2);
 }
 
-/* Beyond the search limit equal lists are not shared, but still right. */
+/* Many distinct lists, each on two nodes: every row has the list of its node. */
 static void test_many_taint_sets(void **state) {
     enum { N = 300 };
     static Node nodes[N];
@@ -313,7 +313,7 @@ static int64_t placed_at(const NodeTable *table, uint32_t row) {
     return table_chunk(table, row)->placed_at[table_slot(row)];
 }
 
-/* When the last pod of a row was bound, as exactly as is known. */
+/* The time when the last pod of a row was bound, as far as known. */
 static void test_placed_at(void **state) {
     Node nodes[] = {{.name = STR("a")}, {.name = STR("b")}, {.name = STR("c")}};
     Pod pods[] = {
