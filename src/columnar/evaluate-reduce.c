@@ -208,7 +208,7 @@ void reduce_end(ReduceOp op, const ReduceState *result, Column *out, size_t i) {
         out->ints[i] = result->i;
 }
 
-/* Where the results of a piece go. */
+/* The places for the results of a piece. */
 typedef struct Target {
     const uint32_t *entries; /* NULL: those from @from on */
     size_t from;

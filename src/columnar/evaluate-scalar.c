@@ -78,7 +78,7 @@ static void set_fallback(const PlanColumn *column, ColumnRegister *reg, size_t e
         reg->values[entry] = 0;
 }
 
-/* In a block a string moves out of the scratch memory, which holds everything it was made from. */
+/* In a block, copies a string out of the scratch memory, which may be reset. */
 static CelValue keep_text(Evaluator *e, CelValue v) {
     Str copy;
 
@@ -255,7 +255,7 @@ static bool look_up(Evaluator *e, ByText *by, const Dictionary *dictionary, size
     return !is_new || evaluator_continue(e);
 }
 
-/* Without codes (they are 0) each string is its own dictionary, and only the cache is shared. */
+/* For strings without codes: each is a dictionary of its own, and only the cache is shared. */
 static void by_each_text(Evaluator *e, ByText *by, const uint32_t *entries, size_t n) {
     bool is_ok = open_table(e, 2);
 

@@ -225,8 +225,8 @@ static void same_by_codes(
         out->states[i] = states[i] != COLUMN_OK ? states[i] : out->states[i];
 }
 
-/* While a block is made, strings that are compared more than once get codes: comparing those takes
- * a fraction of the time. Whether @text has codes. */
+/* Returns whether @text has codes. While a block is made, strings that are compared more than once
+ * get codes, since comparing codes takes a fraction of the time. */
 static bool find_codes(Evaluator *e, const Side *text) {
     ColumnRegister *reg = text->reg;
     bool was_compared = reg->is_compared;

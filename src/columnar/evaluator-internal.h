@@ -148,7 +148,7 @@ typedef struct Evaluator {
     int64_t fuel_used; /* since the deadline was checked */
 } Evaluator;
 
-/* One pod: values that are computed once, and batches of rows. */
+/* A session for one pod: values that are computed once, and batches of rows. */
 struct PlanSession {
     Evaluator evaluator;
     Evaluator *of_table;  /* for all rows, with registers of its own; NULL: not needed yet */
@@ -226,10 +226,10 @@ void evaluator_check_deadline(Evaluator *e);
 /* The value of the row variable for entry @entry of the rows' frame. */
 CelValue evaluator_row(Evaluator *e, size_t entry);
 
-/* One evaluation, with its own fuel. @is_kept: the result outlives the next evaluation. */
+/* Runs @code with fuel of its own. @is_kept: the result outlives the next evaluation. */
 CelValue evaluator_run(Evaluator *e, const CelCode *code, const CelValue *variables, bool is_kept);
 
-/* After each evaluation, when its result is in a lane. Returns false with the status set. */
+/* Call it after each evaluation, when the result is in a lane. False: the status is set. */
 bool evaluator_continue(Evaluator *e) MUST_CHECK;
 
 /* A method: computes @column for the current entries of its space. */

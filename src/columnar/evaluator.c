@@ -136,7 +136,7 @@ void evaluator_check_deadline(Evaluator *e) {
         (void)evaluator_check(e, false, PLAN_DEADLINE_PASSED);
 }
 
-/* In a block every row is made once: all evaluations happen before its arena is reset. */
+/* In a block each row's value is made only once, since the run's arena is not reset. */
 CelValue evaluator_row(Evaluator *e, size_t entry) {
     uint32_t row = entry_frame_row(&e->frames[ROW_SPACE], entry);
     PlanSession *session = e->session;
@@ -198,7 +198,7 @@ static void evaluate_kernel(Evaluator *e, const PlanColumn *column) {
         column->kernel(&args);
 }
 
-/* From the left, alternating between two registers; the last one is the column's. */
+/* Folds from the left into two registers by turns; the last result is in the column's register. */
 static void evaluate_fold(Evaluator *e, const PlanColumn *column) {
     ColumnRegister *reg = evaluator_register(e, column);
     KernelArgs args = {

@@ -46,7 +46,7 @@ KERNEL_INLINE uint8_t worst(uint8_t x, uint8_t y) {
 LOGIC(and, (x == COLUMN_FALSE || y == COLUMN_FALSE) ? COLUMN_FALSE : worst(x, y))
 LOGIC(or, (x == COLUMN_TRUE || y == COLUMN_TRUE) ? COLUMN_TRUE : worst(x, y))
 
-/* These read both sides. */
+/* Comparisons read both sides. */
 #define COMPARE(name, operator)                                                                    \
     LOGIC(name, worst(x, y) & KERNEL_NO_VALUE ? worst(x, y) : x operator y)
 

@@ -38,7 +38,7 @@ KERNEL_UNARY_FAILING(kernel_abs_int, int64_t, ints, int64_t, ints,
 
 KERNEL_UNARY(kernel_double_of_int, int64_t, ints, double, doubles, x)
 
-/* It does not matter which of two equal values is chosen. */
+/* Of two equal ints either may be chosen. */
 #define CHOICE_INT(name, expression)                                                               \
     KERNEL_BINARY(kernel_##name, int64_t, ints, int64_t, ints, int64_t, ints, expression)
 

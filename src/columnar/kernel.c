@@ -9,7 +9,7 @@
 
 #define K(name) kernel_##name
 
-/* Its arguments, and its result unless that is a bool, are of the lane. */
+/* A kernel for arguments of @lane; its result has this lane, too, or is a bool. */
 typedef struct OpKernel {
     Kernel *kernel;
     ColumnLane lane;

@@ -25,10 +25,9 @@ typedef struct KernelArgs {
     size_t n;                  /* rows; at least 1 */
     KernelOperand operands[3]; /* as many as the operation has */
 
-    /* Its lane is that of the result. There is room for @n entries, and for @n states even if the
-     * lane has values; none of it overlaps with an operand. A kernel sets out->states to NULL if
-     * all are OK (never in lane BOOL); the next user of the memory resets it. Entries that are not
-     * OK hold some number, never uninitialised memory. */
+    /* Has the lane of the result, and room for @n entries and @n states, apart from the operands'.
+     * A kernel sets out->states to NULL if all are OK (never in lane BOOL); the next user of the
+     * memory resets it. Entries that are not OK hold some number, never uninitialised memory. */
     Column *out;
 } KernelArgs;
 

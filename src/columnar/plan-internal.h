@@ -84,7 +84,7 @@ typedef enum ReduceOp {
     REDUCE_MAX,
 } ReduceOp;
 
-/* What a step of a list of steps does. */
+/* The kinds of steps in a list of steps. */
 typedef enum PlanStepKind {
     STEP_COLUMN, /* computes @column */
     STEP_LOAD,   /* fetches it from the blocks */

@@ -162,7 +162,7 @@ static bool adds_up(const PlanReduction *reduction) {
     return reduction->op == REDUCE_ONE || reduction->op == REDUCE_COUNT;
 }
 
-/* The same reduction for each row alone. */
+/* Adds the column of the same reduction for each row alone. */
 static void add_partial(Planner *p, PlanColumn column, PlanReduction *reduction) {
     PlanReduction *partial = planner_check(p, ARENA_NEW(p->arena, PlanReduction));
 

@@ -17,7 +17,7 @@ typedef struct Visit {
     uint32_t sides[2]; /* of && and ||, in the order of their steps */
 } Visit;
 
-/* Where a column is computed. */
+/* The list and part in which a column is computed. */
 typedef struct ColumnPlace {
     uint32_t list; /* number of the list */
     uint32_t region;
@@ -31,7 +31,7 @@ typedef struct Order {
     bool *is_open;     /* by space: the block's list has its STEP_RANGE */
     uint32_t n_lists;
 
-    /* One list. */
+    /* Below: about the current list. */
     uint32_t list, region, depth, depth_max;
     size_t n_columns;
     VEC(Visit) visits;

@@ -109,8 +109,8 @@ static uint32_t copy_of(const PlanCopies *copies, uint32_t node) {
     return found ? found->copy : node;
 }
 
-/* The variable of loop @level becomes that of level 0, or the node @row. Then the loops inside of
- * it move out, too: whatever they were in, they are the same nodes again. */
+/* Replaces the variable of loop @level by that of level 0, or by the node @row. Inner loops move
+ * outwards by as many levels, so equal bodies become the same nodes at any depth. */
 typedef struct Replacement {
     uint32_t level;
     uint32_t row; /* CEL_NO_NODE: level 0 */

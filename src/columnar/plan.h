@@ -148,8 +148,8 @@ typedef struct PlanDeadline {
 
 #define PLAN_DEADLINE_PASSED 1 /* time is up */
 
-/* What blocks have cost. Work is counted in units of fuel (cel/run.h) of the scalar machine, plus
- * one for each entry of a column: the same blocks take the same work on every machine. */
+/* The cost of blocks. Work is counted in units of fuel (cel/run.h) of the scalar machine, plus one
+ * for each entry of a column: the same blocks take the same work on every machine. */
 typedef struct PlanCost {
     uint64_t work;
     size_t bytes; /* of the finished blocks */

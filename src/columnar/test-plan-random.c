@@ -13,7 +13,7 @@
  * a loop over elements @E stands for its variable. @R and @P are leaves of the row and the pod. */
 typedef struct Templates {
     char type;
-    size_t n_leaves; /* the first templates */
+    size_t n_leaves; /* the first templates, which contain no others */
     const char *texts[TEMPLATES_MAX];
 } Templates;
 
@@ -109,7 +109,7 @@ static const Templates *templates_of(char type) {
     return &all[i];
 }
 
-/* Recursive: @depth deep. */
+/* Appends a random expression of @type; recursive up to @depth. */
 static void fill(Rng *rng, char type, int depth, Buf *out) {
     const Templates *templates = templates_of(type);
     size_t n = templates->n_leaves;

@@ -2,7 +2,7 @@
 
 /*
  * A table for the tests of plans: rows with a field of every type, a list of elements, and keys
- * that group the rows; one more record for values that are known once. And the functions of its
+ * that group the rows; one more record for values that are computed once; and the functions of the
  * host.
  */
 
@@ -13,7 +13,7 @@
 #include "columnar/plan.h"
 
 #define TEST_BUDGET ((size_t)1024 * 1024 * 1024)
-#define TEST_GROUPS 5 /* of each key */
+#define TEST_GROUPS 5 /* number of groups of each key */
 
 enum {
     ROW_NAME,
@@ -33,7 +33,7 @@ enum { GROUP_POD, GROUP_ROW, GROUP_NOW, GROUP_CLUSTER };
 
 typedef struct TestRecord {
     CelRecord head;
-    CelValue fields[ROW_FIELDS]; /* as many as the group has */
+    CelValue fields[ROW_FIELDS]; /* as many as the record's type has */
 } TestRecord;
 
 typedef struct TestRow {
@@ -43,7 +43,7 @@ typedef struct TestRow {
 } TestRow;
 
 typedef struct TestTable {
-    PlanTable head; /* the rows of the group */
+    PlanTable head; /* its rows point back to the TestTable */
     TestRow *rows;
     size_t n;
 } TestTable;
@@ -174,7 +174,7 @@ static inline bool test_is_row(const CelGraphNode *node) {
     return node->op == OP_VARIABLE && node->immediate == test_schema->row_slot;
 }
 
-/* Fields of a row by their number, then labels['a']. */
+/* Numbers of leaves: fields of a row have their own number, labels['a'] the next one. */
 static inline uint32_t test_leaf(const PlanHost *host, const CelGraph *graph, uint32_t number) {
     const CelGraphNode *node = cel_graph_node(graph, number);
 
@@ -191,7 +191,7 @@ static inline uint32_t test_leaf(const PlanHost *host, const CelGraph *graph, ui
                                                                          : PLAN_NO_LEAF;
 }
 
-/* row.labels[key] is 0, `key in row.labels` is 1. */
+/* Numbers of keyed leaves: row.labels[key] is 0, `key in row.labels` is 1. */
 static inline uint32_t test_keyed_leaf(
     const PlanHost *host, const CelGraph *graph, uint32_t number, uint32_t *ret_key) {
     const CelGraphNode *node = cel_graph_node(graph, number), *map;
@@ -205,12 +205,13 @@ static inline uint32_t test_keyed_leaf(
     return map->op == OP_FIELD && test_is_row(test_arg(graph, map, 0)) ? is_in : PLAN_NO_LEAF;
 }
 
-static inline bool test_is_whole(const PlanHost *host, const CelGraph *graph, uint32_t number) {
+static inline bool test_reads_other_rows(
+    const PlanHost *host, const CelGraph *graph, uint32_t number) {
     (void)host;
     return test_is_call(cel_graph_node(graph, number), "domain");
 }
 
-/* row and row.items, as expressions. */
+/* Add row and row.items to the graph. */
 static inline uint32_t test_add_row(CelGraph *graph) {
     CelGraphNode row = {
         .op = OP_VARIABLE,
@@ -415,7 +416,7 @@ static inline void test_schema_init(TestSchema *s) {
         .row_groups = 1u << GROUP_ROW,
         .leaf = test_leaf,
         .keyed_leaf = test_keyed_leaf,
-        .reads_other_rows = test_is_whole,
+        .reads_other_rows = test_reads_other_rows,
         .find_union = test_find_union,
         .find_groups = test_find_groups,
     };
