@@ -23,8 +23,8 @@ Arena *arena_new(size_t budget);
 Arena *arena_free(Arena *arena); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Arena *, arena_free)
 
-/* From now on a refused allocation calls @handler with @what, which is borrowed, and does not
- * return. For commands, which end with a message there and need no checks. Not for the daemon. */
+/* Later refused allocations call @handler with @what, which is borrowed; @handler must not return.
+ * For commands, which then end with a message and need no checks. Not for the daemon. */
 typedef void ArenaHandler(const char *what, const Arena *arena);
 void arena_on_refusal(Arena *arena, ArenaHandler *handler, const char *what);
 

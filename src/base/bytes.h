@@ -3,10 +3,9 @@
 /*
  * Bytes: memcpy and memcmp for names.
  *
- * Most of what a request and its reply are made of is 16 to 128 bytes long. A call costs
- * about as much as copying or comparing that; here overlapping blocks of fixed size, which
- * the compiler turns into a few moves, cover each range. Nothing beyond the length is read
- * or written.
+ * Most strings of a request and its reply are 16 to 128 bytes long. A call of memcpy costs
+ * about as much as copying them; here overlapping blocks of fixed size, which the compiler
+ * turns into a few moves, cover each length. Nothing beyond the length is read or written.
  */
 
 #include <stdbool.h>
@@ -33,7 +32,7 @@ static inline void bytes_copy(char *to, const char *from, size_t len) {
  * on the length. The next piece overwrites the rest of the block. */
 #define BYTES_BLOCK ((size_t)64)
 
-/* In vectors, so that a loop for wider registers (wide-loops.h) uses them. */
+/* Vectors, so that loops marked WIDE_LOOPS (wide-loops.h) use wide registers. */
 typedef uint64_t BytesWide __attribute__((vector_size(32)));
 
 static inline __attribute__((always_inline)) void bytes_copy_wide(char *to, const char *from) {

@@ -32,7 +32,7 @@ bool log_is_on(LogLevel level) {
     return level >= settings.least;
 }
 
-/* At most LOG_VALUE_MAX bytes, and not half a character at the end. */
+/* Cuts @text to at most LOG_VALUE_MAX bytes, but not inside a character. */
 static Str cut(Str text) {
     size_t len = LOG_VALUE_MAX;
 

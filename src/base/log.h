@@ -14,7 +14,7 @@
  * long is written without its fields. It goes to stderr with one write(2), so lines of
  * several threads do not mix. Any thread.
  *
- * Only serve/ and cli/ log. Everything below returns errors.
+ * Only http/, the daemon's folders and commands/ log; all others return errors.
  */
 
 #include "base/buf.h"

@@ -15,7 +15,7 @@
 #define MESSAGE_MAX 1024u     /* the usual size of an array */
 #define MESSAGE_QUOTE_MAX 80u /* bytes of text from outside */
 
-/* By printf's rules; all of it is escaped. */
+/* Writes a text by printf's rules; escapes all of it. */
 void message_set(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void message_setv(char *text, size_t size, const char *format, va_list arguments)

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-/* All slices of the URL it was read from. */
+/* All strings are slices of the URL that was read. */
 typedef struct Origin {
     bool is_tls;
     bool is_v6; /* the host is an IPv6 address, which a URL has in brackets */

@@ -46,7 +46,7 @@ typedef struct QuantityText {
 /* Like quantity_parse(), but only splits @text; the parts point into it. */
 bool quantity_read(Str text, QuantityText *ret);
 
-/* Whole units, and thousandths of them; rounded away from zero (as apimachinery's
+/* The amount in whole units, and in thousandths; rounded away from zero (as apimachinery's
  * Value() and MilliValue()), saturated to int64. */
 int64_t quantity_value(Quantity quantity);
 int64_t quantity_milli(Quantity quantity);

@@ -80,15 +80,15 @@ static inline bool str_is_one_of(Str s, const Str *list, size_t n) {
 bool str_has_prefix(Str s, Str prefix);
 bool str_has_suffix(Str s, Str suffix);
 
-/* Offset of the first (last) @c, or SIZE_MAX. */
+/* The offset of the first, or of the last, @c; SIZE_MAX: none. */
 size_t str_find(Str s, char c);
 size_t str_find_last(Str s, char c);
 
-/* From @from (clamped) to the end; the first @len (clamped) bytes. */
+/* @s without its first @from bytes; only the first @len bytes. Both are clamped to s.len. */
 Str str_skip(Str s, size_t from);
 Str str_take(Str s, size_t len);
 
-/* Without spaces, tabs, CR and LF at both ends. */
+/* @s without spaces, tabs, CR and LF at both ends. */
 Str str_trim(Str s);
 
 /* Cuts the part before the first @sep off the front of @s. The last part is

@@ -24,7 +24,7 @@ static inline bool utf8_is_start(char c) {
 /* How many characters begin in @text. */
 size_t utf8_count(Str text);
 
-/* Offset of the first byte that is not valid UTF-8, or @text.len. */
+/* The offset of the first byte that is not valid UTF-8; text.len if all of it is valid. */
 size_t utf8_valid_length(Str text);
 
 /* The first bytes of @text, at most @max, without cutting a character. */

@@ -7,7 +7,7 @@
  *     Toleration *t = VEC_PUSH(&tolerations, arena);
  *     if (!t) return -ENOMEM;
  *
- * Growing leaves the old array behind in the arena; doubling bounds the waste to
+ * Growing leaves the old array unused in the arena; doubling bounds the waste to
  * the size of the final array.
  */
 
