@@ -221,7 +221,7 @@ static bool is_alphanumeric(char c) {
     return ascii_is_lower(c) || ascii_is_digit(c);
 }
 
-/* No branch inside the loop: it becomes vector code. */
+/* The loop has no branch, so that the compiler can make vector code. */
 bool node_name_is_valid(Str name) {
     bool ok = true;
 

@@ -89,7 +89,7 @@ typedef struct NodeParts {
     bool details;
 } NodeParts;
 
-/* All but details. */
+/* All parts except details. */
 extern const NodeParts node_parts_but_details;
 
 /* Reads a Node object into a Node, all parts. Errors are the reader's; a missing name is one. */

@@ -27,7 +27,7 @@ static void decode_affinity(JsonReader *reader, Arena *arena, void *target) {
     details->required_terms = terms_required(reader, arena, affinity);
 }
 
-/* In the order in which the API server writes them. */
+/* In the order of the API server: the reader looks for the next field first. */
 static const JsonField spec_fields[] = {
     JSON_CUSTOM("volumes", Decoding, details, pod_volumes_decode),
     POD_SPEC_REQUESTS(Decoding, requests.spec),
@@ -60,7 +60,7 @@ static void decode_spec(JsonReader *reader, Arena *arena, void *target) {
     decoding->is_cut |= decoding->details.required_terms.is_too_large;
 }
 
-/* The first controller counts, however many owners come before it. */
+/* Takes the first owner that is a controller, also if POD_OWNERS_MAX other owners precede it. */
 static void decode_owners(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_MEMBER("apiVersion", TEXT, PodOwner, api_version),

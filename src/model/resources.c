@@ -43,7 +43,7 @@ static bool is_bytes(Str name) {
            str_eq(name, STR("storage")) || str_has_prefix(name, STR("hugepages-"));
 }
 
-/* In the largest unit that leaves a number of at least 1, with up to two decimals,
+/* Prints in the largest unit that gives a number of at least 1, with up to two decimals,
  * rounded to the nearest. */
 static void print_bytes(uint64_t bytes, Buf *out) {
     static const char units[][3] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};

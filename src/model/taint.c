@@ -69,7 +69,7 @@ void toleration_decode(JsonReader *reader, Arena *arena, void *target) {
     };
 }
 
-/* Whether it keeps new pods off. */
+/* Whether @taint keeps new pods off a node. */
 static bool taint_repels(const Taint *taint) {
     return taint->effect == TAINT_NO_SCHEDULE || taint->effect == TAINT_NO_EXECUTE;
 }
