@@ -79,7 +79,7 @@ static bool reads_counted(const CelGraph *graph, const CelGraphNode *node) {
     return false;
 }
 
-/* A variable whose type was lost (CelChecked.is_loose): its fields cannot be followed. */
+/* Whether it is a variable of unknown type (CelChecked.is_loose): its fields cannot be followed. */
 static bool is_untyped(const Schema *schema, const CelGraphNode *node) {
     if (node->op != OP_VARIABLE)
         return false;

@@ -1,6 +1,6 @@
 /*
  * Loads a leaf: a value and whether it is set, for each row or for each pod of a loop. The mode
- * decides what a row without a value gives.
+ * decides the result of a row without a value.
  */
 
 #include <assert.h>

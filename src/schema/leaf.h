@@ -46,7 +46,7 @@ typedef enum LeafSource {
     LEAF_FREE,
 } LeafSource;
 
-/* What a leaf gives. */
+/* The value that a leaf gives. */
 typedef enum LeafMode {
     LEAF_VALUE,  /* the value; if it is not set an error, or 0.0 for amounts */
     LEAF_STRICT, /* the value; an error if it is not set */

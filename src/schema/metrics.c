@@ -208,7 +208,7 @@ static void add_metric(CelEnv *env, SchemaMetrics *metrics, uint32_t field, Aren
 
 void schema_add_metrics(CelEnv *env, SchemaMetrics *metrics, Arena *arena) {
     metrics->less = find_less(env);
-    assert(metrics->less); /* CEL has it */
+    assert(metrics->less); /* every CelEnv has it */
     metrics->type.name = STR("metrics");
     metrics->type.fields = metrics->fields;
     metrics->type.get = get_metric;

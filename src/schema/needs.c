@@ -228,7 +228,7 @@ void schema_need(const Schema *schema, const CelGraph *graph, const uint32_t *ro
 
         if (!marks[i])
             continue;
-        /* A variable whose type was lost (CelChecked.is_loose): nothing can be followed. */
+        /* Fields of a variable of unknown type (CelChecked.is_loose) cannot be followed. */
         if (node->op == OP_VARIABLE && holding_of(node->type) != HOLDS_NODE &&
             (node->immediate == schema->node_slot || node->immediate == schema->cluster_slot))
             need_all_of(needs, HOLDS_NODE);

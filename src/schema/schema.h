@@ -95,8 +95,8 @@ typedef struct SchemaNeeds {
     Arena *arena;
     NodeParts parts;
     PodParts pods;
-    SchemaKeys labels;      /* the array behind parts.labels */
-    SchemaKeys annotations; /* the array behind pods.annotations */
+    SchemaKeys labels;      /* parts.labels is its array */
+    SchemaKeys annotations; /* pods.annotations is its array */
 } SchemaNeeds;
 
 /* Adds the parts that the @n @roots of @graph read, in one walk. A read of a label, or of a running
