@@ -31,7 +31,7 @@ typedef struct ClusterState {
     int64_t **allocatable, **requested; /* by resource, then row; pods are counted */
     int64_t *nonzero_cpu, *nonzero_memory;
     HostPorts *ports;  /* by row */
-    uint32_t *n_own;   /* by row: pods for which the node is in use */
+    uint32_t *n_own;   /* by row: pods that keep the node in use */
     uint8_t *was_used; /* by row: in use at any time so far */
     bool *is_hidden;   /* by row */
     size_t n_hidden;
@@ -44,41 +44,41 @@ typedef struct Footprint {
     const Resources *requests; /* borrowed */
     NonzeroRequests nonzero;
     HostPorts ports; /* borrowed as long as the cluster lives */
-    PodTerms terms;  /* the same */
-    bool is_own;     /* its node is in use because of it */
+    PodTerms terms;  /* borrowed likewise */
+    bool is_own;     /* the pod keeps its node in use */
 } Footprint;
 
-/* Without pods. @table must outlive it, and @index, which has the terms of pods (NULL: they have
- * none). 0, or -ENOMEM. */
+/* Makes a cluster without pods. Borrows @table and @index, which has the terms of pods (NULL: they
+ * have none). 0, or -ENOMEM. */
 int cluster_state_new(const NodeTable *table, const TermIndex *index, ClusterState **ret);
 ClusterState *cluster_state_free(ClusterState *cluster); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(ClusterState *, cluster_state_free)
 
 Footprint footprint_of(const PodRequest *request);
 
-/* Adds the pods of the table, without their ports. Nonzero requests are taken to be the requests:
- * the table does not have them. */
+/* Adds the requests of the table's pods. The table does not have their nonzero requests, so the
+ * requests stand for them until cluster_state_complete(). */
 void cluster_state_add_table_pods(ClusterState *cluster);
 
-/* After that, for each of these pods: its ports, its terms, and how much more its nonzero requests
- * are than its requests. 0, or -ENOMEM. */
+/* Then adds for each of these pods its ports, its terms, and by how much its nonzero requests
+ * exceed its requests. 0, or -ENOMEM. */
 int cluster_state_complete(ClusterState *cluster, uint32_t row, const Footprint *footprint)
     MUST_CHECK;
 
-/* 0, or -ENOMEM (only with ports or terms). */
+/* Adds a pod to the node of @row. 0, or -ENOMEM (only with ports or terms). */
 int cluster_state_add(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 /* @footprint must have been added there. */
 void cluster_state_remove(ClusterState *cluster, uint32_t row, const Footprint *footprint);
 
-/* Takes @rows, which have no pods, out of the order, as if there were no such nodes; and puts one
- * back, at the end. */
+/* The first takes @rows, which have no pods, out of the order, as if these nodes did not exist; the
+ * second puts one back, at the end. */
 void cluster_state_hide(ClusterState *cluster, const uint32_t *rows, size_t n);
 void cluster_state_show(ClusterState *cluster, uint32_t row);
 
 /* Whether a pod without tolerations may be placed there: no cordon, no hard taint. */
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row);
 
-/* Below 0 when overcommitted. */
+/* What is left of a resource; below 0 when overcommitted. */
 static inline int64_t cluster_state_free_amount(
     const ClusterState *cluster, size_t resource, uint32_t row) {
     return cluster->allocatable[resource][row] - cluster->requested[resource][row];

@@ -8,7 +8,7 @@
 #include "scheduler/cluster-state.h"
 #include "scheduler/pod-request.h"
 
-/* The best score of a plugin, and the weights of those that do not count once. */
+/* The best score of a plugin, and the weights other than 1. */
 enum {
     SCORE_BEST = 100,
     WEIGHT_TAINTS = 3,
@@ -53,13 +53,13 @@ int64_t fit_least_allocated(const Fit *fit, const ClusterState *cluster, uint32_
  * request neither, for which the plugin is skipped. */
 int64_t fit_balanced(const Fit *fit, const ClusterState *cluster, uint32_t row);
 
-/* For tests. Resources with allocatable 0 do not count. */
+/* The formulas, for arrays by resource. least_allocated_score() skips allocatable 0. */
 int64_t least_allocated_score(const int64_t *requested, const int64_t *allocatable, size_t n);
 int64_t balanced_score(
     const int64_t *requested_with, const int64_t *requested_without, const int64_t *allocatable);
 
-/* TaintToleration and NodeAffinity, weighted: of a node with so many taints PreferNoSchedule that
- * are not tolerated, and so much weight of terms that match; and the most of all nodes. */
+/* The weighted scores of TaintToleration and NodeAffinity, by the node's number of untolerated
+ * taints PreferNoSchedule, its weight of matching terms, and the largest of each on any node. */
 static inline int64_t score_preferences(
     int64_t n_untolerated, int64_t n_most, int64_t preferred, int64_t preferred_most) {
     int64_t taints = SCORE_BEST, affinity = 0;

@@ -11,13 +11,13 @@
 struct ForecastCache {
     ForecastOptions options;
     const ClusterState *cluster;
-    Arena *arena; /* scratch memory */
-    Arena *sorts; /* the forecasts */
+    Arena *arena;     /* scratch memory */
+    Arena *forecasts; /* the forecasts */
     Set index;
-    Images *images;     /* those of the options, or ... */
-    Images *own_images; /* ... these */
-    int64_t *sums;      /* by row */
-    uint8_t *by_set;    /* by taint set, below */
+    Images *images;     /* of the options, or own_images */
+    Images *own_images; /* NULL: the options had some */
+    int64_t *sums;      /* by row: scratch of judge_images() */
+    uint8_t *by_set;    /* by taint set: see judge_taints() */
 };
 
 const char *const rejection_texts[REJECTION_MAX] = {
@@ -67,7 +67,7 @@ bool forecast_allows(const PodRequest *request, const Node *node) {
 #define ADMITS 0x80 /* in one byte with the number of untolerated taints */
 _Static_assert(TAINTS_MAX <= ADMITS, "the number fits beside the bit");
 
-/* Per list of taints: nodes share a few different ones. */
+/* Judges each distinct list of taints once: nodes share a few lists. */
 static void judge_taints(ForecastCache *cache, const PodRequest *request) {
     const NodeTable *table = cache->cluster->table;
 
@@ -122,7 +122,7 @@ static int judge_images(ForecastCache *cache, const PodRequest *request, Forecas
     return 0;
 }
 
-/* @zones: several are joined by __. */
+/* @zones: one or more, separated by "__". */
 static bool lists_zone(Str zones, Str zone) {
     while (zones.len > 0) {
         const char *next = memmem(zones.ptr, zones.len, "__", 2);
@@ -135,8 +135,7 @@ static bool lists_zone(Str zones, Str zone) {
     return false;
 }
 
-/* @zones: the volume's label. A node without labels of the topology is in any
- * zone. */
+/* @zones: the volume's label. A node without zone and region labels is in every zone. */
 static bool is_in_zone(const Node *node, Str zones) {
     static const char *const keys[] = {"topology.kubernetes.io/zone",
         "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region",
@@ -156,14 +155,14 @@ static bool is_in_zone(const Node *node, Str zones) {
     return zone && lists_zone(zones, *zone);
 }
 
-/* Bound claims: VolumeBinding and VolumeZone. */
+/* VolumeBinding and VolumeZone, for bound claims. */
 static int judge_volumes(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
     const NodeTable *table = cache->cluster->table;
     uint8_t *rejections;
 
     if (request->n_claims == 0)
         return 0;
-    rejections = ARENA_ARRAY(cache->sorts, uint8_t, table->n_rows + 1);
+    rejections = ARENA_ARRAY(cache->forecasts, uint8_t, table->n_rows + 1);
     if (!rejections)
         return -ENOMEM;
     forecast->volumes = rejections;
@@ -191,7 +190,7 @@ static bool names_node(const NodeTerm *term, Str name) {
     return true;
 }
 
-/* The nodes that the pod names, if all its terms name nodes. */
+/* Finds the nodes that the pod names, if all its required terms name nodes. */
 static int find_named_rows(ForecastCache *cache, const PodRequest *request, Forecast *forecast) {
     const NodeTerms *required = &request->pod.details->required_terms;
     const NodeTable *table = cache->cluster->table;
@@ -199,7 +198,7 @@ static int find_named_rows(ForecastCache *cache, const PodRequest *request, Fore
 
     if (!terms_name_nodes(required))
         return 0;
-    rows = ARENA_ARRAY(cache->sorts, uint32_t, cache->cluster->n_rows + 1);
+    rows = ARENA_ARRAY(cache->forecasts, uint32_t, cache->cluster->n_rows + 1);
     if (!rows)
         return -ENOMEM;
     for (size_t i = 0; i < cache->cluster->n_order; i++) {
@@ -217,17 +216,17 @@ static int find_named_rows(ForecastCache *cache, const PodRequest *request, Fore
 
 static int make_forecast(ForecastCache *cache, const PodRequest *request, Forecast **ret) {
     size_t n = cache->cluster->n_rows + 1;
-    Forecast *forecast = ARENA_NEW(cache->sorts, Forecast);
+    Forecast *forecast = ARENA_NEW(cache->forecasts, Forecast);
 
     if (!forecast)
         return -ENOMEM;
-    forecast->key = arena_copy(cache->sorts, request->place_key);
-    forecast->rejections = ARENA_ARRAY(cache->sorts, uint8_t, n);
-    forecast->n_untolerated = ARENA_ARRAY(cache->sorts, uint8_t, n);
-    forecast->preferred_weight = ARENA_ARRAY(cache->sorts, uint16_t, n);
-    forecast->images = ARENA_ARRAY(cache->sorts, uint8_t, n);
-    forecast->inclusion = ARENA_ARRAY(cache->sorts, uint8_t, n);
-    if (arena_has_failed(cache->sorts))
+    forecast->key = arena_copy(cache->forecasts, request->place_key);
+    forecast->rejections = ARENA_ARRAY(cache->forecasts, uint8_t, n);
+    forecast->n_untolerated = ARENA_ARRAY(cache->forecasts, uint8_t, n);
+    forecast->preferred_weight = ARENA_ARRAY(cache->forecasts, uint16_t, n);
+    forecast->images = ARENA_ARRAY(cache->forecasts, uint8_t, n);
+    forecast->inclusion = ARENA_ARRAY(cache->forecasts, uint8_t, n);
+    if (arena_has_failed(cache->forecasts))
         return -ENOMEM;
     judge_rows(cache, request, forecast);
     *ret = forecast;
@@ -244,8 +243,8 @@ int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, For
     cache->options = options;
     cache->cluster = cluster;
     cache->arena = arena_new(CLUSTER_STATE_BUDGET);
-    cache->sorts = arena_new(2 * FORECAST_CACHE_BUDGET);
-    if (!cache->arena || !cache->sorts)
+    cache->forecasts = arena_new(2 * FORECAST_CACHE_BUDGET);
+    if (!cache->arena || !cache->forecasts)
         return -ENOMEM;
     cache->sums = ARENA_ARRAY(cache->arena, int64_t, cluster->n_rows + 1);
     cache->by_set = ARENA_ARRAY(cache->arena, uint8_t, cluster->table->n_taint_sets + 1);
@@ -265,7 +264,7 @@ ForecastCache *forecast_cache_free(ForecastCache *cache) {
         return NULL;
     set_done(&cache->index);
     images_free(cache->own_images);
-    arena_free(cache->sorts);
+    arena_free(cache->forecasts);
     arena_free(cache->arena);
     free(cache);
     return NULL;
@@ -281,9 +280,9 @@ int forecast_cache_find(ForecastCache *cache, const PodRequest *request, const F
     int r;
 
     if (!forecast) {
-        if (arena_used(cache->sorts) > FORECAST_CACHE_BUDGET) {
+        if (arena_used(cache->forecasts) > FORECAST_CACHE_BUDGET) {
             set_done(&cache->index);
-            arena_reset(cache->sorts);
+            arena_reset(cache->forecasts);
         }
         r = make_forecast(cache, request, &forecast);
         if (r == 0)

@@ -18,14 +18,14 @@
 /* In kube-scheduler's words. */
 extern const char *const rejection_texts[];
 
-/* Which of its nodes PodTopologySpread counts for a pod, by the policies of its constraints. */
+/* PodTopologySpread counts only nodes with the bits that a constraint's policies require. */
 #define INCLUDED_BY_AFFINITY 1u /* nodeSelector and required node affinity */
 #define INCLUDED_BY_TAINTS 2u   /* it tolerates NoSchedule and NoExecute */
 
-/* All by row. */
+/* Arrays are by row. */
 typedef struct Forecast {
     Str key;
-    uint8_t *rejections;        /* one of the first four */
+    uint8_t *rejections;        /* REJECTION_NONE to _AFFINITY */
     uint8_t *n_untolerated;     /* taints PreferNoSchedule that are not tolerated */
     uint16_t *preferred_weight; /* sum of the weights of matching preferred terms */
     uint8_t *images;            /* 0 to 100 */
@@ -47,10 +47,10 @@ int forecast_cache_new(const ClusterState *cluster, ForecastOptions options, For
 ForecastCache *forecast_cache_free(ForecastCache *cache); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(ForecastCache *, forecast_cache_free)
 
-/* Borrowed until the next call. 0, or -ENOMEM. */
+/* Finds or makes the forecast for @request, borrowed until the next call. 0, or -ENOMEM. */
 int forecast_cache_find(ForecastCache *cache, const PodRequest *request, const Forecast **ret);
 
-/* Taints PreferNoSchedule that are not tolerated. */
+/* The number of taints PreferNoSchedule that are not tolerated. */
 uint8_t forecast_count_untolerated(const Tolerations *tolerations, const Taints *taints);
 
 /* Whether the taints and the labels of @node allow the pod there: as the DaemonSet controller

@@ -15,7 +15,7 @@
 
 #define POINTS_PER_SCORE 10
 
-/* One row. All but @total are scaled by the largest of all rows. */
+/* The scores of one row. All but the total are scaled by the extremes of all rows (RowMax). */
 typedef struct RowScore {
     int64_t total;
     int64_t n_untolerated, preferred;
@@ -27,7 +27,7 @@ typedef struct RowMax {
     double spread, spread_least;
 } RowMax;
 
-/* @spread_weight: kube-scheduler's weight of a topology with as many domains as rows. */
+/* @spread_weight: kube-scheduler's weight of a topology in which each row is a domain. */
 static RowScore score_row(const GuessInput *input, uint32_t row, double spread_weight) {
     const PodRequest *request = input->request;
     const NodeTable *table = input->table;

@@ -19,7 +19,7 @@
 
 typedef struct GuessInput {
     const NodeTable *table; /* without the pod itself */
-    const uint32_t *rows;   /* of nodes that it knows; each once */
+    const uint32_t *rows;   /* of nodes in the table; each once */
     size_t n;               /* at least 1 */
     const uint8_t *scores;  /* the extender's, on the wire; NULL: none */
     const PodRequest *request;

@@ -1,4 +1,4 @@
-/* ImageLocality. */
+/* The plugin ImageLocality: an index of the images of nodes, and the score. */
 
 #include "scheduler/images.h"
 
@@ -47,7 +47,7 @@ void images_clear(Images *images) {
     images->table = NULL;
 }
 
-/* Its number. @name is borrowed. The arena remembers if it had no room: then MAP_NONE. */
+/* Returns the number of the new state; MAP_NONE without memory. Borrows @name. */
 static uint32_t add_state(Images *images, Str name) {
     uint32_t number = (uint32_t)images->states.n;
 
@@ -65,7 +65,7 @@ static void add_row(Images *images, uint32_t number, uint32_t row) {
         (void)VEC_ADD(&state->rows, images->arena, row);
 }
 
-/* The image of that name; NULL: the node, which may be NULL, has none. */
+/* The image of @node (may be NULL) with this name; NULL: none. */
 static const Image *find_on(const Node *node, Str name) {
     for (size_t i = 0; node && i < node->n_images; i++)
         if (str_is_one_of(name, node->images[i].names, node->images[i].n_names))
@@ -102,7 +102,7 @@ static void index_all(Images *images) {
     images->has_all = true;
 }
 
-/* NULL: no node has it, or there was no memory. */
+/* NULL: no node has the image, or there was no memory. */
 static const ImageState *find_image(Images *images, Str name) {
     uint32_t number = map_find(&images->index, name);
 
@@ -120,7 +120,7 @@ static const Node *node_at(const NodeTable *table, uint32_t row) {
     return row < table->n_rows ? table_node(table, row) : NULL;
 }
 
-/* Another node is in @row now, or none. 0, or -ENOMEM. */
+/* Updates @state for @row, where @node is now (NULL: none). 0, or -ENOMEM. */
 static int replace_row(ImageState *state, uint32_t row, const Node *node, Arena *arena) {
     size_t at = 0, n_behind;
 
@@ -164,7 +164,7 @@ static int replace_rows(Images *images, const NodeTable *table) {
 void images_follow(Images *images, Snapshot *snapshot) {
     const NodeTable *table = snapshot_table(snapshot);
 
-    /* Nodes are compared by their address, so those of the last snapshot must be there still. */
+    /* Nodes are compared by address, so the last snapshot is released only afterwards. */
     if (images->has_all || !images->snapshot || replace_rows(images, table) != 0)
         forget(images);
     snapshot_ref(snapshot);

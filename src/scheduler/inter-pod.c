@@ -15,7 +15,7 @@ int inter_pod_new(const TermIndex *index, Arena *arena, InterPod **ret) {
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-/* The arrays that a use of a term needs. */
+/* Makes the arrays that counting @role needs. The arena remembers a failure. */
 static void make_room(InterPod *state, uint32_t term, TermRole role) {
     TermCounts *counts = &state->terms[term];
     size_t n = term_index_domains(state->index, term)->n;
@@ -82,7 +82,7 @@ static void put(const InterPod *state, uint32_t term, InterPodCount count, Inter
     list->items[list->n++] = count;
 }
 
-/* The pod's own terms. */
+/* Adds a term of the pod itself. */
 static void put_own(const InterPod *state, const TermUse *use, InterPodCycle *cycle) {
     const TermCounts *counts = &state->terms[use->term];
     InterPodCount count = {.counts = counts->selected, .weight = use->weight};
@@ -95,7 +95,7 @@ static void put_own(const InterPod *state, const TermUse *use, InterPodCycle *cy
         put(state, use->term, count, &cycle->scores);
 }
 
-/* Terms of running pods that select the pod. */
+/* Adds a term of running pods that selects the pod. */
 static void put_existing(const InterPod *state, uint32_t term, InterPodCycle *cycle) {
     const TermCounts *counts = &state->terms[term];
 

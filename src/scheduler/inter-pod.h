@@ -10,11 +10,11 @@
 
 #include "scheduler/term-index.h"
 
-/* By domain; NULL until there is one. */
+/* Arrays by domain; NULL until the first pod that counts there. */
 typedef struct TermCounts {
     uint32_t *selected; /* running pods that the term selects */
     uint32_t *repels;   /* pods with it as a required anti-affinity */
-    int64_t *weights;   /* of pods with it, otherwise */
+    int64_t *weights;   /* sums over pods that have it in another role */
     size_t n_selected, n_repels, n_weighted;
 } TermCounts;
 
@@ -24,20 +24,20 @@ typedef struct InterPod {
     TermCounts *terms; /* by number */
 } InterPod;
 
-/* Without pods, in @arena. Borrows @index, which is settled. 0, or -ENOMEM. */
+/* Makes counts without pods, in @arena. Borrows @index, which must be settled. 0, or -ENOMEM. */
 int inter_pod_new(const TermIndex *index, Arena *arena, InterPod **ret) MUST_CHECK;
 
-/* The pod runs on the node of @row. 0, or -ENOMEM. */
+/* Counts a pod on the node of @row. 0, or -ENOMEM. */
 int inter_pod_add(InterPod *state, uint32_t row, const PodTerms *terms) MUST_CHECK;
-/* It was added there. */
+/* The pod must have been added to this row. */
 void inter_pod_remove(InterPod *state, uint32_t row, const PodTerms *terms);
 
-/* A count by domain. */
+/* The counts of one term, as a cycle reads them. */
 typedef struct InterPodCount {
     const uint32_t *domains; /* by row */
     const uint32_t *counts;  /* by domain; NULL: 0 in all */
-    const int64_t *weights;  /* the same: sums of weights instead of counts */
-    int64_t weight;          /* of each that is counted */
+    const int64_t *weights;  /* by domain: sums of weights; NULL: counts × weight */
+    int64_t weight;          /* of each counted pod */
 } InterPodCount;
 
 typedef struct InterPodCounts {
@@ -50,11 +50,12 @@ typedef struct InterPodCycle {
     InterPodCounts affinity; /* each must be above 0 */
     bool is_first;           /* no pod is selected yet, and it selects itself: it may go anywhere */
     InterPodCounts anti;     /* each must be 0 */
-    InterPodCounts existing; /* pods with anti-affinity to it: the same */
+    InterPodCounts existing; /* running pods with anti-affinity to this one: each must be 0 */
     InterPodCounts scores;
 } InterPodCycle;
 
-/* In @arena; valid until the next change. @state NULL: there are no terms. 0, or -ENOMEM. */
+/* Collects the counts for a pod in @arena; valid until the next pod is added or removed. @state
+ * NULL: no pod has terms. 0, or -ENOMEM. */
 int inter_pod_begin(const InterPod *state, const PodTerms *terms, Arena *arena, InterPodCycle *ret)
     MUST_CHECK;
 
@@ -66,5 +67,5 @@ static inline bool inter_pod_filters(const InterPodCycle *cycle) {
 /* REJECTION_NONE, or one of the three by pod affinity. */
 Rejection inter_pod_filter(const InterPodCycle *cycle, uint32_t row);
 
-/* Not normalised; any number. */
+/* The sum of weights, not yet scaled: any number. */
 int64_t inter_pod_score(const InterPodCycle *cycle, uint32_t row);

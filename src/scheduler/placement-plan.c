@@ -21,9 +21,9 @@ const ClusterNeeds placement_plan_needs = {
                        POD_BIT(POD_CONTAINER_PORTS) | POD_BIT(POD_AMOUNTS) | POD_BIT(POD_AFFINITY)},
 };
 
-/* What pods use on their nodes: those of one workload share it. */
+/* What each pod of one workload uses on its node. */
 typedef struct SharedFootprint {
-    const Pod *pod; /* one of those that have it; borrowed */
+    const Pod *pod; /* one of these pods; borrowed */
     Footprint footprint;
 } SharedFootprint;
 
@@ -33,11 +33,11 @@ struct PlacementPlan {
     ViewVerbs verbs;
     Arena *arena;
     Arena *tables;  /* of the node set */
-    Arena *scratch; /* of one pod, or one judge */
+    Arena *scratch; /* for one pod, or one judge */
     PlannedPod *pods;
     size_t n;
     TermIndex *terms;
-    Map footprint_numbers; /* by what records share */
+    Map footprint_numbers; /* by the pointers that records share */
     VEC(SharedFootprint) footprints;
     Services services;
     bool knows_services;
@@ -63,8 +63,8 @@ const PlannedPod *placement_plan_pod(const PlacementPlan *plan, size_t i) {
     return &plan->pods[i];
 }
 
-/* Found by writing the pod as JSON, which a PodRequest reads. A pod whose text cannot be read
- * counts with its requests. */
+/* Writes the pod as JSON and decodes that as a PodRequest. If this fails, the pod counts with its
+ * requests only. */
 static int make_footprint(PlacementPlan *plan, const Pod *pod, SharedFootprint *ret) {
     _cleanup_(buf_done) Buf text = BUF_INIT(POD_TEXT_MAX);
     JsonWriter writer = JSON_WRITER(&text);
@@ -90,8 +90,8 @@ static int make_footprint(PlacementPlan *plan, const Pod *pod, SharedFootprint *
     return arena_has_failed(plan->arena) ? -ENOMEM : 0;
 }
 
-/* The number of the footprint of @pod. Records with the same details, and the same shape (labels,
- * owner, requests), are alike. */
+/* Sets the number of the footprint of @pod. Records that share details and requests also share
+ * labels and owner, and so the footprint. */
 static int find_footprint(PlacementPlan *plan, const Pod *pod, uint32_t *ret) {
     const uintptr_t parts[] = {
         (uintptr_t)pod->details, (uintptr_t)pod->requests.items, pod->is_terminating};
@@ -172,7 +172,7 @@ static bool is_modelled(const PlacementPlan *plan, const PodRequest *request) {
            (plan->knows_services || request->terms.n_spread > 0 || request->pod.labels.n == 0);
 }
 
-/* A pod that cannot be read is not modelled. */
+/* Leaves a pod that cannot be decoded as not modelled. */
 static int read_pod(PlacementPlan *plan, Str text, PlannedPod *pod) {
     JsonReader reader;
     int r;
@@ -212,7 +212,7 @@ static int complete_pod(PlacementPlan *plan, const Pod *pod, uint32_t row) {
                        plan->cluster, row, &plan->footprints.items[number].footprint);
 }
 
-/* Also pods of lower priority: mostly berth nominated them, and they come earlier in the queue. */
+/* Pods of lower priority count too: berth nominated most of them, and they are tried earlier. */
 static int add_nominated(PlacementPlan *plan) {
     const NodeTable *table = plan->view->table;
     PodChange *changes = ARENA_ARRAY(plan->arena, PodChange, table->n_nominated + 1);

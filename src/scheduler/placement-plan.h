@@ -4,8 +4,8 @@
  * PlacementPlan: the nodes that kube-scheduler would choose for pending pods, one after another, in
  * the cluster of a View; each chosen pod counts for those after it.
  *
- * Made for one round: everything is found once for all of its pods. Nominated pods of the cluster
- * count on their nodes.
+ * A plan serves one round: what its pods have in common is computed once. Nominated pods of the
+ * cluster count on their nodes.
  */
 
 #include "cluster/needs.h"
@@ -25,8 +25,8 @@ typedef struct PlannedPod {
 
 typedef struct PlacementPlan PlacementPlan;
 
-/* For pods given by their JSON, which is borrowed, like @images of the view's nodes. @weight: the
- * extender's in kube-scheduler's configuration. 0, or -ENOMEM. */
+/* Takes a reference to @view; borrows @pods, which are JSON, and @images, of the view's nodes.
+ * @weight: the extender's in kube-scheduler's configuration. 0, or -ENOMEM. */
 int placement_plan_new(View *view, const Str *pods, size_t n, int64_t weight, Images *images,
     PlacementPlan **ret) MUST_CHECK;
 PlacementPlan *placement_plan_free(PlacementPlan *plan); /* takes NULL, returns NULL */
@@ -34,6 +34,6 @@ DEFINE_CLEANUP(PlacementPlan *, placement_plan_free)
 
 const PlannedPod *placement_plan_pod(const PlacementPlan *plan, size_t i);
 
-/* Chooses a node for pod @i, which is modelled, and counts the pod there. @ret->row NO_ROW: there
- * is none. 0, or -ENOMEM. */
+/* Chooses a node for pod @i, which must be modelled, and counts the pod there. @ret->row NO_ROW: no
+ * node is feasible. 0, or -ENOMEM. */
 int placement_plan_choose(PlacementPlan *plan, size_t i, int64_t now_nsec, Choice *ret) MUST_CHECK;

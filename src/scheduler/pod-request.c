@@ -43,7 +43,7 @@ bool ports_conflict(const HostPorts *ports, const HostPorts *used) {
     return false;
 }
 
-/* Nodes list images with a tag. */
+/* Adds ":latest" where a tag is missing: nodes list images with a tag. */
 static Str tagged_image(JsonReader *reader, Arena *arena, Str image) {
     size_t colon = str_find_last(image, ':'), slash = str_find_last(image, '/');
     bool has_tag = colon != SIZE_MAX && (slash == SIZE_MAX || colon > slash);
@@ -75,7 +75,7 @@ static void read_volume(JsonReader *reader, Arena *arena, void *target) {
         add_image(reader, arena, reference, target);
 }
 
-/* Pods with these need nodes that declare the feature. */
+/* This action, and mount options below, need nodes that declare the feature. */
 static void flag_rule(JsonReader *reader, Arena *arena, void *target) {
     Str action = STR_NULL;
 
@@ -180,7 +180,6 @@ static bool add_ports(Arena *arena, const PodContainer *container, HostPorts *li
     return true;
 }
 
-/* Finds the host ports of containers and of sidecars. */
 bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) {
     bool has_room = true;
 
@@ -227,9 +226,9 @@ static bool has_pod_level(const AmountList *list) {
 }
 
 /* Containers without requests count as 100m and 200Mi, so that a node full of them does not look
- * empty. On its node a pod with pod-level requests (limits become such) counts these for a resource
- * only if nothing requests it; the scorer of NodeResourcesFit ignores pod-level requests and the
- * status of the pod to be placed. */
+ * empty. In the sums of its node, a pod with pod-level requests (limits become requests) counts
+ * these defaults only for a resource that nothing requests. The scorer of NodeResourcesFit ignores
+ * pod-level requests and the status of the pod to be placed. */
 static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequest *request) {
     const PodDetails *details = request->pod.details;
     size_t n_init = details->n_init_containers, n = n_init + details->n_containers;

@@ -60,10 +60,11 @@ typedef struct PodRequest {
  * set in the reader. */
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 
-/* "topologySpreadConstraints". */
+/* What users read, by UnmodelledFeature: "resourceClaims". */
 extern const char *const unmodelled_names[];
 
-/* Host ports of the pod, in @arena. Returns false if there are too many, or out of memory. */
+/* Finds host ports of containers and sidecars, in @arena. False: too many, or out of memory. */
 bool host_ports_find(const PodDetails *details, Arena *arena, HostPorts *ret) MUST_CHECK;
 
+/* Whether a pod with @ports cannot run on a node where @used are in use. */
 bool ports_conflict(const HostPorts *ports, const HostPorts *used);

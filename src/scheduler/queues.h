@@ -12,7 +12,7 @@
  *
  * PodEndQueue: placed pods, by the time they end.
  *
- * Both know pods by numbers, which the caller gives by age.
+ * Both identify pods by numbers, which the caller assigns in order of age.
  */
 
 #include "base/nsec.h"
@@ -27,15 +27,15 @@ typedef struct PendingPod {
     int64_t priority;
     unsigned n_attempts; /* failed ones */
     bool is_parked;
-    int64_t tried_nsec; /* the last attempt */
+    int64_t tried_nsec; /* when the last attempt was */
 } PendingPod;
 
 typedef VEC(PendingPod) PendingQueue; /* in order */
 
-/* In @arena, always the same. 0, or -ENOMEM. */
+/* Adds a pod. @arena is the same in all calls. 0, or -ENOMEM. */
 int pending_queue_add(PendingQueue *pending, Arena *arena, uint32_t number, int64_t priority)
     MUST_CHECK;
-/* It was placed or deleted; or it is not there. */
+/* Removes a pod that was placed or deleted, if the queue has it. */
 void pending_queue_remove(PendingQueue *pending, uint32_t number);
 
 /* The first pod that is due at @now_nsec; NULL: none. */
@@ -46,13 +46,13 @@ void pending_pod_park(PendingPod *pod, int64_t now_nsec);
 void pending_queue_wake(PendingQueue *pending);
 
 typedef struct PodEnd {
-    double at;
+    double at; /* seconds since the start */
     uint32_t arrival;
 } PodEnd;
 
 typedef VEC(PodEnd) PodEndQueue; /* a heap */
 
-/* In @arena, always the same. 0, or -ENOMEM. */
+/* @arena is the same in all calls. 0, or -ENOMEM. */
 int pod_end_queue_add(PodEndQueue *ends, Arena *arena, PodEnd end) MUST_CHECK;
-/* The first to end; on a tie the lower number. The queue must not be empty. */
+/* Removes the first pod to end; on a tie the lower number. The queue must not be empty. */
 PodEnd pod_end_queue_take(PodEndQueue *ends);

@@ -21,12 +21,12 @@ struct Scheduler {
     Rng random;
     size_t start; /* index in the order at which the next cycle begins */
 
-    Arena *cycle; /* of one cycle, and of the next two, for all nodes */
+    Arena *cycle; /* memory of one cycle */
     uint32_t *rows;
-    int64_t *scores;
+    int64_t *scores; /* by index in rows; both are in @cycle, with room for all nodes */
 
-    Arena *arena;     /* of the next fields */
-    uint32_t *counts; /* nodes by SchedulingReason */
+    Arena *arena;     /* memory of the fields below */
+    uint32_t *counts; /* rejected nodes, by SchedulingReason */
     size_t n_counts;
     Str unknown_resources[REASON_UNKNOWN_RESOURCE_MAX];
     size_t n_unknown_resources;
@@ -43,7 +43,7 @@ typedef struct Cycle {
     uint32_t inspected;
     size_t n; /* rows still feasible */
     Choice *choice;
-    const uint8_t *extender_scores; /* by place in the rows; NULL: none */
+    const uint8_t *extender_scores; /* by index in rows; NULL: none */
 } Cycle;
 
 int scheduler_set_cluster(Scheduler *scheduler, const ClusterState *cluster) {
@@ -132,7 +132,7 @@ static SchedulingReason count_lacks(Scheduler *scheduler, const Fit *fit, uint32
     return reason;
 }
 
-/* REASON_NONE: the pod can run there; else the reason, which is counted. */
+/* Returns REASON_NONE if the pod can run there; otherwise counts the reason and returns it. */
 static SchedulingReason try_node(Scheduler *scheduler, const Cycle *cycle, uint32_t row) {
     SchedulingReason rejection = cycle->forecast->rejections[row];
 
@@ -201,7 +201,7 @@ static int filter_by_extender(Scheduler *scheduler, Cycle *cycle) {
 
 /* --- scores ------------------------------------------------------------- */
 
-/* The largest values, which the plugins scale by. */
+/* The extremes over all feasible nodes: plugins scale their scores by them. */
 typedef struct PluginMax {
     int64_t n_untolerated, preferred_weight;
     int64_t inter_pod, inter_pod_least;
@@ -282,7 +282,7 @@ static SchedulingReason find_reason(const Scheduler *scheduler) {
     return reason;
 }
 
-/* One of the best, at random. */
+/* Picks one of the best nodes at random. */
 static void pick_best(Scheduler *scheduler, const Cycle *cycle) {
     Choice *choice = cycle->choice;
     int64_t best = INT64_MIN;

@@ -15,7 +15,7 @@
 typedef VEC(Labels) NamespaceServices;
 
 typedef struct Services {
-    Arena *arena; /* of all of it */
+    Arena *arena; /* memory of everything below */
     Intern namespaces;
     VEC(NamespaceServices) groups; /* by number of the namespace - 1 */
     size_t n;                      /* also those without a selector */
@@ -26,6 +26,6 @@ typedef struct Services {
 /* Reads a Service object. Errors are the reader's. */
 void services_add(Services *services, JsonReader *reader);
 
-/* The labels of @pod by which Services select it, all of them together; none: no Service does. The
- * array is in @arena. 0, or -ENOMEM. */
+/* Sets all labels of @pod by which any Service selects it; none if no Service does. The array is in
+ * @arena. 0, or -ENOMEM. */
 int services_find(const Services *services, const Pod *pod, Arena *arena, Labels *ret) MUST_CHECK;

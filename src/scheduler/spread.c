@@ -14,8 +14,8 @@ static bool has_all_keys(const SpreadCount *items, size_t n, uint32_t row) {
     return true;
 }
 
-/* Only nodes that the constraint includes, and that have the keys of all @alike. A domain without
- * such a node is none. */
+/* Counts only nodes that the constraint includes and that have the keys of all constraints @alike.
+ * A domain without such a node is not known. */
 static void add_up_rows(const ClusterState *cluster, const Forecast *forecast,
     const SpreadCount *alike, size_t n_alike, SpreadCount *item, uint8_t *is_known, Arena *arena) {
     const uint32_t *by_row = item->counts;
@@ -110,13 +110,13 @@ Rejection spread_filter(const SpreadCycle *cycle, uint32_t row) {
     return REJECTION_NONE;
 }
 
-/* The pod's own constraints ignore nodes that lack one of their keys; kube-scheduler's do not. */
+/* A pod's own constraints ignore nodes that lack one of the keys; default constraints do not. */
 static bool is_ignored(const SpreadCycle *cycle, uint32_t row) {
     return !cycle->preferred[0].use->is_default &&
            !has_all_keys(cycle->preferred, cycle->n_preferred, row);
 }
 
-/* Domains among @rows; all nodes without the key are one. 0, or -ENOMEM. */
+/* Counts domains among @rows; all nodes without the key are one domain. 0, or -ENOMEM. */
 static int count_sizes(const SpreadCycle *cycle, const SpreadCount *item, const uint32_t *rows,
     size_t n, Arena *arena, size_t *ret) {
     bool may_ignore = !item->use->is_default;
@@ -152,8 +152,8 @@ static void add_counts(
     }
 }
 
-/* The fewer pods, the better; rounded as the plugin does. Neighbours are often alike: the last
- * division is kept. */
+/* Nodes with fewer pods score higher; rounded as in the plugin. Adjacent nodes often have equal
+ * sums, so the last quotient is kept. */
 static void normalise(
     const SpreadCycle *cycle, const uint32_t *rows, size_t n, const double *sums, int64_t *scores) {
     int64_t least = INT64_MAX, most = 0, last = -1, points = 0;

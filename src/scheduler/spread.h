@@ -3,7 +3,7 @@
 /*
  * Spread: the plugin PodTopologySpread with its default settings, for one pod to be placed.
  *
- * Counts come from an InterPod: by domain, or, where not all nodes count, by node, added up here.
+ * Counts come from an InterPod: by domain, or by node and added up here if only some nodes count.
  */
 
 #include "scheduler/cluster-state.h"
@@ -15,7 +15,7 @@ typedef struct SpreadCount {
     const uint32_t *domains; /* by row */
     size_t n_domains;
     const uint32_t *counts; /* by domain; NULL: 0 in all */
-    int64_t least;          /* over the domains; 0 if there are fewer than minDomains */
+    int64_t least;          /* the smallest count; 0 with fewer domains than minDomains */
 } SpreadCount;
 
 typedef struct SpreadCycle {
@@ -23,13 +23,13 @@ typedef struct SpreadCycle {
     size_t n_required, n_preferred;
 } SpreadCycle;
 
-/* In @arena; valid until the cluster changes. 0, or -ENOMEM. */
+/* Counts pods by domain, in @arena; valid until the cluster changes. 0, or -ENOMEM. */
 int spread_begin(const ClusterState *cluster, const PodTerms *terms, const Forecast *forecast,
     Arena *arena, SpreadCycle *ret) MUST_CHECK;
 
 /* REJECTION_NONE, REJECTION_SPREAD_LABEL or REJECTION_SPREAD. */
 Rejection spread_filter(const SpreadCycle *cycle, uint32_t row);
 
-/* Scores of @rows, 0 to 100; NULL: it has nothing to score. 0, or -ENOMEM. */
+/* Sets scores of @rows, 0 to 100, in @arena; NULL: no constraint to score. 0, or -ENOMEM. */
 int spread_score(const SpreadCycle *cycle, const uint32_t *rows, size_t n, Arena *arena,
     const int64_t **ret) MUST_CHECK;

@@ -9,7 +9,7 @@
 
 typedef VEC(Requirement) Requirements;
 
-/* Empty when there is no room. */
+/* Returns the number of texts copied: 0 without memory. */
 static size_t copy_texts(const Str *from, size_t n, Arena *arena, const Str **ret) {
     Str *to = ARENA_ARRAY(arena, Str, n + 1);
 
@@ -27,7 +27,7 @@ static void add_requirement(
     (void)VEC_ADD(list, arena, one); /* the arena remembers */
 }
 
-/* SELECTOR_OPS: there is no such, or its values are wrong. */
+/* SELECTOR_OPS: the operator is unknown, or its values are wrong. */
 static size_t find_op(const MatchExpression *expression) {
     for (size_t op = SELECTOR_IN; op <= SELECTOR_ABSENT; op++)
         if (str_eq(expression->operator, selector_op_words[op]))
@@ -127,7 +127,7 @@ static void print_selector(const Selector *selector, Buf *out) {
     }
 }
 
-/* A text that is the same for equal ones only. */
+/* Prints the same text for equal selectors only. */
 static void print_term_selector(const TermSelector *selector, Buf *out) {
     buf_printf(out, "/%d%d%zu ", selector->selects_none, selector->by_namespace_labels,
         selector->n_namespaces);
@@ -251,7 +251,7 @@ uint32_t term_index_number(TermIndex *index, const TermSource *source) {
 
 typedef VEC(TermUse) TermUses;
 
-/* These return false if there are too many, or no memory. */
+/* These return false if there are too many terms, or no memory. */
 static bool add_use(
     TermIndex *index, const TermSource *source, TermRole role, int64_t weight, TermUses *uses) {
     TermUse use = {
@@ -306,7 +306,7 @@ void term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret) {
         *ret = (PodTerms){.uses = uses.items, .n_uses = (uint32_t)uses.n};
 }
 
-/* The key ROWS: each node is a domain. */
+/* Numbers the values of @key on nodes. For the key ROWS each node is a domain. */
 static void find_domains(TermIndex *index, const NodeTable *table, Str key, TermDomains *ret) {
     uint32_t *by_row = ARENA_ARRAY(index->arena, uint32_t, table->n_rows + 1);
     bool is_rows = str_eq(key, ROWS);
@@ -342,7 +342,7 @@ void term_index_settle(TermIndex *index, const NodeTable *table, const RelatedOb
             note_labels(index, &index->terms.items[i].selectors[k].labels);
 }
 
-/* TERM_SELECTS_NOT if one of its selectors does not, and unsure if one is. */
+/* All selectors must select: otherwise NOT if one does not, else UNSURE. */
 static TermSelects term_selects(const Term *term, const Pod *pod, const Namespace *namespace) {
     TermSelects all = TERM_SELECTS;
 

@@ -4,8 +4,8 @@
  * TermIndex: the pod affinity terms of all pods of a simulation.
  *
  * A term selects pods (by namespace and labels) and has a topology key, whose values on nodes are
- * its domains. Equal terms share a number, and so do pods that all terms see alike (PodKind): so
- * which terms select which pods is found once, when all pods are read, and a run only counts
+ * its domains. Equal terms share a number. Pods that no term tells apart share a PodKind. So berth
+ * matches terms with kinds once, after all pods are read; a run only counts
  * (scheduler/inter-pod.h).
  */
 
@@ -26,8 +26,8 @@
 /*
  * The pods that one pod affinity term selects, by namespace and labels, with the rules of
  * kube-scheduler: without labelSelector it selects none; without namespaces and namespaceSelector,
- * those of its own pod's namespace. The API server makes matchLabelKeys and mismatchLabelKeys
- * conditions on labels; here the term's own pod does.
+ * those of its own pod's namespace. The API server turns matchLabelKeys and mismatchLabelKeys into
+ * conditions on labels; here term_selector_make() does.
  */
 typedef struct TermSelector {
     bool selects_none; /* no labelSelector, or an invalid one */
@@ -72,9 +72,9 @@ typedef struct SpreadUse {
     uint32_t key;  /* number of the topology key */
     int64_t max_skew, min_domains;
     bool is_required; /* DoNotSchedule */
-    bool is_default;  /* kube-scheduler's own */
+    bool is_default;  /* from kube-scheduler's defaults */
     bool is_by_node;  /* kubernetes.io/hostname */
-    bool counts_rows; /* the domains of the term are nodes: some of them are not counted */
+    bool counts_rows; /* pods are counted by node, as some nodes of a domain do not count */
     bool selects_itself;
     uint8_t inclusion; /* nodes that count must have these (scheduler/forecast.h) */
 } SpreadUse;
@@ -84,10 +84,10 @@ typedef struct PodTerms {
     const TermUse *uses;
     const SpreadUse *spread; /* of pods to be placed */
     uint32_t n_uses, n_spread;
-    uint32_t kind; /* by term_index_classify() */
+    uint32_t kind; /* set by term_index_classify() */
 } PodTerms;
 
-/* Pods that all terms see alike. */
+/* Pods that no term tells apart. */
 typedef struct PodKind {
     const uint32_t *terms; /* that select them */
     size_t n_terms;
@@ -124,11 +124,11 @@ typedef VEC(uint32_t) OwnerTerms;
 #define ROWS STR("\x1f") /* as a topology key: each node is a domain */
 
 typedef struct TermIndex {
-    Arena *arena, *scratch; /* scratch: of one term */
-    Intern term_texts;      /* of terms, in their order */
+    Arena *arena, *scratch; /* scratch: for one term */
+    Intern term_texts;      /* equal for equal terms; in the order of terms */
     VEC(Term) terms;
-    VEC(uint32_t) tried; /* terms without an owner */
-    Intern owner_texts;  /* of owners, in their order */
+    VEC(uint32_t) tried; /* terms without an owner: tried for each kind */
+    Intern owner_texts;  /* in the order of owners */
     VEC(OwnerTerms) owners;
     bool has_spread;
     Intern keys;
@@ -146,9 +146,9 @@ TermIndex *term_index_new(void);              /* NULL: out of memory */
 TermIndex *term_index_free(TermIndex *index); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(TermIndex *, term_index_free)
 
-/* The next four remember a lack of memory. */
+/* If the next four lack memory, term_index_error() reports it. */
 
-/* Adds the terms of @pod, which has details; copies what it needs. If there are too many, @ret has
+/* Adds the terms of @pod, which has details, and copies them. With too many terms in all, @ret has
  * none. */
 void term_index_add(TermIndex *index, const Pod *pod, PodTerms *ret);
 
@@ -161,7 +161,7 @@ void term_index_add_spread(
 
 /* After all pods were added, finds the domains in @table. @related is borrowed. */
 void term_index_settle(TermIndex *index, const NodeTable *table, const RelatedObjects *related);
-/* Then for each pod: sets its kind; if there are too many, as if no term selected it. */
+/* Then sets the kind of each pod. With too many kinds, the pod counts as if no term selected it. */
 void term_index_classify(TermIndex *index, const Pod *pod, PodTerms *terms);
 
 /* 0, or -ENOMEM: then it cannot be used. */
@@ -182,7 +182,7 @@ bool term_index_is_unsure(const TermIndex *index, const PodTerms *terms);
 bool term_index_is_sought(const TermIndex *index, const PodTerms *terms);
 bool pod_kind_has_term(const PodKind *kind, uint32_t term);
 
-/* A term to be: those from @first on must all select a pod. */
+/* A term to add: all @n affinity terms from @first on must select a pod. */
 typedef struct TermSource {
     const Pod *pod;
     const PodAffinityTerm *first;
@@ -192,13 +192,13 @@ typedef struct TermSource {
     bool by_owner; /* only pods with the same controller */
 } TermSource;
 
-/* The rest is for term-spread.c. NO_TERM: there are too many, or no memory. */
+/* The rest is for term-spread.c. Adds a term if it is new. NO_TERM: too many, or no memory. */
 uint32_t term_index_number(TermIndex *index, const TermSource *source);
 
-/* The number of the key. */
+/* Adds the topology key if it is new. */
 uint32_t term_index_number_key(TermIndex *index, Str key);
 
-/* @term of @pod. Everything is copied to @arena, which remembers if it had no room. */
+/* Makes the selector of @term of @pod, copied to @arena, which remembers a failure. */
 void term_selector_make(
     const Pod *pod, const PodAffinityTerm *term, Arena *arena, TermSelector *ret);
 

@@ -18,8 +18,8 @@ static uint8_t find_inclusion(const Pod *pod, const SpreadConstraint *constraint
     return inclusion;
 }
 
-/* An empty selector counts no pod, but selects the pod itself. Returns false if there are too many
- * terms, or no memory. */
+/* An empty selector counts no pod, but selects the pod itself. Returns false with too many terms,
+ * or no memory. */
 static bool find_selected(TermIndex *index, const TermSource *source, SpreadUse *use) {
     TermSelector selector;
 

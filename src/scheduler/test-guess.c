@@ -1,4 +1,4 @@
-/* The guessed node, by each of the scores that are known. */
+/* The guessed node, by each score that the guess computes. */
 
 #include "scheduler/guess.h"
 
@@ -22,17 +22,17 @@ typedef struct Case {
 #define EQUAL "{a: {allocatable: {cpu: 4, memory: 8Gi}}, b: {allocatable: {cpu: 4, memory: 8Gi}}}"
 #define SPEC(requests)                                                                             \
     "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{" requests "}}}]"
-#define ASKS SPEC("\"cpu\":\"500m\",\"memory\":\"1Gi\"")
+#define REQUESTS SPEC("\"cpu\":\"500m\",\"memory\":\"1Gi\"")
 #define OWNED                                                                                      \
     "\"metadata\":{\"name\":\"p\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"      \
     "\"ReplicaSet\",\"name\":\"r\",\"uid\":\"r-1\",\"controller\":true}]},"
 
 static const Case cases[] = {
-    {"the first of equals", EQUAL, "[]", ASKS "}", {0}, 0},
-    {"least allocated", EQUAL, "[{on: a, requests: {cpu: 1, memory: 2Gi}}]", ASKS "}", {0}, 1},
+    {"the first of equals", EQUAL, "[]", REQUESTS "}", {0}, 0},
+    {"least allocated", EQUAL, "[{on: a, requests: {cpu: 1, memory: 2Gi}}]", REQUESTS "}", {0}, 1},
     {"larger node",
         "{a: {allocatable: {cpu: 4, memory: 8Gi}}, b: {allocatable: {cpu: 8, memory: 16Gi}}}", "[]",
-        ASKS "}", {0}, 1},
+        REQUESTS "}", {0}, 1},
     {"pods without requests count", EQUAL, "[{on: a}]", SPEC("") "}", {0}, 1},
     {"balanced", EQUAL, "[{on: a, requests: {cpu: 1}}, {on: b, requests: {memory: 2Gi}}]",
         SPEC("\"cpu\":\"1\"") "}", {0}, 1},
@@ -40,20 +40,21 @@ static const Case cases[] = {
         "{a: {allocatable: {cpu: 4, memory: 8Gi}}, b: {labels: {disk: ssd}, allocatable: {cpu: 4, "
         "memory: 8Gi}}}",
         "[{on: b, requests: {cpu: 1, memory: 2Gi}}]",
-        ASKS ",\"affinity\":{\"nodeAffinity\":{"
-             "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":{"
-             "\"matchExpressions\":[{\"key\":\"disk\",\"operator\":\"In\",\"values\":[\"ssd\"]}]}}]"
-             "}}}",
+        REQUESTS
+        ",\"affinity\":{\"nodeAffinity\":{"
+        "\"preferredDuringSchedulingIgnoredDuringExecution\":[{\"weight\":1,\"preference\":{"
+        "\"matchExpressions\":[{\"key\":\"disk\",\"operator\":\"In\",\"values\":[\"ssd\"]}]}}]"
+        "}}}",
         {0}, 1},
     {"taint PreferNoSchedule",
         "{a: {taints: [{key: old, effect: PreferNoSchedule}], allocatable: {cpu: 4, memory: 8Gi}}, "
         "b: {allocatable: {cpu: 4, memory: 8Gi}}}",
-        "[{on: b, requests: {cpu: 1, memory: 2Gi}}]", ASKS "}", {0}, 1},
+        "[{on: b, requests: {cpu: 1, memory: 2Gi}}]", REQUESTS "}", {0}, 1},
     {"pods of the owner", EQUAL,
         "[{on: a, owner: r-1, requests: {cpu: 1m, memory: 1Mi}}, "
         "{on: b, requests: {cpu: 200m, memory: 400Mi}}]",
-        OWNED ASKS "}", {0}, 1},
-    {"scores of the extender", EQUAL, "[{on: b, requests: {cpu: 1, memory: 2Gi}}]", ASKS "}",
+        OWNED REQUESTS "}", {0}, 1},
+    {"scores of the extender", EQUAL, "[{on: b, requests: {cpu: 1, memory: 2Gi}}]", REQUESTS "}",
         {0, 10}, 1},
 };
 

@@ -4,7 +4,7 @@
 
 #define SEC NSEC_PER_SEC
 
-/* The number of the pod that is due, which fails again; UINT32_MAX: none is. */
+/* Lets the attempt of the due pod fail, and returns its number; UINT32_MAX: no pod is due. */
 static uint32_t try_next(PendingQueue *queue, int64_t now_nsec) {
     PendingPod *pod = pending_queue_due(queue, now_nsec);
 
@@ -14,7 +14,7 @@ static uint32_t try_next(PendingQueue *queue, int64_t now_nsec) {
     return pod->number;
 }
 
-static void test_pods_go_by_priority_and_age(void **state) {
+static void test_tries_pods_by_priority_then_age(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
     PendingQueue queue = {0};
 
@@ -66,7 +66,7 @@ static void test_parked_pods_wait_for_an_event_or_five_minutes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pods_go_by_priority_and_age),
+        cmocka_unit_test(test_tries_pods_by_priority_then_age),
         cmocka_unit_test(test_backoff_doubles_to_ten_seconds),
         cmocka_unit_test(test_parked_pods_wait_for_an_event_or_five_minutes),
     };

@@ -2,7 +2,7 @@
 
 /*
  * ViewVerbs: the policies of a View as the extender of a Scheduler, over nodes that its owner
- * finds.
+ * provides.
  *
  * Policies in mode Observe do not take part, as in a reply to kube-scheduler.
  */
@@ -12,11 +12,11 @@
 
 typedef struct ViewVerbs {
     const Program *program;
-    /* The input to judge @rows, rows of the scheduler's cluster, for @pod. 0, or -ENOMEM. */
+    /* Makes the input to judge @rows of the scheduler's cluster for @pod. 0, or -ENOMEM. */
     int (*ask)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
         Arena *arena, JudgeInput *ret);
     void *context;
 } ViewVerbs;
 
-/* Borrows @verbs. */
+/* The extender that judges by @verbs, which is borrowed. */
 SchedulerExtender view_verbs(ViewVerbs *verbs);
