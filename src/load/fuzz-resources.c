@@ -1,5 +1,5 @@
-/* Any bytes as a list of metrics.k8s.io or custom.metrics.k8s.io: no crash; a message that fits, or
- * finite numbers. */
+/* Reads any bytes as a list of metrics.k8s.io or custom.metrics.k8s.io. Requires a message that
+ * fits or finite numbers. */
 
 #include <math.h>
 
@@ -9,7 +9,7 @@
 
 #define BUDGET ((size_t)64 * 1024 * 1024)
 
-/* @resource empty: of custom.metrics.k8s.io. */
+/* @resource empty: a list of custom.metrics.k8s.io. */
 static void read_list(Str body, Str resource, bool is_of_pods) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     char error[VECTOR_ERROR_MAX];

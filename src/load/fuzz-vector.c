@@ -1,8 +1,8 @@
 /*
- * Any bytes as a server's answer: no crash; a message that fits and is fit to be shown, or series
- * within the ceilings, which are then joined to a small cluster, as nodes and as pods, twice
- * with what was learned. Loosely written, as the comparing reader never takes it, the same
- * answer must give the same series.
+ * Reads any bytes as a server's answer. Requires a printable message that fits, or series within
+ * the ceilings. Joins these to a small cluster, as nodes and as pods, each twice: with and without
+ * a memory, the report must be equal. With spaces added, which defeats the comparison of shapes,
+ * the answer must give the same series.
  */
 
 #include <math.h>
@@ -78,7 +78,7 @@ static void join(const Vector *vector, bool is_of_pods, Arena *arena) {
     require(memcmp(&reports[0], &reports[1], sizeof(reports[0])) == 0);
 }
 
-/* --- the same, loosely ------------------------------------------------------ */
+/* --- the same answer with spaces --------------------------------------------- */
 
 /* Adds a space after every comma outside of strings: then no series has the shape of the one
  * before. */

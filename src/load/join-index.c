@@ -45,8 +45,8 @@ static Str hostname_label(const Node *node) {
     return value ? *value : STR_NULL;
 }
 
-/* Whether every row's node is called as it was. A new record with the same identities takes the
- * place of the one before. */
+/* Whether the node of every row has the same identities as before. A new record with the same
+ * identities replaces the old one. */
 static bool nodes_hold(JoinIndex *index) {
     for (uint32_t row = 0; row < index->names->n_rows; row++) {
         const Node *now = table_node(index->table, row), **was = &index->nodes[row];
@@ -73,9 +73,9 @@ void join_index_follow(JoinIndex *index, const NodeTable *table) {
     index->version++;
 }
 
-/* --- making it ------------------------------------------------------------- */
+/* --- building the index ---------------------------------------------------- */
 
-/* In brackets or not. */
+/* @text may be in brackets. */
 static bool read_address(Str text, unsigned char ret[ADDRESS_BYTES]) {
     if (text.len > 1 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']')
         text = str_of(text.ptr + 1, text.len - 2);
@@ -134,10 +134,10 @@ static int make(JoinIndex *index) {
     return -ENOMEM;
 }
 
-/* --- asking it ------------------------------------------------------------- */
+/* --- looking up nodes ------------------------------------------------------ */
 
-/* The row of the node that @text is the @identity of (not GAUGE_BY_ANY); JOIN_ROW_NONE: of none, or
- * of several. 0 or -ENOMEM. */
+/* Sets the row of the node with this @identity (not GAUGE_BY_ANY); JOIN_ROW_NONE: no node, or
+ * several, have it. 0 or -ENOMEM. */
 static int find_node(JoinIndex *index, GaugeIdentity identity, Str text, uint32_t *ret_row) {
     unsigned char bytes[ADDRESS_BYTES];
     uint32_t row = JOIN_ROW_NONE;
@@ -174,7 +174,7 @@ static Str host_of(Str value) {
     return str_take(value, colon);
 }
 
-/* The part of @value that the pattern takes; a NULL pointer: it does not match. */
+/* Sets the part of @value that the pattern matches; a NULL pointer: no match. Errors: as below. */
 static int extract(JoinWay *way, Str value, Str *ret) {
     _cleanup_(regex_scan_freep) RegexScan *scan = NULL;
     RegexSpan spans[2] = {{0}, {.from = SIZE_MAX}}; /* the second: if there is a group */
@@ -207,7 +207,7 @@ static const Str *find_mapped(const JoinWay *way, Str text) {
     return way->join->gauge->mapping.n > 0 ? labels_find(&way->join->gauge->mapping, text) : NULL;
 }
 
-/* By the mapping, which gives names, or else as it is. */
+/* The mapping gives a node's name. A text that it does not have is compared itself. */
 static int find_text(JoinWay *way, Str text, uint32_t *ret_row) {
     const Str *mapped = find_mapped(way, text);
 
@@ -344,7 +344,7 @@ void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
         n_bytes += join_label(&vector->items[i], way->label, &hint).len;
     is_kept &= n_bytes <= JOIN_MEMORY_BYTES_MAX;
     memory->n = 0;
-    if (!str_eq(way->label, buf_str(&memory->label))) { /* else it may be this very text */
+    if (!str_eq(way->label, buf_str(&memory->label))) { /* else both may be the same memory */
         buf_reset(&memory->label);
         buf_append(&memory->label, way->label);
     }

@@ -19,7 +19,7 @@
  * its hostname or address: records are immutable, so an equal pointer proves it.
  */
 
-#define JOIN_ROW_NONE UINT32_MAX            /* of no node */
+#define JOIN_ROW_NONE UINT32_MAX            /* no node */
 #define JOIN_ROW_NO_LABEL (UINT32_MAX - 1u) /* a series without the label */
 
 struct JoinIndex {
@@ -27,37 +27,37 @@ struct JoinIndex {
     const NodeTable *table; /* of the join under way */
     NodeNames *names;       /* a reference; NULL: nothing yet */
 
-    Arena *arena;       /* of all below; NULL: not made */
+    Arena *arena;       /* memory of the fields below; NULL: not built */
     const Node **nodes; /* by row: references */
-    Map hostnames;      /* to rows; of several nodes, and so of none: to n_rows */
-    Map addresses;      /* the same of 16 bytes in network order */
+    Map hostnames;      /* to rows; to n_rows if several nodes have it */
+    Map addresses;      /* likewise, by 16 bytes in network order */
 };
 
-/* The nodes of @table, which is borrowed until the next call. */
+/* Switches to the nodes of @table, which is borrowed until the next call. */
 void join_index_follow(JoinIndex *index, const NodeTable *table);
 
 /*
- * JoinWay: how a series leads to a node: which label, what of its value counts, and what that is
- * compared with.
+ * JoinWay: how a series leads to a node: which label, which part of its value, and with what that
+ * part is compared.
  */
 
 typedef struct JoinWay {
     Str label;
     GaugeIdentity identity; /* not GAUGE_BY_ANY */
     struct Join *join;
-    const Regex *pattern; /* made when it is needed; NULL: not yet, or none */
-    bool has_cut_port;    /* a value that led to a node had one */
+    const Regex *pattern; /* compiled on first use; NULL: not yet, or none */
+    bool has_cut_port;    /* a value that led to a node had a port */
 } JoinWay;
 
-/* The row of @value; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is invalid; -E2BIG: it took
- * too much work; -ENOMEM. */
+/* Sets the row of @value; JOIN_ROW_NONE: no node. 0; -EINVAL: the pattern is invalid; -E2BIG: it
+ * took too much work; -ENOMEM. */
 int join_way_find(JoinWay *way, Str value, uint32_t *ret_row) MUST_CHECK;
 
-/* The part of @value that is compared: for users. Borrowed from it. */
+/* The part of @value that is compared, for messages: a slice of it. */
 Str join_way_compared(JoinWay *way, Str value);
 
-/* The value of the way's label; @hint is where it was in the series before. A NULL pointer: the
- * series has not got it, or it is empty, which is the same in Prometheus. */
+/* The value of label @name; @hint: its index in the series before. A NULL pointer: the series does
+ * not have it, or it is empty, which is the same in Prometheus. */
 Str join_label(const Series *series, Str name, size_t *hint);
 
 /* "label instance, without the port, is the node's IP address" */
@@ -73,7 +73,7 @@ const char *join_identity_name(GaugeIdentity identity);
  * comparison, whatever the method of its join.
  */
 
-/* Over these nothing is remembered. */
+/* Larger answers are not remembered. */
 #define JOIN_MEMORY_SERIES_MAX 65536u
 #define JOIN_MEMORY_BYTES_MAX ((size_t)4 * 1024 * 1024)
 
@@ -96,13 +96,13 @@ struct JoinMemory {
     Buf texts;
 };
 
-/* The way that was taken last, if labels and nodes are the same as then. Returns false if not. */
+/* Sets the way that was taken last. Returns false if labels or nodes have changed since. */
 bool join_memory_way(const JoinMemory *memory, uint64_t labels, JoinWay *way);
 
-/* Whether rows are those that @way would lead to now. */
+/* Whether the remembered rows are those that @way leads to now. */
 bool join_memory_holds(const JoinMemory *memory, const JoinWay *way);
 
-/* Where series @i led, if its value was @value. For a memory that holds. */
+/* The row of series @i, or JOIN_ROW_FORGOTTEN if its value was not @value. The memory must hold. */
 static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str value) {
     const RememberedSeries *series;
 
@@ -115,10 +115,10 @@ static inline uint32_t join_memory_row(const JoinMemory *memory, size_t i, Str v
     return series->row;
 }
 
-/* @way led the series of @vector to @rows. Out of memory it is not remembered. */
-void join_memory_done(JoinMemory *memory);
+/* Remembers that @way led the series of @vector to @rows; without memory it remembers nothing. */
 void join_memory_learn(JoinMemory *memory, uint64_t labels, const JoinWay *way,
     const Vector *vector, const uint32_t *rows);
+void join_memory_done(JoinMemory *memory); /* frees its fields */
 
 /* One join under way. */
 
@@ -136,28 +136,28 @@ typedef struct Join {
     JoinReport *report;
     Measurement *measurement;
     int64_t now_msec;   /* the server's; 0: it is not known */
-    int64_t slack_msec; /* so much older is as good as now */
+    int64_t slack_msec; /* a series up to this much older counts as new */
     size_t n_unmatched; /* examples in the report */
     uint64_t work;      /* steps that the pattern may still take */
 } Join;
 
-/* Whether the value of @series can be used; if not, it has been counted. */
+/* Whether the value of @series can be used; if not, counts it as dropped. Sets its age. */
 bool join_admit(Join *join, const Series *series, int64_t *ret_lag_nsec);
 
-/* The value of @row; counted. 0 or -ENOMEM. */
+/* Sets and counts the value of @row. 0 or -ENOMEM. */
 int join_set(Join *join, uint32_t row, double value, int64_t lag_nsec) MUST_CHECK;
 
-/* A series that belongs to no node: counted, and an example if there is room: @before (may be
- * empty) and @text, with a '/' between. */
+/* Counts a series that belongs to no node, and adds it to the report's examples if there is room:
+ * @before (may be empty) and @text, with a '/' between. */
 void join_count_unmatched(Join *join, Str before, Str text);
 
-/* Series to nodes (join-nodes.c), and to pods (join-pods.c). 0, also where nothing was joined; or
+/* Joins series to nodes (join-nodes.c), or to pods (join-pods.c). 0, also if nothing was joined; or
  * -ENOMEM. */
 int join_nodes(Join *join) MUST_CHECK;
 int join_pods(Join *join) MUST_CHECK;
 
-/* Into the report: why no series belongs to a node. */
+/* Writes into the report why no series belongs to a node. */
 void join_explain_unmatched(Join *join, Str label);
-/* The end of a join in which so many series had @label, and were of a node: one of these errors;
- * or else that no value can be used, or that some nodes have several series @by these labels. */
+/* Writes into the report what went wrong: no series has @label (@n_labelled), none belongs to a
+ * node (@n_matched), none can be used, or some nodes have several, to be aggregated @by labels. */
 void join_explain_end(Join *join, size_t n_labelled, size_t n_matched, Str label, Str by);

@@ -1,6 +1,6 @@
 /*
- * Series to nodes: a way is chosen, each series is followed to a row, and rows that one series
- * alone leads to get its value.
+ * Joins series to nodes: chooses a way, follows each series to a row, and sets the value of rows to
+ * which exactly one series leads.
  */
 
 #include "load/join-internal.h"
@@ -10,25 +10,25 @@
 #include "base/hash.h"
 
 /*
- * Which label names the nodes, and how.
+ * Find: chooses the label that names the nodes, and the identity that it has.
  *
  * Every label that all series have is tried as a name, a hostname and an address. The one that
- * finds the most nodes is taken, unless another one finds nearly as many and other ones: a label
- * that finds a node or two may do so by chance (the exporter itself runs on one), one that finds as
- * many as another is as likely to be meant.
+ * finds the most nodes is taken, unless another finds nearly as many, and different ones: a label
+ * that finds a node or two may do so by chance (the exporter itself runs on one), but with two that
+ * find as many, either may be meant.
  */
 
 #define NOT_FOUND 1
 #define FIND_LABELS_MAX 16u
-#define FIND_SERIES_MAX 65536u /* of more some are left out, evenly */
+#define FIND_SERIES_MAX 65536u /* with more, every n-th is examined */
 #define N_IDENTITIES 3u
 
-/* The best is taken in spite of one that contradicts it if it finds so many times more nodes. */
+/* The best is taken in spite of one that contradicts it if it finds this many times its nodes. */
 #define CLEAR_MARGIN 2u
 
 typedef struct Candidate {
     JoinWay way;
-    size_t n_series, n_nodes; /* that it leads somewhere, that it leads to */
+    size_t n_series, n_nodes; /* series that it leads to a node; these nodes */
 } Candidate;
 
 typedef struct Find {
@@ -105,7 +105,7 @@ static int try_candidate(Find *find, Candidate *candidate) {
     return 0;
 }
 
-/* The first of equals: names come before hostnames, and these before addresses. */
+/* Of equal candidates the first wins: names before hostnames before addresses. */
 static Candidate *best_of(Find *find) {
     Candidate *best = NULL;
 
@@ -121,7 +121,7 @@ static Candidate *best_of(Find *find) {
     return best;
 }
 
-/* 1: they lead some series to different nodes; 0; -ENOMEM. */
+/* Whether both lead some series to different nodes: 1, 0, or an error of join_way_find(). */
 static int contradict(const Find *find, Candidate *a, Candidate *b) {
     for (size_t i = 0; i < find->join->vector->n; i += find->step) {
         uint32_t row_a = JOIN_ROW_NONE, row_b = JOIN_ROW_NONE;
@@ -137,7 +137,7 @@ static int contradict(const Find *find, Candidate *a, Candidate *b) {
     return 0;
 }
 
-/* One that contradicts @best, and may be meant as well: 0 with it, or NULL. */
+/* Sets a candidate that contradicts @best and may be meant as well; NULL: none. 0, or an error. */
 static int find_rival(Find *find, Candidate *best, Candidate **ret) {
     *ret = NULL;
     for (size_t i = 0; i < find->n; i++) {
@@ -192,8 +192,8 @@ static int choose(Find *find, JoinWay *way) {
     return 0;
 }
 
-/* The way by which most nodes are found. @way is as the gauge has it: an empty label, GAUGE_BY_ANY
- * are found out. 0; NOT_FOUND: the report has the reason; -EINVAL, -E2BIG: the pattern; -ENOMEM. */
+/* Finds the way that leads to the most nodes. @way is the gauge's; an empty label and GAUGE_BY_ANY
+ * are replaced. 0; NOT_FOUND: the report has the reason; or an error of join_way_find(). */
 static int find_way(Join *join, JoinWay *way) {
     Find find = {.join = join, .step = join->vector->n / FIND_SERIES_MAX + 1};
 
@@ -210,7 +210,7 @@ static int find_way(Join *join, JoinWay *way) {
     return choose(&find, way);
 }
 
-/* The same for all series of one join. */
+/* Where the series of one join lead. */
 typedef struct Rows {
     uint32_t *items;  /* by series: a row, JOIN_ROW_NONE or JOIN_ROW_NO_LABEL */
     uint32_t *counts; /* by row: series that lead there */
@@ -222,7 +222,7 @@ static bool is_row(uint32_t row) {
     return row < JOIN_ROW_FORGOTTEN;
 }
 
-/* Where every series leads. Remembered rows are not looked up again. */
+/* Finds the row of every series. Remembered rows are not looked up again. */
 static int follow(Join *join, JoinWay *way, Rows *rows) {
     const Vector *vector = join->vector;
     bool holds = join_memory_holds(join->memory, way);
@@ -255,8 +255,8 @@ static int follow(Join *join, JoinWay *way, Rows *rows) {
     return r;
 }
 
-/* The same for the same series in any order. Names of labels are mostly the very texts of the
- * series before (SeriesShape), and then known. */
+/* A digest that is independent of the order of series. A label's name mostly is the same memory as
+ * in the series before (SeriesShape): then its hash is known. */
 static uint64_t digest_labels(const Vector *vector) {
     const char *names[VECTOR_LABELS_MAX] = {NULL};
     uint64_t hashes[VECTOR_LABELS_MAX] = {0}, digest = vector->n;
@@ -280,8 +280,8 @@ static uint64_t digest_labels(const Vector *vector) {
     return digest ? digest : 1;
 }
 
-/* A method found for the same labels and nodes would be found again, at a cost; for any others it
- * is searched again, so that a join never depends on the past. */
+/* For the same labels and nodes a search would only find the remembered way again. For any others
+ * it is repeated, so that a join never depends on the past. */
 static int follow_some_way(Join *join, JoinWay *way, Rows *rows) {
     int r;
 
@@ -324,7 +324,7 @@ static int set_values(Join *join, JoinWay *way, const Rows *rows) {
     return r;
 }
 
-/* Nothing is joined: every series is one that no node is found for. */
+/* Joins nothing: counts every series as one without a node. @r is the reason. */
 static int give_up(Join *join, JoinWay *way, int r) {
     size_t hint = 0;
     Message message;
@@ -353,7 +353,7 @@ static int give_up(Join *join, JoinWay *way, int r) {
 
 int join_nodes(Join *join) {
     const Gauge *gauge = join->gauge;
-    /* load/vector.h has made its labels */
+    /* load/vector.h creates these labels */
     bool is_ours = gauge->source == GAUGE_RESOURCES || gauge->source == GAUGE_CUSTOM;
     JoinWay way = {
         .label = is_ours ? STR("node") : gauge->node_label,

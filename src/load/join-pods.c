@@ -223,7 +223,7 @@ static int store(PodJoin *pods) {
     return r;
 }
 
-static void tell_how(PodJoin *pods) {
+static void report_labels(PodJoin *pods) {
     Join *join = pods->join;
     Message message = message_begin(join->report->how, JOIN_TEXT_MAX);
     char by[JOIN_TEXT_MAX];
@@ -261,6 +261,6 @@ int join_pods(Join *join) {
     }
     set_done(&pods.index.set);
     if (r == 0)
-        tell_how(&pods);
+        report_labels(&pods);
     return r;
 }

@@ -41,7 +41,7 @@ static void set_time(Join *join, const JoinTime *time) {
 }
 
 bool join_admit(Join *join, const Series *series, int64_t *ret_lag_nsec) {
-    int64_t msec = join->now_msec - series->at_msec; /* so much older than the answer */
+    int64_t msec = join->now_msec - series->at_msec; /* its age at the answer */
     size_t *dropped = join->report->n_dropped;
 
     if (series->at_msec <= 0 || msec <= join->slack_msec)
@@ -82,8 +82,8 @@ void join_count_unmatched(Join *join, Str before, Str text) {
     message_show(&message, text, MESSAGE_QUOTE_MAX);
 }
 
-/* Some nodes without a value. */
-static void tell_uncovered(Join *join) {
+/* Adds some nodes without a value to the report. */
+static void list_uncovered(Join *join) {
     const NodeNames *names = join->table->names;
     JoinReport *report = join->report;
     size_t n = 0;
@@ -123,7 +123,7 @@ static void explain_empty(Join *join) {
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
     const JoinTime *time, JoinIndex *index, JoinMemory *memory, Arena *scratch, JoinReport *report,
     Measurement **ret) {
-    NodeNames *names = (NodeNames *)(uintptr_t)table->names; /* to be counted */
+    NodeNames *names = (NodeNames *)(uintptr_t)table->names; /* its reference count changes */
     _cleanup_(join_memory_done) JoinMemory own = {0};
     _cleanup_(measurement_unrefp) Measurement *measurement =
         measurement_new(names, time->asked_nsec, time->uptime_nsec);
@@ -151,7 +151,7 @@ int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table
         r = gauge->is_of_pods ? join_pods(&join) : join_nodes(&join);
     if (r < 0)
         return r;
-    tell_uncovered(&join);
+    list_uncovered(&join);
     *ret = TAKE_PTR(measurement);
     return 0;
 }
@@ -182,7 +182,7 @@ static void show_labels(Message *message, const Series *series) {
     message_add(message, "%s", series->n_labels > n ? ", …" : "");
 }
 
-/* A series that has @label, which may be empty: any. */
+/* A series that has @label; any series if none has it, or @label is empty. */
 static const Series *some_series(const Join *join, Str label) {
     const Vector *vector = join->vector;
 
@@ -192,7 +192,7 @@ static const Series *some_series(const Join *join, Str label) {
     return &vector->items[0];
 }
 
-/* Errors before any label is read. */
+/* Explains errors that do not depend on labels. Returns false if there is none. */
 static bool explain_basics(Join *join, const Series *series, Message *message) {
     const char *by = join->gauge->is_of_pods ? "namespace, pod" : "node";
 
@@ -206,7 +206,7 @@ static bool explain_basics(Join *join, const Series *series, Message *message) {
     return true;
 }
 
-/* Into the report: no series has the label. */
+/* Writes into the report that no series has the label. */
 static void explain_no_label(Join *join, Str label) {
     Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
     const Series *series = &join->vector->items[0];
@@ -269,7 +269,7 @@ static void explain_unused(Join *join, Str by) {
     };
     Message message = message_begin(join->report->error, JOIN_TEXT_MAX);
     const size_t *n_dropped = join->report->n_dropped;
-    JoinDrop cause = JOIN_NO_LABEL; /* that most series share */
+    JoinDrop cause = JOIN_NO_LABEL; /* the most frequent one */
 
     for (unsigned i = 0; i < _JOIN_DROPS; i++)
         if (n_dropped[i] > n_dropped[cause])

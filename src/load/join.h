@@ -12,7 +12,7 @@
  * Series of pods are joined through the table's own pods: to the node each runs on, and to its
  * workload.
  *
- * Nothing is guessed in a single value: two series for one node are none, and counted.
+ * No value is guessed: if two series belong to one node, neither is used, and both are counted.
  */
 
 #include "cluster/measurement.h"
@@ -22,9 +22,9 @@
 
 /* Why a series is not used. */
 typedef enum JoinDrop {
-    JOIN_NO_LABEL,  /* it has not got the label */
-    JOIN_NO_NODE,   /* no node, or no pod, is called so */
-    JOIN_DUPLICATE, /* another series is of the same node, or pod; neither is used */
+    JOIN_NO_LABEL,  /* it does not have the label */
+    JOIN_NO_NODE,   /* no node or pod has this name */
+    JOIN_DUPLICATE, /* another series is of the same node or pod; neither is used */
     JOIN_NAN,
     JOIN_INFINITE,
     JOIN_TOO_OLD, /* its own time is older than the gauge allows */
@@ -39,12 +39,12 @@ const char *join_drop_name(JoinDrop drop); /* a stable word for metrics: "no_nod
 typedef struct JoinReport {
     size_t n_series;
     size_t n_nodes;   /* of the cluster */
-    size_t n_covered; /* of them: have a value */
+    size_t n_covered; /* nodes with a value */
     size_t n_pods;    /* gauges of pods: pods with a series */
     size_t n_workloads;
     size_t n_dropped[_JOIN_DROPS];
     char how[JOIN_TEXT_MAX];   /* "label instance, without the port, is an InternalIP" */
-    char error[JOIN_TEXT_MAX]; /* why nothing could be joined, and what would help; empty: it was */
+    char error[JOIN_TEXT_MAX]; /* why nothing was joined, and a suggestion; empty: no error */
 
     /* For users: some values that were not joined, and some nodes without a value; empty after the
      * last. */
@@ -66,16 +66,16 @@ JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
-/* Learned from the last answer for the same gauge, with the same index: an order of series, and how
- * labels are joined. It costs time when it is wrong, never a value. */
+/* What the last answer for the same gauge, with the same index, has taught: the order of series,
+ * and how labels are joined. A wrong memory costs time, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
 JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */
 DEFINE_CLEANUP(JoinMemory *, join_memory_free)
 
-/* A measurement of @gauge from @vector for the cluster of @table, which must be a snapshot's.
- * @memory may be NULL. @scratch is for temporary data. The age of a series is relative to the
- * server's own time: clocks may differ. 0, also when nothing could be joined; or -ENOMEM. */
+/* Makes a measurement (the caller's reference) of @gauge from @vector for the cluster of @table,
+ * which must be a snapshot's. @memory may be NULL. @scratch is for temporary data. Ages are
+ * relative to the server's time: clocks may differ. 0, also if nothing was joined; or -ENOMEM. */
 int join_vector(const Gauge *gauge, const Vector *vector, const NodeTable *table,
     const JoinTime *time, JoinIndex *index, JoinMemory *memory, Arena *scratch, JoinReport *report,
     Measurement **ret) MUST_CHECK;

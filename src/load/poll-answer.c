@@ -1,5 +1,5 @@
 /*
- * Reads an answer for all readings of its job: parses it once (of metrics.k8s.io once for each
+ * Reads an answer for all readings of its job: parses it once (from metrics.k8s.io once for each
  * resource), joins it for each reading, and takes the shared lock only to store the results.
  *
  * After a failure the last measurement stays. A valid answer replaces it, also with fewer nodes or
@@ -33,7 +33,7 @@ static bool is_down(PollState state) {
     return state != POLL_OK && state != POLL_WAITING;
 }
 
-/* The shared's lock is held. */
+/* Call it with the lock of SharedReadings held. */
 static void set_state(Reading *reading, PollState state, const char *error) {
     PollStatus *status = &reading->status;
     Message message = message_begin(status->error, sizeof(status->error));
@@ -56,7 +56,7 @@ void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, c
     set_state(reading, state, error);
 }
 
-/* The figures of the job. The lock is held. */
+/* Copies the figures of the job. Call it with the lock held. */
 static void set_figures(Reading *reading, const PollRequest *request) {
     PollStatus *status = &reading->status;
 
@@ -203,7 +203,7 @@ static void note_success(PollQueue *queue, const PollRequest *request) {
 void poll_queue_take_answer(PollQueue *queue, PollRequest *request) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     char error[POLLER_ERROR_MAX];
-    bool has_failed, blames_server; /* the server does not work, or only this job does not */
+    bool has_failed, blames_server; /* false: only this job fails */
 
     arena_reset(queue->scratch);
     has_failed = poll_request_error(request, queue->scratch, error);

@@ -59,7 +59,7 @@ void poll_job_path(const PollJob *job, Buf *ret) {
     }
 }
 
-/* No time: an answer is of the moment in which the server gives it. */
+/* The form has no time, so the server evaluates the query for the moment when it answers. */
 void poll_job_form(const PollJob *job, Buf *ret) {
     const Gauge *gauge = &job->model->gauge;
 

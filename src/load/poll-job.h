@@ -20,7 +20,7 @@
  * comes from the seed.
  */
 
-#define SCHEDULE_INTERVAL_MIN_MSEC 100 /* the least of a gauge */
+#define SCHEDULE_INTERVAL_MIN_MSEC 100 /* shorter intervals are raised to it */
 #define SCHEDULE_RETRY_MSEC 1000       /* after the first failure; half of it is jitter */
 #define SCHEDULE_RETRY_MAX_SEC POLLER_BACKOFF_MAX_SEC /* or the interval if that is longer */
 #define SCHEDULE_RETRY_AFTER_MAX_SEC BACKOFF_RETRY_AFTER_MAX_SEC
@@ -29,41 +29,41 @@ typedef struct Schedule {
     int64_t interval_nsec;
     int64_t due_nsec;    /* INT64_MIN: at once; INT64_MAX: never */
     unsigned n_failures; /* in a row */
-    bool was_retried;    /* among them, by schedule_retry() */
+    bool was_retried;    /* schedule_retry() has acted since the last answer */
     Backoff random;
 } Schedule;
 
 Schedule schedule_new(int64_t interval_nsec, uint64_t seed);
 
-/* The job of @asked_nsec was answered, at @now_nsec. */
+/* The query that was sent at @asked_nsec was answered, at @now_nsec. */
 void schedule_answered(Schedule *schedule, int64_t asked_nsec, int64_t now_nsec);
 
-/* It failed. @retry_after_sec is the server's Retry-After, -1: none. */
+/* The query failed, at @now_nsec. @retry_after_sec is the server's Retry-After, -1: none. */
 void schedule_failed(Schedule *schedule, int64_t now_nsec, int retry_after_sec);
 
-/* At once, unless it is failing: then it is tried again when it would have been. */
+/* Makes the job due at once, unless it is failing: then its delay stays. */
 void schedule_hasten(Schedule *schedule);
 
-/* At once, if it is failing: its server answers other jobs again. Only once per row of failures, or
- * a job that always fails would be polled whenever another is answered. */
+/* Makes a failing job due at once: its server answers other jobs again. Only once per row of
+ * failures, or a job that always fails would be polled whenever another one is answered. */
 void schedule_retry(Schedule *schedule);
 
-/* At once, and what failed before is forgotten: it is another server now. */
+/* Makes the job due at once and forgets its failures: it has another server now. */
 void schedule_restart(Schedule *schedule);
 
-/* Another interval. A shorter one counts from now on. */
+/* Sets the interval. A shorter one counts from @now_nsec. */
 void schedule_set_interval(Schedule *schedule, int64_t interval_nsec, int64_t now_nsec);
 
 #define POLL_FORM_MAX ((size_t)200 * 1024)
 
 struct PollJob {
     PollJob *next;
-    Reading *model; /* a reference: one with this query */
+    Reading *model; /* any reading with this query; a reference */
     Schedule schedule;
     bool is_under_way;
     uint64_t n_ok, n_failed; /* requests */
 
-    /* While a list is taken over. */
+    /* Used only while a list is taken over. */
     bool is_wanted, has_more;
     int64_t interval_nsec;
 };

@@ -2,7 +2,7 @@
  * A turn checks everything once: the current list, one answer, due jobs, notices. There are few
  * jobs, and a check is short; so nothing is kept sorted, and no change between two turns is missed.
  *
- * With more jobs than requests, those of connections that answer come first.
+ * With more jobs than requests, jobs of servers that answer come first.
  */
 
 #include "load/poll-queue.h"
@@ -16,7 +16,7 @@
 #include "base/thread.h"
 
 #define WAIT_MAX_MSEC 10000
-#define STUCK_MSEC 100 /* after waiting itself has failed */
+#define STUCK_MSEC 100 /* pause after the wait itself has failed */
 
 int poll_queue_init(PollQueue *queue, SharedReadings *shared, ClientLoop *loop,
     const PollerCallbacks *callbacks, uint64_t seed) {
@@ -110,7 +110,7 @@ void poll_queue_configure(PollQueue *queue, SourceConnections *connections) {
         check_sources(queue);
 }
 
-/* One that has the values of @reading, new or not; NULL: out of memory. */
+/* Finds or makes the job whose answer has the values of @reading; NULL: out of memory. */
 static PollJob *find_job(PollQueue *queue, Reading *reading) {
     PollJob *job;
 
@@ -142,7 +142,7 @@ static void want_job(PollQueue *queue, Reading *reading) {
     job->is_wanted = true;
 }
 
-static void sort_out_jobs(PollQueue *queue) {
+static void update_jobs(PollQueue *queue) {
     PollJob **at = &queue->jobs;
 
     while (*at) {
@@ -165,8 +165,8 @@ static void sort_out_jobs(PollQueue *queue) {
     }
 }
 
-/* The current list, if it has changed. Readings in both lists keep their jobs; a removed reading
- * never returns, because its gauge would get a new one. */
+/* Takes over the current list, if it has changed. Readings in both lists keep their jobs. A removed
+ * reading never returns: its gauge would get a new one. */
 static void take_list(PollQueue *queue) {
     Readings *before = queue->readings;
 
@@ -181,7 +181,7 @@ static void take_list(PollQueue *queue) {
     for (size_t i = 0; i < queue->readings->n; i++)
         if (queue->readings->items[i]->status.is_polled)
             want_job(queue, queue->readings->items[i]);
-    sort_out_jobs(queue);
+    update_jobs(queue);
     check_sources(queue);
     if (queue->readings != before)
         readings_unref(before);
@@ -194,7 +194,7 @@ static PollRequest *free_request(PollQueue *queue) {
     return NULL;
 }
 
-static bool may_ask(const PollQueue *queue, const SourceConnection *server) {
+static bool may_send(const PollQueue *queue, const SourceConnection *server) {
     unsigned n_failing = 0;
 
     if (!server->is_failing)
@@ -204,7 +204,7 @@ static bool may_ask(const PollQueue *queue, const SourceConnection *server) {
     return server->n_requests == 0 && n_failing < POLL_SHARE_MAX;
 }
 
-/* SourceConnections that answer come first. */
+/* Jobs of servers that answer come first, then those that are due earlier. */
 static bool is_before(PollQueue *queue, const PollJob *a, const PollJob *b) {
     bool a_fails = poll_queue_connection(queue, a)->is_failing,
          b_fails = poll_queue_connection(queue, b)->is_failing;
@@ -212,7 +212,7 @@ static bool is_before(PollQueue *queue, const PollJob *a, const PollJob *b) {
     return a_fails != b_fails ? b_fails : a->schedule.due_nsec < b->schedule.due_nsec;
 }
 
-/* The job to send now; NULL: none. *ret_next: when the next is due at the latest. */
+/* The job to send now; NULL: none. *ret_next: when the next one is due. */
 static PollJob *choose_job(PollQueue *queue, int64_t now, int64_t *ret_next) {
     PollJob *best = NULL;
 
@@ -225,7 +225,7 @@ static PollJob *choose_job(PollQueue *queue, int64_t now, int64_t *ret_next) {
         if (job->schedule.due_nsec > now) {
             if (job->schedule.due_nsec < *ret_next)
                 *ret_next = job->schedule.due_nsec;
-        } else if (may_ask(queue, server) && (!best || is_before(queue, job, best))) {
+        } else if (may_send(queue, server) && (!best || is_before(queue, job, best))) {
             best = job;
         }
     }
@@ -240,7 +240,7 @@ static bool has_cluster(PollQueue *queue) {
 }
 
 /* Starts due jobs, as far as there is room. Returns when there will be more to do. */
-static int64_t ask_due(PollQueue *queue) {
+static int64_t send_due(PollQueue *queue) {
     bool is_known = false;
 
     for (;;) {
@@ -262,7 +262,7 @@ static int64_t ask_due(PollQueue *queue) {
     }
 }
 
-/* One answer at a time: between two there is time to end. */
+/* Takes one answer at a time, so that the thread can end between two. */
 static bool take_answer(PollQueue *queue) {
     for (size_t i = 0; i < POLL_REQUESTS_MAX; i++) {
         PollRequest *request = &queue->requests[i];
@@ -287,7 +287,7 @@ int64_t poll_queue_turn(PollQueue *queue) {
         return next;
     if (take_answer(queue))
         next = clock_monotonic_nsec();
-    next = clock_earlier(next, ask_due(queue));
+    next = clock_earlier(next, send_due(queue));
     next = clock_earlier(next, poll_queue_publish(queue));
     next = clock_earlier(next, poll_queue_notify(queue));
     return queue->is_incomplete ? clock_earlier(next, clock_monotonic_nsec() + NSEC_PER_SEC) : next;

@@ -5,13 +5,13 @@
  *
  *     poll_queue_turn():  answers ──> readings    (vector.h, join.h)
  *                         due jobs ──> requests   (POLL_REQUESTS_MAX at a time)
- *                         what is new ──> publish(), notice()
+ *                         news ──> publish(), notice()
  *
- * and then it waits for the client loop. The poller does so for ever, poller_once() until every
- * query was sent once.
+ * and then it waits for the client loop. The poller repeats this for ever, poller_once() until
+ * every query was sent once.
  *
- * Threads: one, its own. Fields of readings that others may see are written under the lock of
- * SharedReadings, which is not held while something is read, joined or waited for.
+ * Threads: one, its own. Fields of readings that other threads read are written under the lock of
+ * SharedReadings, which is not held while the queue parses, joins or waits.
  */
 
 #include "kube/client.h"
@@ -20,7 +20,7 @@
 #include "load/poller.h"
 #include "load/reading.h"
 
-#define POLL_QUEUE_LOOK_MSEC 250 /* between two looks whether a cluster is known by now */
+#define POLL_QUEUE_LOOK_MSEC 250 /* between two checks whether the cluster is known */
 
 /* A label takes at least seven bytes of an answer, and 32 in memory. */
 #define POLL_QUEUE_VECTOR_BUDGET ((size_t)192 * 1024 * 1024)
@@ -35,15 +35,15 @@ typedef struct PollQueue {
     SourceConnections *connections; /* the sources */
     SourceConnection api;           /* access NULL: none */
 
-    Readings *readings; /* those that the jobs are for; a reference */
-    bool is_incomplete; /* memory was missing for some jobs: again at the next turn */
+    Readings *readings; /* the list that the jobs serve; a reference */
+    bool is_incomplete; /* some jobs lacked memory: they are made in the next turn */
     PollJob *jobs;
     Backoff seeds;
     PollRequest requests[POLL_REQUESTS_MAX];
     Arena *vectors, *scratch;
     JoinIndex *index; /* for all readings */
 
-    bool is_news; /* not published yet */
+    bool is_news; /* measurements are not published yet */
     int64_t news_nsec, publish_from_nsec;
 } PollQueue;
 
@@ -53,10 +53,10 @@ int poll_queue_init(PollQueue *queue, SharedReadings *shared, ClientLoop *loop,
     const PollerCallbacks *callbacks, uint64_t seed) MUST_CHECK;
 void poll_queue_done(PollQueue *queue);
 
-/* Other sources from now on; takes @connections. */
+/* Replaces the sources; takes @connections. */
 void poll_queue_configure(PollQueue *queue, SourceConnections *connections);
 
-/* Moves everything along. Returns when to do so again, if nothing happens before (monotonic). */
+/* Does all work that is due. Returns when to call it again at the latest (monotonic). */
 int64_t poll_queue_turn(PollQueue *queue);
 
 /* Waits for requests, up to @until_nsec, or client_loop_wake(). */
@@ -73,14 +73,14 @@ void poll_queue_give_up(PollQueue *queue, const char *error);
 
 /* poll-answer.c */
 
-/* Stores an answer, or a failure, in the readings of its job, and schedules the next poll. The
- * request has ended. */
+/* Stores an answer, or a failure, in the readings of its job, and schedules the next poll. @request
+ * must be over. */
 void poll_queue_take_answer(PollQueue *queue, PollRequest *request);
 
-/* The state of a reading that is not polled. @error "": none. */
+/* Sets the state of a reading without an answer. @error "": none. */
 void poll_queue_set_state(PollQueue *queue, Reading *reading, PollState state, const char *error);
 
-/* For its test. */
+/* Public for test-poll-notify.c. */
 
 /* Both do the work that is due and return when more will be; INT64_MAX: never. Each reading has at
  * most one notice in READING_NOTICE_SEC: its last state, if that differs from the reported one. The

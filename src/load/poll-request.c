@@ -106,7 +106,7 @@ static void become_get(PollRequest *request) {
 }
 
 bool poll_request_start(PollRequest *request, PollJob *job, SourceConnection *server) {
-    request->is_get = request->is_from_root = request->is_led_astray = false;
+    request->is_get = request->is_from_root = request->is_redirect_refused = false;
     request->n_redirects = 0;
     request->timeout_sec = poll_job_timeout_sec(job);
     request->asked_nsec = clock_wall_nsec();
@@ -139,19 +139,18 @@ void poll_request_end(PollRequest *request) {
         buf_done(&request->body);
 }
 
-/* 303 means a GET of the new place; the others the same request there. True: it is
- * on its way again. */
+/* 303 means a GET of the new location, other codes the same request there. True: sent again. */
 static bool follow_redirect(PollRequest *request) {
     Str path;
 
-    request->is_led_astray = true;
+    request->is_redirect_refused = true;
     if (request->n_redirects == POLLER_REDIRECTS_MAX ||
         !origin_is_same(
             str_from_c(access_server(request->server->access)), buf_str(&request->location), &path))
         return false;
     request->n_redirects++;
     request->is_from_root = true;
-    request->is_led_astray = false;
+    request->is_redirect_refused = false;
     buf_reset(&request->path);
     buf_append(&request->path, str_is_empty(path) ? STR("/") : path);
     if (request->status == 303)
@@ -186,14 +185,14 @@ bool poll_request_settle(PollRequest *request) {
     }
 }
 
-#define QUOTE_MAX 160u /* columns of a server's own words */
+#define QUOTE_MAX 160u /* columns of a server's error text */
 
 typedef struct Advice {
     unsigned status;
     const char *name;
-    const char *source; /* what would help, with a source */
-    const char *api;    /* ... with metrics.k8s.io */
-    const char *custom; /* ... and with custom.metrics.k8s.io; NULL: as @api */
+    const char *source; /* suggestion for a source */
+    const char *api;    /* for metrics.k8s.io */
+    const char *custom; /* for custom.metrics.k8s.io; NULL: that of @api */
 } Advice;
 
 static const Advice advices[] = {
@@ -292,7 +291,7 @@ static void complain_redirect(const PollRequest *request, Message *message) {
 }
 
 static const char *outcome_advice(const PollRequest *request) {
-    /* Not for errors of certificates, for example: the client has one outcome for both. */
+    /* CALL_REFUSED also stands for certificate errors, for which this advice would be wrong. */
     bool is_unreachable =
         strstr(request->error, "connection refused") || strstr(request->error, "resolve");
 
@@ -321,7 +320,7 @@ bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret) {
 
     if (request->outcome == CALL_DONE && request->status == 200 && !is_html(request))
         return false;
-    if (request->is_led_astray)
+    if (request->is_redirect_refused)
         complain_redirect(request, &message);
     else if (request->status == 401 || (request->outcome == CALL_DONE && request->status != 200))
         complain_status(request, scratch, &message);

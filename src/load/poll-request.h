@@ -4,10 +4,10 @@
  * PollRequest: a job on its way to a server, until there is an answer or none will come.
  *
  *     POST ──> 200: the answer
- *          ──> 405: once more, as a GET, and from now on
- *          ──> 3xx to the same scheme, host and port: there; elsewhere: an error
+ *          ──> 405: repeated as a GET; later requests to this server are GETs
+ *          ──> 3xx to the same scheme, host and port: followed; elsewhere: an error
  *
- * It ends at its timeout at the latest. A request may be used again; it keeps its memory.
+ * It ends at its timeout at the latest. A request can be reused; it keeps its memory.
  *
  * Threads: the queue's.
  */
@@ -38,28 +38,27 @@ typedef struct PollRequest {
     CallOutcome outcome;
     unsigned status; /* 0: none */
     int retry_after_sec;
-    int64_t date_sec; /* the server's time when it got the query: its Date less the duration; 0: not
-                         given */
+    int64_t date_sec; /* the server's time at the query: Date less the duration; 0: unknown */
     bool is_html;
-    bool is_led_astray; /* to another server, or too often */
+    bool is_redirect_refused; /* to another server, or one too many */
     Buf location, body;
     char error[CLIENT_ERROR_MAX]; /* unless CALL_DONE */
 } PollRequest;
 
 void poll_request_init(PollRequest *request);
-void poll_request_done(PollRequest *request); /* taken back if it is under way */
+void poll_request_done(PollRequest *request); /* cancels it if it is under way */
 
-/* Asks. Returns false if out of memory. */
+/* Sends the query of @job; borrows both until poll_request_end(). False: out of memory. */
 bool poll_request_start(PollRequest *request, PollJob *job, SourceConnection *server) MUST_CHECK;
 
 /* Follows a redirect, or retries as a GET, if the answer requires it. Whether the request has ended
  * for good. */
 bool poll_request_settle(PollRequest *request);
 
-/* Over, or taken back: free for another job. */
+/* Ends the request, or cancels it; it is free for another job. */
 void poll_request_end(PollRequest *request);
 
-/* Why there is no answer, for a user, with the server and a suggestion; into @ret
- * (POLLER_ERROR_MAX). @scratch is for temporary data. Returns false if there is one, with status
- * 200, and it is not HTML. */
+/* Writes to @ret (POLLER_ERROR_MAX) why there is no usable answer, for users, with the server and a
+ * suggestion. @scratch is for temporary data. Returns false if there is an answer: status 200 and
+ * not HTML. */
 bool poll_request_error(const PollRequest *request, Arena *scratch, char *ret);

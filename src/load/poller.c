@@ -23,7 +23,7 @@ struct Poller {
     ClientLoop *loop;
     PollQueue queue; /* the thread's */
 
-    SharedReadings shared;      /* its lock guards what follows, too */
+    SharedReadings shared;      /* its lock also guards the fields below */
     SourceConnections *pending; /* not taken over yet; NULL: none */
     bool is_ending, has_ended;
     pthread_cond_t ended;
@@ -69,7 +69,7 @@ static void *run(void *context) {
     return NULL;
 }
 
-/* The thread has ended, or never was. */
+/* The thread has ended, or was never started. */
 static Poller *free_parts(Poller *poller) {
     poll_queue_done(&poller->queue);
     source_connections_free(poller->pending);
@@ -188,7 +188,7 @@ static Snapshot *borrow_snapshot(void *context) {
     return context ? snapshot_ref(context) : NULL;
 }
 
-static void ask_all(PollQueue *queue, int64_t timeout_nsec) {
+static void poll_all(PollQueue *queue, int64_t timeout_nsec) {
     int64_t deadline = clock_monotonic_nsec() + timeout_nsec;
     char error[POLLER_ERROR_MAX];
 
@@ -225,7 +225,7 @@ int poller_once(const MetricSources *sources, Access *access, const Gauge *gauge
     queue.api = (SourceConnection){.access = access, .owns_access = false};
     if (r == 0) {
         poll_queue_configure(&queue, connections);
-        ask_all(&queue, timeout_nsec);
+        poll_all(&queue, timeout_nsec);
         *ret = readings_measurements(shared.readings); /* no other thread: no lock is needed */
         r = *ret ? 0 : -ENOMEM;
     }

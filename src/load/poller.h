@@ -3,18 +3,18 @@
 /*
  * Poller: queries sources for metrics periodically, on its own thread.
  *
- *     gauges of the program ──> distinct jobs (source and query) ──> asked on their interval
+ *     gauges of the program ──> distinct jobs (source and query) ──> queried on their interval
  *     answer ──> vector.h ──> join.h, with the cluster as it is ──> Measurement of each gauge
  *     measurements ──> Measurements ──> publish(), at most once in POLLER_TURN_MSEC
  *
- * Gauges that ask the same of the same source share one job, at the shortest of their intervals;
- * those of metrics.k8s.io share one for nodes, one for pods. A job has at most one request under
- * way. After a failure it is tried again after a time that grows up to POLLER_BACKOFF_MAX_SEC or
- * the interval, whichever is longer; or, once, when its server answers something else again. A
- * source that hangs has but a share of the requests (load/source.h).
+ * Gauges with the same query and source share one job, at the shortest of their intervals; gauges
+ * of metrics.k8s.io share one for nodes, one for pods. A job has at most one request under way.
+ * After a failure it is retried after a delay that grows up to POLLER_BACKOFF_MAX_SEC or the
+ * interval, whichever is longer; or, once, when its server answers another job. A source that hangs
+ * has only a share of the requests (load/source.h).
  *
- * A decision never waits for any of it. A failure leaves the last measurement in place, which
- * expires (cluster/loads.h). Every answer has ceilings: bytes, series, time.
+ * A decision never waits for a query. A failure leaves the last measurement in place, which expires
+ * (cluster/loads.h). Every answer is limited in bytes, series and time.
  *
  * Threads: any, unless noted.
  */
@@ -35,16 +35,16 @@ typedef struct Poller Poller;
 #define POLLER_ERROR_MAX 512u
 
 typedef enum PollState {
-    POLL_WAITING, /* never answered yet */
+    POLL_WAITING, /* no answer yet */
     POLL_OK,
-    POLL_FAILING,   /* the last answer was none: error has the reason */
+    POLL_FAILING,   /* the last request failed: error has the reason */
     POLL_UNJOINED,  /* answers come, but no series belongs to a node */
     POLL_NO_SOURCE, /* there is no source of that name */
 } PollState;
 
 const char *poll_state_name(PollState state); /* "ok": a stable word */
 
-/* A change of state, for the log; never given for each poll. */
+/* A change of state, for the log: not one for each poll. */
 typedef struct PollerNotice {
     PollState is;
     Str gauge, source, query;
@@ -59,9 +59,9 @@ typedef struct PollerCallbacks {
      * poller's thread. */
     Snapshot *(*snapshot)(void *context);
     /* New measurements, for the gauges of the last poller_follow(); borrowed. On the poller's
-     * thread. When another poller_follow() comes meanwhile, their owner field shows whose they are.
-     * It takes as long as the view takes to be made: the next follows no sooner than nine times
-     * that later, so that publishing takes a tenth of a core at most. */
+     * thread. After another poller_follow(), their owner field shows for which list they are. The
+     * next call waits nine times as long as this one takes, so that publishing takes at most a
+     * tenth of a core. */
     void (*publish)(void *context, Measurements *measurements);
     /* On the poller's thread; may be NULL. At most one per gauge in ten seconds: its current state,
      * if that differs from the reported one. */
@@ -108,7 +108,7 @@ typedef struct PollStatus {
     char warning[POLLER_ERROR_MAX];  /* of the source, in the last answer */
 } PollStatus;
 
-/* Into @ret, at most @n; how many gauges there are. @owner: whose (as of poller_follow()). */
+/* Sets at most @n statuses; returns the number of gauges. @ret_owner: as in poller_follow(). */
 size_t poller_status(Poller *poller, PollStatus *ret, size_t n, uint64_t *ret_owner);
 
 /* Polls each job once, for commands: on the calling thread, for up to @timeout_nsec. @ret_statuses

@@ -3,12 +3,12 @@
 /*
  * Reading: a followed gauge, its last measurement, and the status of its polls.
  *
- * A gauge that is the same in the next list keeps its reading, with everything learned. So an
- * answer that arrives late is its reading's, whatever number that has by then.
+ * A gauge that is also in the next list keeps its reading, with everything learned. So a late
+ * answer reaches the right reading, even if its number in the list has changed.
  *
  * Readings: the gauges of one poller_follow(), in its order. SharedReadings: the current list.
  *
- * Threads: lists and gauges are read from any; for the rest see the fields.
+ * Threads: any thread reads lists and gauges; for the rest see the fields.
  */
 
 #include <pthread.h>
@@ -19,13 +19,13 @@
 #include "load/poller.h"
 #include "model/gauge.h"
 
-#define READING_NOTICE_SEC 10 /* at most one notice in so long, of the last state */
+#define READING_NOTICE_SEC 10 /* between two notices about a gauge */
 
 typedef struct PollJob PollJob;
 
 typedef struct Reading {
     Ref ref;
-    Arena *arena; /* of the gauge */
+    Arena *arena; /* memory of the gauge */
     Gauge gauge;
 
     /* The queue's thread only. */
@@ -34,16 +34,16 @@ typedef struct Reading {
     PollState reported;    /* the state that was reported last */
     int64_t reported_nsec; /* monotonic; INT64_MIN: never */
     int64_t down_nsec;     /* monotonic: failing since; 0: it is not */
-    int64_t outage_nsec;   /* how long it was failing, the last time */
+    int64_t outage_nsec;   /* duration of the last outage */
 
-    /* Written by the queue's thread, under the shared's lock. */
+    /* Written by the queue's thread, under the lock of SharedReadings. */
     Measurement *measurement; /* a reference; NULL: none yet */
     PollStatus status;
 } Reading;
 
 typedef struct Readings {
     Ref ref;
-    Arena *arena; /* of the names */
+    Arena *arena; /* memory of the names */
     uint64_t owner;
     size_t n;
     Str *names; /* a gauge may have another name in another list */
@@ -65,5 +65,6 @@ DEFINE_CLEANUP(Readings *, readings_unref)
 DEFINE_REF(Reading, reading)
 Reading *reading_unref(Reading *reading); /* takes NULL, returns NULL */
 
-/* The last measurements, in order. The shared's lock is held. NULL when out of memory. */
+/* The last measurements, in order; the caller's reference. Call it with the lock of SharedReadings
+ * held. NULL when out of memory. */
 Measurements *readings_measurements(const Readings *readings) MUST_CHECK;

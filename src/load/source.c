@@ -36,7 +36,7 @@ static const AddressRange v6_ranges[] = {
 
 #define MAPPED 0
 
-/* Where an IPv4 address is inside. */
+/* IPv6 addresses with an IPv4 address inside, at these bytes. */
 static const struct {
     AddressRange range;
     uint8_t at[4];
@@ -138,7 +138,7 @@ static const char *refuse_few(const void *address, size_t len) {
 typedef struct Faults {
     SourceFault *items;
     size_t n;
-    SourceFault dropped; /* those over the ceiling */
+    SourceFault dropped; /* overwritten by each fault over the ceiling */
 } Faults;
 
 __attribute__((format(printf, 4, 5))) static SourceFault *add(

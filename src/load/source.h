@@ -14,9 +14,9 @@
 #define SOURCE_HEADERS_MAX ACCESS_HEADERS_MAX
 
 typedef struct MetricSource {
-    Str name; /* "default" is meant where a policy names none */
-    /* Its url has the path before /api/v1/query. source_access() sets its name, and how it may be
-     * reached. */
+    Str name; /* policies that name no source mean "default" */
+    /* Its url ends before /api/v1/query. source_access() sets its name, and which addresses are
+     * refused. */
     AccessServer server;
     bool may_be_link_local; /* 169.254.0.0/16, fe80::/10: where clouds keep credentials */
 } MetricSource;
@@ -36,7 +36,7 @@ static inline Str source_meant(Str name) {
 /* The source named @name. NULL: none. */
 const MetricSource *sources_find(const MetricSources *sources, Str name);
 
-/* An address can be written in many ways: the one that is connected to is checked, not its text. */
+/* An address can be written in many ways, so berth checks what it connects to, not the text. */
 typedef enum AddressKind {
     ADDRESS_PLAIN,
     ADDRESS_LINK_LOCAL,
@@ -50,10 +50,10 @@ typedef enum AddressKind {
  * compatible, NAT64, 6to4), that counts, too. */
 AddressKind address_kind(const void *address, size_t len);
 
-/* Why no connection is made to @address (a struct sockaddr of @len bytes), as kube/access.h wants
- * it (AddressRefusal); NULL: one is. Unless @may_be_link_local these are link-local addresses of
- * both families, also IPv4 ones inside IPv6, and those that clouds serve credentials from; and in
- * any case those at which no server answers: multicast, unspecified, other families. */
+/* Why berth does not connect to @address, a struct sockaddr of @len bytes (AddressRefusal in
+ * kube/access.h); NULL: it does. Always refused: multicast, unspecified and other families. Refused
+ * unless @may_be_link_local: link-local addresses, also IPv4 ones inside IPv6, and addresses from
+ * which clouds serve credentials. */
 const char *source_address_refusal(const void *address, size_t len, bool may_be_link_local);
 
 #define SOURCE_URL_MAX 2048u
@@ -64,25 +64,25 @@ typedef struct SourceFault {
     bool is_warning;
     bool is_secret;    /* the value is a password and must not be shown */
     const char *field; /* as the file calls it: "url", "tls.keyFile" */
-    Str header;        /* of field "headers": which; else empty */
+    Str header;        /* its name, for field "headers"; else empty */
     char text[SOURCE_TEXT_MAX];
     const char *hint; /* NULL: none */
 } SourceFault;
 
 #define SOURCE_FAULTS_MAX (SOURCE_HEADERS_MAX + 16u)
 
-/* Finds the faults of a source's server; returns how many there are. */
+/* Finds the faults of a source's server; returns their number. */
 size_t source_faults(const AccessServer *server, SourceFault ret[SOURCE_FAULTS_MAX]);
 
-/* How to reach it (kube/access.h): never through a proxy, never at an address that is refused, with
- * the credentials of its files, which need not be there yet. 0; or -EINVAL or -ENOMEM with a
- * message in @error (ACCESS_ERROR_MAX). */
+/* Makes the access to a source (kube/access.h), which the caller frees: without a proxy, never to a
+ * refused address, with credentials from files, which need not exist yet. 0; or -EINVAL or -ENOMEM
+ * with a message in @error (ACCESS_ERROR_MAX). */
 int source_access(const MetricSource *source, Access **ret, char *error) MUST_CHECK;
 
-/* Connections: made on any thread, used on the poll queue's. */
+/* Connections are made on any thread, and used on the poll queue's. */
 
-/* Limits requests under way. One server never has all of them; failing ones have one each, and
- * together never all, so sources that answer are polled in time. */
+/* Limits of requests under way. One server has at most POLL_SHARE_MAX; failing servers have one
+ * each, and as many together. So sources that answer are polled in time. */
 #define POLL_REQUESTS_MAX 4u
 #define POLL_SHARE_MAX (POLL_REQUESTS_MAX - 1)
 
@@ -92,10 +92,10 @@ typedef struct SourceConnection {
     bool owns_access;
     Client *client; /* NULL: not made yet */
 
-    bool wants_get; /* it does not take POST */
+    bool wants_get; /* it rejects POST */
     /* A request got no answer, or a 5xx, and no other has been answered since it was sent. */
     bool is_failing;
-    int64_t answered_nsec; /* monotonic: the last that was; 0: none */
+    int64_t answered_nsec; /* monotonic: the last answer; 0: none */
     unsigned n_requests;   /* under way */
 } SourceConnection;
 

@@ -79,7 +79,7 @@ static void test_aggregates(void **state) {
     assert_says(scene->report.how, "labels namespace, pod are a pod's namespace and name");
 }
 
-static void test_which_pods(void **state) {
+static void test_selects_pods_by_namespace_and_label(void **state) {
     static const Str namespaces[] = {STR("t"), STR("u")};
     static const Str values[] = {STR("w")};
     static const Requirement requirement = {
@@ -109,7 +109,7 @@ static void test_which_pods(void **state) {
     assert_says(scene->report.error, "none of the pods that have series is one that counts");
 }
 
-static void test_lost(void **state) {
+static void test_counts_series_without_pod(void **state) {
     Scene *scene = *state;
 
     SCENE_JOIN(scene, "namespace=s,pod=web-1 1", "namespace=t,pod=done 1",
@@ -155,7 +155,7 @@ static void test_labels(void **state) {
 }
 
 /* The oldest value gives the node's age; expired values are not summed. */
-static void test_lags(void **state) {
+static void test_node_has_age_of_oldest_value(void **state) {
     Scene *scene = *state;
     const NodeTable *table = snapshot_table(scene->snapshot);
 
@@ -208,11 +208,11 @@ static void test_joins_more_pods_than_one_prefetch(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_aggregates),
-        TEST(test_which_pods),
-        TEST(test_lost),
+        TEST(test_selects_pods_by_namespace_and_label),
+        TEST(test_counts_series_without_pod),
         TEST(test_duplicates),
         TEST(test_labels),
-        TEST(test_lags),
+        TEST(test_node_has_age_of_oldest_value),
         TEST(test_overflow),
         TEST(test_joins_more_pods_than_one_prefetch),
     };

@@ -19,7 +19,7 @@ static int teardown(void **state) {
 
 /* --- forms ----------------------------------------------------------------- */
 
-static void test_forms(void **state) {
+static void test_finds_label_and_identity(void **state) {
     static const struct {
         const char *a, *b, *how;
     } cases[] = {
@@ -249,7 +249,7 @@ static void test_values(void **state) {
         assert_non_null(join_drop_name((JoinDrop)i));
 }
 
-static void test_lags(void **state) {
+static void test_ages_are_relative_to_server_time(void **state) {
     Scene *scene = *state;
     const NodeTable *table = snapshot_table(scene->snapshot);
 
@@ -383,7 +383,7 @@ static void test_remembers_the_method(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(test_forms),
+        TEST(test_finds_label_and_identity),
         TEST(test_external_address),
         TEST(test_near_misses),
         TEST(test_given_label),
@@ -397,7 +397,7 @@ int main(void) {
         TEST(test_duplicates),
         TEST(test_shared_address),
         TEST(test_values),
-        TEST(test_lags),
+        TEST(test_ages_are_relative_to_server_time),
         TEST(test_remembers_addresses),
         TEST(test_forgets_removed_nodes),
         TEST(test_remembers_the_method),

@@ -119,7 +119,7 @@ static void test_timeout_of_silent_server(void **state) {
     scene_done(&scene);
 }
 
-static void test_expired(void **state) {
+static void test_reports_expired_certificate(void **state) {
     TestPair ca = test_pair_new(&(TestPairOptions){.common_name = "ca", .is_ca = true});
     TestPair pair = test_pair_new(&(TestPairOptions){
         .common_name = "x", .is_for_loopback = true, .has_expired = true, .issuer = &ca});
@@ -373,7 +373,7 @@ static void test_falls_back_to_get(void **state) {
 
 /* --- poller_once --- */
 
-static void test_once(void **state) {
+static void test_once_sends_each_query_once(void **state) {
     Gauge gauges[4] = {
         gauge_of("x", HOUR), gauge_of("x", 1), gauge_of("y", HOUR), gauge_of("z", HOUR)};
     Measurements *measurements = NULL;
@@ -407,7 +407,7 @@ static void test_once(void **state) {
     scene_done(&scene);
 }
 
-static void test_once_silent(void **state) {
+static void test_once_gives_up_on_silent_server(void **state) {
     const Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("y", HOUR)};
     Measurements *measurements = NULL;
     PollStatus statuses[2];
@@ -431,7 +431,7 @@ int main(void) {
         cmocka_unit_test(test_counts_dropped_samples),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_timeout_of_silent_server),
-        cmocka_unit_test(test_expired),
+        cmocka_unit_test(test_reports_expired_certificate),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_one_answer_retries_all_failed_jobs),
         cmocka_unit_test(test_slow_answer_is_as_old_as_its_query),
@@ -441,8 +441,8 @@ int main(void) {
         cmocka_unit_test(test_follows_redirect_on_the_same_host),
         cmocka_unit_test(test_does_not_follow_redirect_to_another_host),
         cmocka_unit_test(test_falls_back_to_get),
-        cmocka_unit_test(test_once),
-        cmocka_unit_test(test_once_silent),
+        cmocka_unit_test(test_once_sends_each_query_once),
+        cmocka_unit_test(test_once_gives_up_on_silent_server),
     };
 
     (void)signal(

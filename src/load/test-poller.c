@@ -105,7 +105,7 @@ static void test_intervals(void **state) {
     scene_done(&scene);
 }
 
-static void test_one_under_way(void **state) {
+static void test_has_one_request_under_way(void **state) {
     const Gauge gauge = gauge_of("x", 1);
     Scene scene;
 
@@ -267,8 +267,7 @@ static void test_late_answer(void **state) {
     scene_done(&scene);
 }
 
-/* Nothing is published under the numbers of a replaced list. */
-static void test_owner(void **state) {
+static void test_publishes_nothing_for_a_replaced_list(void **state) {
     const Gauge gauges[2] = {gauge_of("x", HOUR), gauge_of("y", HOUR)};
     Scene scene;
 
@@ -489,12 +488,12 @@ int main(void) {
         cmocka_unit_test(test_warning),
         cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_intervals),
-        cmocka_unit_test(test_one_under_way),
+        cmocka_unit_test(test_has_one_request_under_way),
         cmocka_unit_test(test_hanging_source_does_not_delay_another),
         cmocka_unit_test(test_no_cluster),
         cmocka_unit_test(test_keeps_values_of_gauges_that_stay),
         cmocka_unit_test(test_late_answer),
-        cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_publishes_nothing_for_a_replaced_list),
         cmocka_unit_test(test_cancels_job_without_gauges),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_no_source),

@@ -145,8 +145,8 @@ static void test_allowed_addresses(void **state) {
 
 /* --- name resolution ------------------------------- */
 
-/* Replaces libc's: *.test have the addresses that their name lists, in this order; all others have
- * the address that their digits mean. Names are resolved each time. */
+/* Replaces libc's getaddrinfo(): names in *.test have the addresses of the table below, in this
+ * order; other names are read as numbers. Names are resolved each time. */
 static unsigned n_lookups;
 
 static void add_address(struct addrinfo **list, const char *text, uint16_t port, int socktype) {
@@ -264,7 +264,7 @@ static Seen get(const MetricSource *source) {
 }
 
 /* "%u" is the port of a server on the loopback. A forbidden address gets no packet. */
-static void test_matrix(void **state) {
+static void test_refuses_forbidden_addresses(void **state) {
     static const struct {
         const char *url;
         const char *refused; /* the address in the message; NULL: it works */
@@ -462,7 +462,7 @@ int main(void) {
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_foreign_addresses),
         cmocka_unit_test(test_allowed_addresses),
-        cmocka_unit_test(test_matrix),
+        cmocka_unit_test(test_refuses_forbidden_addresses),
         cmocka_unit_test(test_rebinding),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_access),

@@ -199,7 +199,7 @@ static void test_random_series(void **state) {
     }
 }
 
-static void test_extras(void **state) {
+static void test_warnings_and_histograms(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     char error[VECTOR_ERROR_MAX];
     Vector vector;
@@ -351,7 +351,7 @@ int main(void) {
         cmocka_unit_test(test_series),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_random_series),
-        cmocka_unit_test(test_extras),
+        cmocka_unit_test(test_warnings_and_histograms),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_nesting),
         cmocka_unit_test(test_ceilings),

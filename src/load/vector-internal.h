@@ -31,5 +31,5 @@ int vector_reader_complain(const VectorReader *reader, Message *message);
 /* Stops the reader at a limit that @static_text names. */
 void vector_reader_overflow(VectorReader *reader, const char *static_text);
 
-/* Its labels are copied. */
+/* Adds @series, with a copy of its labels. */
 void vector_reader_add(VectorReader *reader, const Series *series);

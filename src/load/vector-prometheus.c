@@ -137,7 +137,7 @@ static bool vector_number(Str text, double *ret) {
     return true;
 }
 
-/* Seconds since 1970, to the nearest millisecond. False: it is no time of the years up to 9999. */
+/* Seconds since 1970, to the nearest millisecond. False: not a time of the years 1970 to 9999. */
 static bool read_time(Str text, int64_t *ret_msec) {
     double sec;
 

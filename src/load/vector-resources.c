@@ -31,7 +31,7 @@ typedef struct Item {
     size_t n_amounts, n_containers;
 } Item;
 
-/* Rounds at most once: whole numbers and small amounts are exact before the division. */
+/* Rounds whole numbers and small amounts at most once. */
 static double quantity_double(Quantity quantity) {
     __int128 whole = quantity.nano / NANO, rest = quantity.nano % NANO;
 
@@ -92,7 +92,7 @@ static void read_time(JsonReader *json, Arena *arena, void *target) {
     time_decode(json, arena, &item->at_sec);
 }
 
-/* A node has all but the last, a pod all but the first. */
+/* Nodes have all fields but the last, pods all but the first. */
 static const JsonField item_fields[] = {
     {"usage", JSON_FIELD_CUSTOM, .read = read_usage},
     JSON_MEMBER("metadata.name", TEXT, Item, name),

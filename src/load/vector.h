@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Vector: series with one value each, as a source answers with.
+ * Vector: series with one value each: the answer of a source.
  *
  * Read from the answer of Prometheus (or another server with its API) to an instant query, or from
  * the lists of metrics.k8s.io and custom.metrics.k8s.io, which are brought into the same form:
@@ -47,5 +47,5 @@ int vector_read_resources(
 /* A MetricValueList of custom.metrics.k8s.io, of nodes. */
 int vector_read_custom(Str body, Arena *arena, Vector *ret, char *error) MUST_CHECK;
 
-/* The value of a label; empty: it has none. */
+/* The value of a label; empty: the series does not have it. */
 Str series_label(const Series *series, Str name);
