@@ -67,13 +67,13 @@ Str recorded_request(const Recording *recording, const RecordedDecision *decisio
 
 typedef struct Merge {
     Arena *arena;
-    Map places; /* of names in @names */
+    Map places; /* name to index in names */
     VEC(Str) names;
     RecordedDecision *decisions;
     Recording *to;
 } Merge;
 
-/* Where each name of @part is in the merged list; NULL when out of memory. */
+/* The index of each name of @part in the merged list; NULL when out of memory. */
 static uint32_t *place_names(Merge *merge, const Recording *part) {
     uint32_t *places = ARENA_RAW(merge->arena, uint32_t, part->n_names + 1);
 

@@ -30,8 +30,8 @@ typedef enum OutcomeKind {
 #define RECORDED_NO_SCORE UINT8_MAX
 
 typedef struct RecordedNode {
-    uint32_t name; /* a place in Recording.names */
-    uint16_t rule; /* a place in RecordedDecision.rules; RECORDED_NO_RULE: none, or not known */
+    uint32_t name; /* an index into Recording.names */
+    uint16_t rule; /* an index into RecordedDecision.rules; RECORDED_NO_RULE: none, or not known */
     uint8_t kind;  /* OutcomeKind */
     uint8_t score; /* as it went over the wire; RECORDED_NO_SCORE: none */
 } RecordedNode;
@@ -58,7 +58,7 @@ typedef struct RecordedDecision {
     const RecordedNode *nodes; /* the candidates, in the order of berth's names, not that of the
                                   request; NULL: not kept any more */
     size_t n_nodes;
-    const RecordedRule *rules; /* that rejected a node of it */
+    const RecordedRule *rules; /* those that rejected one of its nodes */
     size_t n_rules;
 } RecordedDecision;
 
@@ -71,12 +71,12 @@ typedef struct Recording {
     size_t n_saved_views;
 } Recording;
 
-/* Gives the saved views back. Takes a zeroed one. */
+/* Releases the saved views. @recording may be zeroed. */
 void recording_done(Recording *recording);
 
-/* The decisions of @n recordings as one, by time, as if one berth had made them all; ids may then
- * repeat. References of its own to saved views; the rest is borrowed from @parts, or in @arena. 0,
- * or -ENOMEM. */
+/* Merges @n recordings by time, as if one berth had made all decisions; ids may then repeat. Takes
+ * its own references to saved views; the rest is borrowed from @parts, or in @arena. 0, or
+ * -ENOMEM. */
 int recording_merge(const Recording *parts, size_t n, Arena *arena, Recording *ret) MUST_CHECK;
 
 /* Why @decision cannot be replayed, as a text for users; NULL: it can. */

@@ -11,7 +11,7 @@
  * are given, it evaluates all nodes of the cluster, so normalised scores and narrowing may differ.
  * And a request that carried Node objects is replayed as one that named nodes.
  *
- * Pure. Threads: one at a time for a saved view's view; saved views are shared.
+ * Pure. Threads: any; each call restores a view of its own.
  */
 
 #include "extender/explain.h"
@@ -39,7 +39,7 @@ enum {
 /* The reason, for users. Static. */
 const char *replayed_decision_error(int error);
 
-/* With @program; NULL: the saved view's own, which was in force then. @setting has no clock.
+/* Explains @past with @program; NULL: the saved view's, which was in force. @setting has no clock.
  *
  * 0: @ret_view is a reference, which must outlive everything else: the explanation and @ret_pod lie
  * in @arena and point into it. Or one of the above, or -ENOMEM; then @ret_view is NULL. */

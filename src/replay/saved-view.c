@@ -129,7 +129,7 @@ static bool has_measurement(const Measurements *measurements, const Measurement 
     return false;
 }
 
-/* Mostly the one in the same place. */
+/* Looks at the same index first: most measurements stay there. */
 static size_t measurements_bytes(const Measurements *measurements, const Measurements *other) {
     size_t bytes;
 

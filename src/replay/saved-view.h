@@ -30,11 +30,11 @@ struct SavedView {
     Measurements *measurements; /* in the order of gauges; may be NULL */
     Digest policy;              /* the program's */
     Program *program;           /* the one in force then; NULL: not kept. Set before it is shared */
-    Digest *gauges;             /* its own: what each measurement is of (gauge_digest()) */
+    Digest *gauges;             /* owned: the gauge of each measurement (gauge_digest()) */
     size_t n_gauges;
 };
 
-/* The parts of @view, and its program. NULL when out of memory. */
+/* Saves the parts of @view, and its program. NULL when out of memory. */
 SavedView *saved_view_new(const View *view);
 DEFINE_REF(SavedView, saved_view)
 SavedView *saved_view_unref(SavedView *saved_view); /* takes NULL, returns NULL */

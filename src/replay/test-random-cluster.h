@@ -174,7 +174,7 @@ static inline void random_cluster_apply_pod(RandomCluster *cluster) {
     assert_true(store_apply_pod(cluster->store, &pod) >= 0);
 }
 
-/* For some nodes, some of it older; in the order of the program's gauges. */
+/* Measures some nodes, with values of different ages, in the order of the program's gauges. */
 static inline void random_cluster_measure(RandomCluster *cluster, Snapshot *snapshot) {
     NodeNames *names = (NodeNames *)(uintptr_t)snapshot_table(snapshot)->names;
     Measurements *made = measurements_new(1, cluster->program->n_gauges);

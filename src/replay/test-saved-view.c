@@ -37,7 +37,7 @@ static void assert_same_answers(
     }
 }
 
-static void test_view_again(void **state) {
+static void test_restored_view_gives_the_same_answers(void **state) {
     Seen seen = {0};
 
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
@@ -133,7 +133,7 @@ static void test_saved_view_outlives_its_sources(void **state) {
 
 /* Another program has the same values in its own order; metrics that were not measured are
  * absent. */
-static void test_other_program(void **state) {
+static void test_restores_for_another_program(void **state) {
     RandomPolicy policy = {.load_max = 50, .max_pods = 3, .has_other_metric = true};
     _cleanup_(program_unrefp) Program *program = random_cluster_compile(&policy);
     _cleanup_(saved_view_unrefp) SavedView *scene = NULL;
@@ -166,7 +166,7 @@ static void test_other_program(void **state) {
     random_cluster_close(&cluster);
 }
 
-static void test_bytes(void **state) {
+static void test_estimates_unshared_bytes(void **state) {
     _cleanup_(saved_view_unrefp) SavedView *first = NULL, *second = NULL, *third = NULL;
     size_t whole, none, some;
     RandomCluster cluster;
@@ -189,11 +189,11 @@ static void test_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_view_again),
+        cmocka_unit_test(test_restored_view_gives_the_same_answers),
         cmocka_unit_test(test_restores_values_that_expired_later),
         cmocka_unit_test(test_saved_view_outlives_its_sources),
-        cmocka_unit_test(test_other_program),
-        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_restores_for_another_program),
+        cmocka_unit_test(test_estimates_unshared_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,11 +11,11 @@ typedef struct FilterPair {
     Tallies *tallies;
     const RecordedDecision *decision;
     const Decision *answer;
-    const uint32_t *rules; /* the decision's as places in the tallies */
-    /* How often a rule is the reason of a difference, by its place in the tallies: */
+    const uint32_t *rules; /* by rule of the decision: its index in the tallies */
+    /* By index of a rule in the tallies: the nodes that differ because of it. */
     uint32_t *lost;   /* nodes that passed and that it rejects now */
     uint32_t *gained; /* nodes that it rejected and that pass now */
-    uint32_t *other;  /* nodes that are rejected before and after, but not by the same */
+    uint32_t *other;  /* nodes that are rejected before and after, by different rules */
 } FilterPair;
 
 static int find_rules(FilterPair *pair, Arena *scratch) {
@@ -73,7 +73,7 @@ static void add(uint32_t *counts, uint32_t rule) {
         counts[rule]++;
 }
 
-/* One node; whether it is the same as before. */
+/* Compares one node. Returns whether its outcome is the same as before. */
 static bool compare_node(
     FilterPair *pair, const RecordedNode *node, uint16_t verdict, WhatIfCase *into) {
     Tallies *tallies = pair->tallies;
@@ -99,7 +99,7 @@ static bool compare_node(
     return false;
 }
 
-/* The rule that is blamed most: of equals the first. */
+/* The rule with the highest count; the first of equals. */
 static uint32_t most_of(const uint32_t *counts, const uint32_t *more, size_t n) {
     uint32_t best = TALLY_NONE, most = 0;
 
@@ -181,8 +181,8 @@ typedef struct Best {
     uint32_t name;
 } Best;
 
-/* A node with score 0 is no better than any: it is not in the reply. */
-static void see(const Tallies *tallies, Best *best, unsigned score, uint32_t name) {
+/* A node with score 0 is never the best: it is not in the reply. */
+static void update_best(const Tallies *tallies, Best *best, unsigned score, uint32_t name) {
     if (score > best->score ||
         (score == best->score && score > 0 &&
             str_cmp(tallies->recording->names[name], tallies->recording->names[best->name]) < 0))
@@ -213,8 +213,8 @@ int compare_prioritize(Tallies *tallies, const RecordedDecision *decision, const
         uint8_t score = answer->scores && is_known ? answer->scores[i] : RECORDED_NO_SCORE;
 
         n_differ += score != node->score;
-        see(tallies, &before, points(node->score), node->name);
-        see(tallies, &after, points(score), node->name);
+        update_best(tallies, &before, points(node->score), node->name);
+        update_best(tallies, &after, points(score), node->name);
         if (node->name == chosen && is_known) {
             note_chosen(tallies, chosen, &ret->one);
             chosen_before = points(node->score);

@@ -33,7 +33,7 @@ static void find_filters(Tallies *tallies) {
             tallies, program->filters[i]->policy->name, program->filters[i]->name, tallies->arena);
 }
 
-/* Places of names by name. */
+/* Maps the names of nodes to their indexes. */
 static void find_names(Tallies *tallies) {
     const Recording *recording = tallies->recording;
 
@@ -97,7 +97,7 @@ static void note_row(Tallies *tallies, const PodList *pods, Str node) {
     }
 }
 
-/* Nodes of pods in the newest cluster: pods may be bound without berth. */
+/* Notes the nodes of pods in the newest cluster: pods may be bound without berth. */
 static void note_cluster(Tallies *tallies) {
     const Recording *recording = tallies->recording;
     const Snapshot *snapshot = recording->n_saved_views > 0
@@ -130,7 +130,7 @@ static uint32_t take_chosen(PodTally *pod, Verb verb) {
     return chosen;
 }
 
-/* From the newest to the oldest, so that a bind is met before the filter that led to it. */
+/* Goes from the newest to the oldest, so that a bind comes before the filter that led to it. */
 static void find_chosen(Tallies *tallies) {
     const Recording *recording = tallies->recording;
 
@@ -164,12 +164,12 @@ int tallies_init(
     return arena_has_failed(arena) ? -ENOMEM : 0;
 }
 
-static uint64_t apart(uint64_t a, uint64_t b) {
+static uint64_t difference(uint64_t a, uint64_t b) {
     return a > b ? a - b : b - a;
 }
 
 static uint64_t rule_weight(const WhatIfRule *rule) {
-    return apart(rule->n_rejected_before, rule->n_rejected_after);
+    return difference(rule->n_rejected_before, rule->n_rejected_after);
 }
 
 static int by_weight(const void *a, const void *b) {
@@ -184,8 +184,8 @@ static int by_weight(const void *a, const void *b) {
 
 static int by_bests(const void *a, const void *b) {
     const WhatIfNode *x = a, *y = b;
-    uint64_t left = apart(x->n_best_before, x->n_best_after);
-    uint64_t right = apart(y->n_best_before, y->n_best_after);
+    uint64_t left = difference(x->n_best_before, x->n_best_after);
+    uint64_t right = difference(y->n_best_before, y->n_best_after);
     int order = (left < right) - (left > right);
 
     return order != 0 ? order : str_cmp(x->name, y->name);

@@ -11,10 +11,10 @@
 #include "replay/what-if-internal.h"
 #include "json/write.h"
 
-/* The time of one decision: that of a request. */
+/* Memory for one decision, as for a request. */
 #define REQUEST_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* A block's first view is made from nothing, which takes as long as some decisions. */
+/* Decisions of a block are replayed oldest first: only its first view is made from nothing. */
 #define BLOCK 64u
 
 typedef struct Run {
@@ -25,8 +25,8 @@ typedef struct Run {
     WhatIfReport *report;
     Tallies tallies;
     Arena *request, *scratch;
-    const SavedView *saved_view; /* of ... */
-    View *view;                  /* ... the view */
+    const SavedView *saved_view; /* that of the view */
+    View *view;                  /* NULL: none yet */
     WhatIfCase *cases;
     WhatIfCase block[BLOCK]; /* cases of the block, oldest first */
     size_t n_block;
@@ -80,8 +80,8 @@ static void answer(const Run *run, const RecordedDecision *decision, Str body, A
         extender_prioritize(run->view, &time, body, run->request, ret);
 }
 
-#define COMPARE_SKIPPED 1 /* none */
-#define COMPARE_OVER 2    /* time was up in the middle of it */
+#define COMPARE_SKIPPED 1 /* it cannot be replayed */
+#define COMPARE_OVER 2    /* the deadline passed during it */
 
 /* 0 with the comparison; COMPARE_SKIPPED with why; COMPARE_OVER; or -ENOMEM. */
 static int compare(Run *run, const RecordedDecision *decision, uint32_t chosen, Comparison *ret,
@@ -134,7 +134,7 @@ static void count(Run *run, PodTally *pod, const Comparison *made) {
         run->block[run->n_block++] = made->one;
 }
 
-/* One that time was up for is as if it had not been begun. */
+/* A decision during which the deadline passes does not count. */
 static int replay_one(Run *run, size_t i) {
     const RecordedDecision *decision = &run->recording->decisions[i];
     uint32_t place = run->tallies.of_decision[i];

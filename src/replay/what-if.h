@@ -44,9 +44,9 @@ typedef struct WhatIfCase {
     Str best_before, best_after; /* prioritize: of equals the first by name; empty: none */
     Str rule; /* POLICY/RULE that rejects, or no longer rejects, most of the nodes that differ;
                  empty: none, scores did */
-    bool was_chosen;  /* a bind followed, and the node it names is known: */
-    Str chosen;       /* ... the node */
-    bool chosen_lost; /* ... would be rejected now */
+    bool was_chosen;  /* the pod got one of the decision's nodes: */
+    Str chosen;       /* this node */
+    bool chosen_lost; /* it would be rejected now */
 } WhatIfCase;
 
 /* The effect of one rule on all decisions. */
@@ -82,27 +82,26 @@ typedef struct WhatIfReport {
 #define WHAT_IF_CASES_MAX 1000u
 #define WHAT_IF_NODES_MAX 1000u
 
-/* The newest decisions come first, in case the deadline passes: the clock of @setting is called
- * repeatedly, also during a decision, which then does not count. @progress may be
- * NULL. Strings are of the recording and of @program, the rest is in @arena. 0, or -ENOMEM. */
+/* Replays the newest decisions first, in case the deadline passes: the clock of @setting is called
+ * repeatedly, also during a decision, which then does not count. @progress may be NULL. Strings are
+ * borrowed from the recording and from @program, the rest is in @arena. 0, or -ENOMEM. */
 int what_if_run(const Recording *recording, Program *program, const RestoreOptions *setting,
     void (*progress)(size_t done, size_t of), Arena *arena, WhatIfReport *ret) MUST_CHECK;
 
 /* As JSON, for -o json and /api/v1/what-if, one object and a newline:
  *
  *   decisions, pods, moved        numbers
- *   whole                         false: time was up, and the oldest decisions are not in it
+ *   whole                         false: the deadline passed; the oldest decisions are missing
  *   unmeasured                    metrics of the new policies that were not polled then
  *   changes                       {"equal", "nodes", "newly-rejected", "newly-passing", "reasons",
- *                                 "scores", "best", "nominated", "skipped"}: how many decisions of
- *                                 each
+ *                                 "scores", "best", "nominated", "skipped"}: numbers of decisions
  *   skippedWhy                    why one of those was skipped; absent: none was
  *   rules[]                       policy, rule, rejectedBefore, rejectedAfter (pairs of pod and
  *                                 node), newlyRejected, newlyPassing (pods)
  *   nodes[]                       node, bestBefore, bestAfter
  *   cases[]                       id, time, verb, pod {namespace, name, uid}, change; of a filter
  *                                 passedBefore, passedAfter, rule ("POLICY/RULE" or empty); of a
- *                                 prioritize bestBefore, bestAfter (empty: none); where the node
- *                                 that the pod got is known and could be had: chosen, chosenLost
+ *                                 prioritize bestBefore, bestAfter (empty: none); if the pod got
+ * one of the decision's nodes: chosen, chosenLost
  */
 void what_if_write(const WhatIfReport *report, Buf *out);
