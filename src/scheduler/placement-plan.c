@@ -261,8 +261,8 @@ static int fill_cluster(PlacementPlan *plan) {
     return r < 0 ? r : add_nominated(plan);
 }
 
-static int ask(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
-    Arena *arena, JudgeInput *ret) {
+static int make_input(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, JudgeInput *ret) {
     const PlacementPlan *plan = context;
     const RequestTime time = {.now_nsec = now_nsec, .scratch = plan->scratch};
 
@@ -283,7 +283,7 @@ int placement_plan_new(
         return -ENOMEM;
     plan->view = view_ref(view);
     plan->node_set = (NodeSet){.table = view->table, .facts = &view->facts};
-    plan->verbs = (ViewVerbs){.program = view->program, .ask = ask, .context = plan};
+    plan->verbs = (ViewVerbs){.program = view->program, .make_input = make_input, .context = plan};
     plan->arena = arena_new(PLACEMENT_PLAN_BUDGET);
     plan->tables = arena_new(PLACEMENT_PLAN_BUDGET);
     plan->scratch = arena_new(SCRATCH_BUDGET);

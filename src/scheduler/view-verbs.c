@@ -14,7 +14,8 @@ static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_
     uint16_t *verdicts = ARENA_RAW(arena, uint16_t, n + 1);
     Judge *judge = NULL;
     JudgeInput input;
-    int r = verdicts ? verbs->ask(verbs->context, pod, now_nsec, rows, n, arena, &input) : -ENOMEM;
+    int r = verdicts ? verbs->make_input(verbs->context, pod, now_nsec, rows, n, arena, &input)
+                     : -ENOMEM;
 
     if (r == 0)
         r = judge_open(&input, &judge);
@@ -33,7 +34,7 @@ static int prioritize(void *context, const Pod *pod, int64_t now_nsec, const uin
     JudgeInput input;
     JudgeNotes notes;
     unsigned most;
-    int r = verbs->ask(verbs->context, pod, now_nsec, rows, n, arena, &input);
+    int r = verbs->make_input(verbs->context, pod, now_nsec, rows, n, arena, &input);
 
     if (r == 0)
         r = extender_scores(&input, &notes, &most, &scores);

@@ -13,8 +13,8 @@
 typedef struct ViewVerbs {
     const Program *program;
     /* Makes the input to judge @rows of the scheduler's cluster for @pod. 0, or -ENOMEM. */
-    int (*ask)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
-        Arena *arena, JudgeInput *ret);
+    int (*make_input)(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+        size_t n, Arena *arena, JudgeInput *ret);
     void *context;
 } ViewVerbs;
 

@@ -12,7 +12,7 @@
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
 struct BerthExtender {
-    ViewParts parts; /* but for the snapshot */
+    ViewParts parts; /* without a snapshot */
     ViewVerbs verbs;
     const ClusterState *cluster;
     Store *store;
@@ -21,7 +21,7 @@ struct BerthExtender {
     uint32_t *rows; /* row of the cluster's table to row of the view's */
 };
 
-/* The view of the current cluster. */
+/* Makes the view of the current cluster, if that has changed. */
 static int refresh(BerthExtender *berth) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     ViewParts parts = berth->parts;
@@ -65,7 +65,7 @@ static int add_node(BerthExtender *berth, const Node *from) {
     return r < 0 ? r : r == STORE_FULL ? -ENOMEM : 0;
 }
 
-/* All nodes, in the order of the scheduler, so that the nodes of one call are adjacent. */
+/* Adds all nodes in the order of the scheduler, so that the nodes of one call are adjacent. */
 static int add_nodes(BerthExtender *berth) {
     const NodeTable *table = berth->cluster->table;
     int r = 0;
@@ -139,9 +139,9 @@ void berth_extender_remove(BerthExtender *berth, const Pod *pod) {
     store_remove_pod(berth->store, pod->namespace, pod->name, STR_NULL);
 }
 
-/* The current cluster as the pod sees it. */
-static int ask(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows, size_t n,
-    Arena *arena, JudgeInput *ret) {
+/* Makes the input to judge the current cluster for @pod. */
+static int make_input(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *rows,
+    size_t n, Arena *arena, JudgeInput *ret) {
     BerthExtender *berth = context;
     const RequestTime time = {.now_nsec = now_nsec, .scratch = berth->scratch};
     uint32_t *own = ARENA_RAW(arena, uint32_t, n + 1);
@@ -159,7 +159,7 @@ static int ask(void *context, const Pod *pod, int64_t now_nsec, const uint32_t *
     return r;
 }
 
-/* Whether nodes show it, and new pods of its policy use that. */
+/* Whether the filter is published to nodes, and admission can apply its policy to the pod. */
 static bool is_published(const Judge *judge, const Filter *filter) {
     return (filter->slots || filter->is_label) && !filter->policy->is_observed &&
            !expression_is_given(&filter->policy->match.expression) &&
@@ -173,8 +173,8 @@ static int filter_published(void *context, const Pod *pod, int64_t now_nsec, con
     uint8_t *states = ARENA_RAW(arena, uint8_t, n + 1);
     Judge *judge = NULL;
     JudgeInput input;
-    int r =
-        verdicts && states ? ask(verbs->context, pod, now_nsec, rows, n, arena, &input) : -ENOMEM;
+    int r = verdicts && states ? make_input(verbs->context, pod, now_nsec, rows, n, arena, &input)
+                               : -ENOMEM;
 
     if (r == 0)
         r = judge_open(&input, &judge);
@@ -195,7 +195,8 @@ static int filter_published(void *context, const Pod *pod, int64_t now_nsec, con
 }
 
 SchedulerExtender berth_extender_verbs(BerthExtender *berth) {
-    berth->verbs = (ViewVerbs){.program = berth->parts.program, .ask = ask, .context = berth};
+    berth->verbs =
+        (ViewVerbs){.program = berth->parts.program, .make_input = make_input, .context = berth};
     return view_verbs(&berth->verbs);
 }
 

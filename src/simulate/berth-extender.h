@@ -12,26 +12,26 @@
 
 typedef struct BerthExtender BerthExtender;
 
-/* With the nodes of @cluster and no pods. @parts: those of its views, without a snapshot; as their
- * time stands still, values never become stale. All must outlive it, except @parts itself, which is
- * copied. 0, or -ENOMEM. */
+/* Starts with the nodes of @cluster and no pods. @parts: the parts of its views, without a
+ * snapshot; their time stands still, so values never become stale. All must outlive the extender,
+ * except @parts itself, which is copied. 0, or -ENOMEM. */
 int berth_extender_new(const ViewParts *parts, const RelatedObjects *related,
     const ClusterState *cluster, BerthExtender **ret);
 BerthExtender *berth_extender_free(BerthExtender *berth); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(BerthExtender *, berth_extender_free)
 
-/* The node of @row of the cluster is new, or removed; the former 0, or -ENOMEM. */
+/* Adds or removes the node in @row of the cluster. The former returns 0, or -ENOMEM. */
 int berth_extender_add_node(BerthExtender *berth, uint32_t row);
 void berth_extender_remove_node(BerthExtender *berth, uint32_t row);
 
-/* @pod has a node now. 0, or -ENOMEM. */
+/* Adds @pod, which has a node. 0, or -ENOMEM. */
 int berth_extender_add(BerthExtender *berth, const Pod *pod);
-/* @pod is removed. */
+/* Removes @pod. */
 void berth_extender_remove(BerthExtender *berth, const Pod *pod);
 
 /* Its filter and prioritize, for a Scheduler. */
 SchedulerExtender berth_extender_verbs(BerthExtender *berth);
 
-/* What schedulers and autoscalers see at nodes: published filters of policies that admission can
- * apply (policy/admission.h), and no scores. */
+/* The effect of berth on schedulers and autoscalers that do not call it: published filters of
+ * policies that admission can apply (policy/admission.h), and no scores. */
 SchedulerExtender berth_extender_published(BerthExtender *berth);

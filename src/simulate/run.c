@@ -21,7 +21,7 @@ typedef struct Run {
     BerthExtender *berth; /* NULL: no policy */
     SchedulerExtender verbs;
     Scheduler *scheduler;
-    Scheduler *autoscaler; /* that of an autoscaler, which tries all nodes; NULL: none */
+    Scheduler *autoscaler; /* an autoscaler's own model, which tries all nodes; NULL: none */
     bool *is_added;        /* by node of the pool */
     size_t n_added;
     PendingQueue pending;
@@ -45,8 +45,8 @@ static void note(Run *run, int r) {
 
 /* --- pods on nodes ------------------------------------------------------ */
 
-/* INT64_MAX when it does not fit. */
-static int64_t moment_of(const Run *run) {
+/* The simulated time since 1970; INT64_MAX when it does not fit. */
+static int64_t now_nsec_of(const Run *run) {
     int64_t passed = run->now < 9e9 ? (int64_t)(run->now * 1e9) : INT64_MAX, moment;
 
     return __builtin_add_overflow(run->options->now_nsec, passed, &moment) ? INT64_MAX : moment;
@@ -61,7 +61,7 @@ static Pod pod_on(const Run *run, uint32_t number, uint32_t row) {
     pod.uid = arrival->uid;
     pod.node_name = row == NO_ROW ? STR_NULL : run->input->table->names->names[row];
     pod.nominated_node_name = STR_NULL;
-    pod.scheduled_at = row == NO_ROW ? 0 : moment_of(run) / NSEC_PER_SEC;
+    pod.scheduled_at = row == NO_ROW ? 0 : now_nsec_of(run) / NSEC_PER_SEC;
     pod.started_at = 0;
     return pod;
 }
@@ -122,7 +122,7 @@ static PodRequest request_of(const Run *run, uint32_t number) {
     return request;
 }
 
-/* A pod that was tried before is not nominated, nor one whose plugins are not all modelled. */
+/* Whether berth nominates a node: only at the first attempt, and if all plugins are modelled. */
 static bool is_nominated(const Run *run, uint32_t number) {
     const PodRequest *request = run->input->arrivals[number].request;
 
@@ -137,7 +137,7 @@ static void choose(Run *run, uint32_t number, uint32_t inspected, Choice *ret) {
 
     run->result->n_attempts++;
     scheduler_set_percentage(run->scheduler, is_ahead ? 100 : run->options->scheduler.percentage);
-    note(run, scheduler_choose(run->scheduler, &request, moment_of(run), inspected, ret));
+    note(run, scheduler_choose(run->scheduler, &request, now_nsec_of(run), inspected, ret));
     run->result->n_nominated += is_ahead && ret->row != NO_ROW;
 }
 
@@ -218,11 +218,11 @@ static void retry(Run *run) {
 /* --- the autoscaler -------------------------------------------------------
  *
  * Karpenter and Cluster Autoscaler simulate kube-scheduler's own filters and do not call berth: of
- * its rules they know only the published ones. They add no node for a pod that some node could take
- * by these. An added node is ready at once, and removed when its last pod has ended.
+ * its rules they know only the published ones. If some node could take a pod by these, they add no
+ * node for it. An added node is ready at once, and removed when its last pod has ended.
  */
 
-/* Nodes of the pool are hidden in the cluster, and not known to berth. 0, or -ENOMEM. */
+/* The nodes of the pool are still hidden in the cluster and unknown to berth. 0, or -ENOMEM. */
 static int start_autoscaler(Run *run) {
     SchedulerOptions options = run->options->scheduler;
     SchedulerExtender published = {0};
@@ -240,7 +240,7 @@ static int start_autoscaler(Run *run) {
 static bool has_room(Run *run, const PodRequest *request) {
     Choice choice = {.row = NO_ROW};
 
-    note(run, scheduler_choose(run->autoscaler, request, moment_of(run), NO_ROW, &choice));
+    note(run, scheduler_choose(run->autoscaler, request, now_nsec_of(run), NO_ROW, &choice));
     return choice.row != NO_ROW;
 }
 
@@ -264,7 +264,7 @@ static void remove_node(Run *run, size_t i) {
         berth_extender_remove_node(run->berth, row);
 }
 
-/* Adds a node if @request, which is pending, needs one that could take it. */
+/* Adds a node if no present node could take @request, which is pending, and the new one can. */
 static bool scale(Run *run, const PodRequest *request) {
     size_t i = 0, n = run->input->autoscale_pool.n;
 
@@ -333,7 +333,7 @@ static void pass_time(Run *run, double to) {
     run->now = to;
 }
 
-/* INFINITY: there is none. */
+/* The time of the next event; INFINITY: there is none. */
 static double next_event(const Run *run) {
     double at = run->ends.n > 0 ? run->ends.items[0].at : INFINITY;
 
@@ -360,7 +360,7 @@ static void end_pods(Run *run) {
             remove_node(run, i);
 }
 
-/* Whether pod @i of the arrivals is there, and has arrived. */
+/* Whether there is an arrival @i, and its time has come. */
 static bool has_arrived(const Run *run, size_t i) {
     return i < run->input->n_arrivals && run->input->arrivals[i].at <= run->now;
 }

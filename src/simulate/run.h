@@ -3,11 +3,11 @@
 /*
  * Run: a simulation under one policy.
  *
- * At each event pods whose lifetime is over end first; if any did, pending pods are tried again, by
- * priority and age. Before arriving pods are tried, pending ones are too, because policies may
- * depend on time; and after them, if a pod was placed that counts for required pod affinity or
- * spread of pending ones. Each time, pods equal to one that failed are skipped, and at most
- * RUN_RETRIES_MAX are tried.
+ * At each event, pods whose lifetime is over end first; then the arriving pods are tried. Pending
+ * pods are tried again, by priority and age: if a pod has ended; before arriving pods, because
+ * policies may depend on time; and after them, if a pod was placed that counts for required pod
+ * affinity or spread of pending ones. Each time, pods equal to one that failed are skipped, and at
+ * most RUN_RETRIES_MAX are tried.
  *
  * With an AutoscalePool, an autoscaler then adds nodes for pending pods; after each node they are
  * tried again.
@@ -15,7 +15,7 @@
  * With nominations, pods that arrive together are placed on the best of all nodes: kube-scheduler
  * tries the nominated one first, and evaluates no others.
  *
- * It ends after the last event; if all pods have a lifetime, with the last arrival.
+ * A run ends after the last event; if all pods have a lifetime, with the last arrival.
  */
 
 #include "scheduler/scheduler.h"
@@ -28,11 +28,11 @@
 
 typedef struct RunOptions {
     SchedulerOptions scheduler;
-    bool nominates;   /* as `berth serve --nominate`: only with a policy */
-    bool follows;     /* pods with a node are placed there, whatever the scheduler chose */
-    double until;     /* seconds; below 0: to the end, as above */
-    int64_t now_nsec; /* since 1970, at the start */
-    const Resources *shapes;
+    bool nominates;          /* as `berth serve --nominate`: only with a policy */
+    bool follows;            /* pods with a node are placed there, whatever the scheduler chose */
+    double until;            /* seconds; below 0: to the end, as above */
+    int64_t now_nsec;        /* since 1970, at the start */
+    const Resources *shapes; /* free capacity is measured for such pods */
     size_t n_shapes;
 
     /* Both are called every few pods; may be NULL. */

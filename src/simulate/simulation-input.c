@@ -35,7 +35,7 @@ typedef struct Draft {
     char *error;
     SimulationInput *input;
     Store *nodes;
-    Arena *scratch; /* of one object */
+    Arena *scratch; /* for one object */
     VEC(ExistingPod) existing;
     VEC(Arrival) arrivals;
     VEC(PodRequest *) requests; /* of the arrivals */
@@ -66,7 +66,7 @@ static int add_arrival(
     return VEC_ADD(&draft->arrivals, draft->input->arena, arrival) ? 0 : -ENOMEM;
 }
 
-/* @object: that @text is a part of; NULL: it has no place in a file. */
+/* @object: the one that @text is a part of, to report its place in the file; NULL: not known. */
 static int decode_request(
     Draft *draft, const Object *object, Str text, Arena *arena, PodRequest *ret) {
     JsonReader reader;
@@ -102,7 +102,7 @@ static int keep_request(Draft *draft, Str object, const PodRequest **ret) {
     return r;
 }
 
-/* "NAME.3" of several. */
+/* "NAME.3", for one of several pods. */
 static Str number_name(Draft *draft, Str name, int64_t number) {
     return arena_printf(draft->input->arena, "%.*s.%lld",
         STR_FMT(str_is_empty(name) ? STR("pod") : name), (long long)number + 1);
@@ -127,7 +127,7 @@ static bool is_of_pool(const Draft *draft, uint32_t row) {
     return false;
 }
 
-/* One for each node that the DaemonSet is for; not for nodes that an autoscaler adds. */
+/* Adds a pod for each node that the DaemonSet is for; not for nodes that an autoscaler adds. */
 static int add_daemon_pods(Draft *draft, const WorkloadObject *workload) {
     const NodeTable *table = draft->input->table;
     const PodRequest *any = NULL;
@@ -149,7 +149,7 @@ static int add_daemon_pods(Draft *draft, const WorkloadObject *workload) {
     return r;
 }
 
-/* Pods that differ in nothing share a request. */
+/* Pods that differ only in the name made here share a request. */
 static int add_replicas(Draft *draft, const WorkloadObject *workload) {
     const PodRequest *request = NULL;
     int r = 0;
@@ -385,7 +385,7 @@ static int read_cluster(Draft *draft) {
 
 /* --- terms -------------------------------------------------------------- */
 
-/* Which pods the terms and spread constraints of others select. */
+/* Finds which pods the terms and spread constraints of others select. */
 static int find_kinds(Draft *draft) {
     SimulationInput *input = draft->input;
 
@@ -408,7 +408,7 @@ static int find_kinds(Draft *draft) {
     return term_index_error(input->terms);
 }
 
-/* Claims that are not bound, and those of one pod only, are not modelled. 0, or -ENOMEM. */
+/* Finds the pod's claims. Unbound and ReadWriteOncePod claims are not modelled. 0, or -ENOMEM. */
 static int find_claims(const Draft *draft, PodRequest *request) {
     const RelatedObjects *objects = snapshot_related(draft->input->snapshot);
     const PodDetails *details = request->pod.details;
@@ -460,7 +460,7 @@ static void find_unmodelled(const Draft *draft) {
     }
 }
 
-/* And which pods use features that are not modelled. */
+/* Finds kinds, claims, and which pods use features that are not modelled. */
 static int find_terms(Draft *draft) {
     int r = find_kinds(draft);
 
@@ -498,7 +498,7 @@ static Str full_name(Arena *arena, Str namespace, Str name) {
     return arena_printf(arena, "%.*s/%.*s", STR_FMT(namespace), STR_FMT(name));
 }
 
-/* Names must be unique; one that was made here gets a number appended. */
+/* Names must be unique; a name that was made here gets a number appended. */
 static int name_arrivals(Draft *draft, Map *names) {
     Arena *arena = draft->input->arena;
 

@@ -54,7 +54,7 @@ typedef struct Arrival {
     Str name, uid;
     size_t number;        /* in the order of the files */
     double at;            /* seconds since the start */
-    double lifetime;      /* INFINITY: it stays */
+    double lifetime;      /* seconds; INFINITY: it stays */
     uint32_t current_row; /* the row of the node it runs on (spec.nodeName), or NO_ROW */
 } Arrival;
 
@@ -77,7 +77,7 @@ typedef struct SimulationInput {
     size_t n_without_node;               /* pods on unknown nodes */
     size_t n_left_pending;               /* pending pods that are ignored */
     bool lacks_services;                 /* the files have none, and pods may be selected by some */
-    size_t n_unmodelled[UNMODELLED_MAX]; /* arrivals with it */
+    size_t n_unmodelled[UNMODELLED_MAX]; /* arrivals with this feature */
     size_t n_any_unmodelled;             /* arrivals with any of these */
 } SimulationInput;
 
@@ -97,6 +97,6 @@ int simulation_input_load(const SimulationFiles *files, SimulationInput **ret, c
 SimulationInput *simulation_input_free(SimulationInput *input); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(SimulationInput *, simulation_input_free)
 
-/* The quantile (0 to 1) of requests of @resource, of the arrivals that request it; 0: none does. */
+/* The quantile (0 to 1) of the requests for @resource, over arrivals that request it; 0: none. */
 int64_t simulation_input_quantile(
     const SimulationInput *input, Str resource, double quantile, Arena *scratch);

@@ -18,7 +18,7 @@ typedef enum PodResultKind {
 
 typedef struct PodResult {
     uint8_t kind;
-    uint32_t row;            /* where it is, or was; NO_ROW */
+    uint32_t row;            /* of its node, also after it ended; NO_ROW: none */
     SchedulingReason reason; /* while pending: the most frequent one of the last attempt */
     float waited;            /* seconds until it was placed */
 } PodResult;
@@ -53,7 +53,7 @@ typedef struct SimulationResult {
     size_t n_pods;
     size_t n_reached; /* arrived pods */
     bool is_broken_off;
-    double end; /* time of the end */
+    double end; /* seconds since the start */
 
     size_t n_placed; /* ended ones included */
     size_t n_ended, n_pending;
@@ -61,12 +61,12 @@ typedef struct SimulationResult {
     size_t n_reasons;
     size_t n_attempts;
     size_t n_nominated; /* placed on a nominated node */
-    size_t n_scored;    /* placed by scores of policies, ... */
-    double score_sum;   /* ... those of their nodes, added up */
+    size_t n_scored;    /* placed by scores of policies */
+    double score_sum;   /* sum of their nodes' scores */
 
     size_t n_used_at_start, n_used, n_used_most;
     double n_used_mean; /* over time; without times, over pods */
-    size_t n_emptied;   /* in use at some time, but not at the end */
+    size_t n_emptied;   /* nodes in use at some time, but not at the end */
     BalanceFigures cpu, memory;
     ShapeFigures shapes[SIMULATION_SHAPES_MAX];
     double wait_mean, wait_most; /* seconds, of placed pods */
@@ -75,7 +75,7 @@ typedef struct SimulationResult {
     /* With an autoscaler. */
     size_t n_added, n_added_left; /* nodes: in all; at the end */
     double added_seconds;         /* node seconds of these */
-    size_t n_not_scaled; /* pending pods that a node could take, for all an autoscaler knows */
+    size_t n_not_scaled;          /* pending pods for which the autoscaler sees room on a node */
 
     /* Pods that were followed. */
     size_t n_followed, n_best, n_feasible;
@@ -92,5 +92,5 @@ DEFINE_CLEANUP(SimulationResult *, simulation_result_free)
 void simulation_result_measure(
     SimulationResult *result, const ClusterState *cluster, const Resources *shapes, size_t n);
 
-/* Pods that were placed on other nodes than in @first. */
+/* The number of pods that were placed on other nodes than in @first. */
 size_t simulation_result_moves(const SimulationResult *result, const SimulationResult *first);

@@ -198,7 +198,7 @@ static void test_reasons_are_those_of_the_plugin(void **state) {
 
 /* --- score --------------------------------------------------------------------- */
 
-/* What the plugin adds on each node: pods without requests are alike on all of them otherwise. */
+/* Compares with a pod that the plugin does not score: the other plugins score both alike. */
 static void test_scores_by_both_sides(void **state) {
     static const struct {
         const char *name, *running, *labels, *affinity;

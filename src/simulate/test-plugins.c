@@ -15,14 +15,14 @@ static void test_least_allocated_rounds_like_the_plugin(void **state) {
         int64_t inspected[2], allocatable[2];
         int64_t expected;
     } cases[] = {
-        {"nothing asked", {0, 0}, {4000, 10000}, 100},
+        {"nothing requested", {0, 0}, {4000, 10000}, 100},
         {"half of both", {2000, 5000}, {4000, 10000}, 50},
         {"3000 of 4000 and 5000 of 10000: (25 + 50) / 2, rounded down", {3000, 5000}, {4000, 10000},
             37},
         {"each share is rounded down: (66 + 33) / 2", {1000, 2000}, {3000, 3000}, 49},
         {"more than there is counts 0: (0 + 100) / 2", {5000, 0}, {4000, 10000}, 50},
-        {"what is not offered does not count", {0, 2500}, {0, 10000}, 75},
-        {"nothing is offered", {0, 0}, {0, 0}, 0},
+        {"allocatable 0 does not count", {0, 2500}, {0, 10000}, 75},
+        {"both allocatable 0", {0, 0}, {0, 0}, 0},
         {"all of it", {4000, 10000}, {4000, 10000}, 0},
         {"very much", {0, INT64_MAX / 2}, {INT64_MAX, INT64_MAX}, 75},
     };
@@ -112,7 +112,7 @@ static void test_sample_size(void **state) {
     "---\nkind: Pod\nmetadata: {name: r}\nspec: {nodeName: a, containers: [{name: c, ports: "      \
     "[{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 3}}}]}\n"
 
-/* Which nodes pass for a pod of @spec, and the summary of reasons for the others. */
+/* Checks which nodes pass for a pod of @spec. */
 static void check_filter(const char *name, const char *spec, const char *expected) {
     char pods[4096], got[16] = "";
     size_t n_got = 0;
@@ -152,7 +152,7 @@ static void test_plugins_filter_nodes(void **state) {
         {"cordoned: by its taint",
             "tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]", "abd"},
         {"nodeSelector", "nodeSelector: {zone: y}", "b"},
-        {"nodeSelector, nobody", "nodeSelector: {zone: y, disk: hdd}", ""},
+        {"nodeSelector, no node", "nodeSelector: {zone: y, disk: hdd}", ""},
         {"In", EXPRESSION("key: zone, operator: In, values: [x, z]"), "a"},
         {"NotIn, absent is not in", EXPRESSION("key: disk, operator: NotIn, values: [ssd]"), "a"},
         {"Exists", EXPRESSION("key: disk, operator: Exists"), "b"},
@@ -182,8 +182,8 @@ static void test_plugins_filter_nodes(void **state) {
         {"memory", "containers: [{name: c, resources: {requests: {memory: 9Gi}}}]", ""},
         {"ephemeral storage",
             "containers: [{name: c, resources: {requests: {ephemeral-storage: 11Gi}}}]", ""},
-        {"what nobody has", "containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]",
-            ""},
+        {"a resource that no node has",
+            "containers: [{name: c, resources: {requests: {nvidia.com/gpu: 1}}}]", ""},
         {"the largest init container counts",
             "initContainers: [{name: i, resources: {requests: {cpu: 2}}}], containers: [{name: c}]",
             "b"},
@@ -490,8 +490,8 @@ static void test_reports_features_that_are_not_modelled(void **state) {
     "values: [" zone "]}]}]}}"
 #define ZONED(name, zone) NODE(name, "topology.kubernetes.io/zone: " zone ", zone: " zone, "")
 
-/* Nodes are in zones x, y and z, and one in none: where a pod with the claim may go, and whether
- * that is modelled. */
+/* Nodes a, b and c are in zones x, y and z; d is in none. Checks where a pod with the claim may go,
+ * and whether that is modelled. */
 static void test_bound_volumes_restrict_nodes(void **state) {
     static const struct {
         const char *name, *objects, *expected;

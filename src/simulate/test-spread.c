@@ -134,7 +134,7 @@ static void test_filters_by_required_constraints(void **state) {
 
 /* --- score --------------------------------------------------------------------- */
 
-/* What the plugin adds on each node: pods without requests are alike on all of them otherwise. */
+/* Compares with a pod that the plugin does not score: the other plugins score both alike. */
 static void test_scores_by_preferred_constraints(void **state) {
     static const struct {
         const char *name, *running, *pod;

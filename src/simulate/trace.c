@@ -20,7 +20,7 @@ typedef struct Trace {
     size_t n;         /* the current one, from 1 */
     TraceVisit visit;
     void *context;
-    Arena *arena; /* of one line */
+    Arena *arena; /* for one line */
     char *error;
 } Trace;
 
@@ -52,7 +52,7 @@ static void decode_line(JsonReader *reader, Arena *arena, TraceLine *ret) {
     }
 }
 
-/* The problem with it; NULL: none. */
+/* The problem with @line, for users; NULL: none. */
 static const char *check_line(const TraceLine *line) {
     if (str_is_empty(line->pod) || line->pod.ptr[0] != '{')
         return "has no pod: write pod: {metadata: {name: …}, spec: {…}}";

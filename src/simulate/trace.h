@@ -3,14 +3,14 @@
 /*
  * Trace: pods that arrive over time, in a file.
  *
- * One object a line of JSON; or one list of them, in JSON or YAML:
+ * One JSON object per line; or a list of such objects, in JSON or YAML:
  *
  *     {"at": 60, "lifetime": 3600, "count": 10, "name": "web", "pod": {"spec": {…}}}
  *
  *     at        seconds since the start                          [0]
  *     lifetime  seconds from when it is placed                   [it stays]
- *     count     how many pods                                    [1]
- *     name      of the pod; several get a number behind it       [the pod's own]
+ *     count     number of pods                                   [1]
+ *     name      of the pod; several get a number appended        [the pod's own]
  *     pod       a Pod; kind and status are ignored
  */
 
