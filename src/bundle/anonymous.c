@@ -26,8 +26,8 @@ struct Anonymous {
     Arena *object; /* for the last anonymized object */
     uint64_t salt[2];
     Map kept;       /* words that stay */
-    Map known;      /* names that were hashed: the index of their hash in ... */
-    VEC(Str) shown; /* ... this list */
+    Map known;      /* names that were hashed, to indexes of shown */
+    VEC(Str) shown; /* the hashes */
 };
 
 static bool is_word(char c) {
@@ -57,7 +57,7 @@ static void keep_word(Anonymous *a, Str word) {
         assert(arena_has_failed(a->arena));
 }
 
-/* Also parts between dots: node.metadata.labels.pool mentions a key "pool". */
+/* Keeps also parts between dots: node.metadata.labels.pool mentions a key "pool". */
 static void keep_words(Anonymous *a, Str text) {
     Str word, part;
 
@@ -111,7 +111,7 @@ static bool is_number(Str text) {
     return double_parse(text, &number, NULL) || quantity_parse(text, &quantity);
 }
 
-/* Whether it is a metric in an annotation, "0.25,2026-01-02T03:04:05Z", or a time alone. */
+/* Whether @text is a metric in an annotation, "0.25,2026-01-02T03:04:05Z", or a time alone. */
 static bool is_measurement(Str text) {
     size_t comma = str_find(text, ',');
     int64_t at;
@@ -122,7 +122,7 @@ static bool is_measurement(Str text) {
            time_parse(str_skip(text, comma + 1), &at);
 }
 
-/* Whether @text stays unchanged, wherever it stands. */
+/* Whether @text stays unchanged in every field. */
 static bool keeps(const Anonymous *a, Str text) {
     static const char *const plain[] = {"true", "false", "True", "False", "Unknown", NULL};
 
@@ -222,7 +222,7 @@ static Str show_segment(Anonymous *a, Str segment) {
     return is_in_list(segment, common) ? segment : anonymous_name(a, segment);
 }
 
-/* A repository: whole if policies name it, else part by part. */
+/* Writes a repository: unchanged if policies mention it, else part by part. */
 static void show_repository(Anonymous *a, Str text, Buf *out) {
     Str part;
 
@@ -272,7 +272,7 @@ static Str show_kind(Anonymous *a, Str kind) {
     return is_in_list(kind, kept_words[SORT_OWNER_KIND]) ? kind : anonymous_name(a, kind);
 }
 
-/* A name that begins with that of its workload stays so: each part is hashed as elsewhere. */
+/* If the name begins with its workload's name, the parts are hashed separately, as elsewhere. */
 static Str owner_name(Anonymous *a, const Pod *pod) {
     WorkloadName workload;
     Str name = pod->owner_name, end;
@@ -309,7 +309,7 @@ static void mark(const Expression *expression, bool *is_used) {
         is_used[expression->node] = true;
 }
 
-/* By node of the graph: whether a decision by an expression of a policy reads it. Built-in rules
+/* Marks nodes of the graph that expressions of policies read. Built-in rules are left out: they
  * read only shapes that stay (":TAG" of an image, numbers). */
 static void mark_used(const Program *program, bool *is_used) {
     for (size_t i = 0; i < program->n_filters; i++)
@@ -349,7 +349,7 @@ size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNC
     return n;
 }
 
-/* --- objects: failures stick to the arenas ------------------------------------------------ */
+/* --- objects: failures are kept in the arenas --------------------------------------------- */
 
 static Str show_condition(Anonymous *a, Str type) {
     return is_in_list(type, kept_words[SORT_CONDITION]) ? type : anonymous_name(a, type);
@@ -401,7 +401,7 @@ static Str (*const show_text[])(Anonymous *a, Str text) = {
 
 static void show_fields(Anonymous *a, const ObjectType *type, void *item);
 
-/* A copy of @n elements, shown. NULL when out of memory. */
+/* A copy of @n elements with names replaced. NULL when out of memory. */
 static void *show_items(Anonymous *a, const ObjectType *type, const void *items, size_t n) {
     char *copy = arena_zalloc(a->object, n, type->size);
 
@@ -440,7 +440,7 @@ static const Node *show_node(void *context, const Node *node) {
     return has_failed(a) ? NULL : copy;
 }
 
-/* Its controlling owner has the name that owner_name() makes for the pod. */
+/* Gives the controlling owner the name that owner_name() makes for the pod. */
 static void show_owner(Anonymous *a, const Pod *pod, Pod *copy) {
     const PodDetails *details = copy->details;
 

@@ -27,7 +27,7 @@
 
 typedef struct Anonymous Anonymous;
 
-/* Without the salt names cannot be found by trying. NULL when out of memory. */
+/* Who does not know @salt cannot find names by hashing guesses. NULL when out of memory. */
 Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]);
 Anonymous *anonymous_free(Anonymous *anonymous); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Anonymous *, anonymous_free)
@@ -37,15 +37,15 @@ DEFINE_CLEANUP(Anonymous *, anonymous_free)
 Str anonymous_name(Anonymous *anonymous, Str name);
 Str anonymous_key(Anonymous *anonymous, Str key); /* of a label, an annotation, a resource */
 Str anonymous_image(Anonymous *anonymous, Str image);
-Str anonymous_text(Anonymous *anonymous, Str text);    /* stays if all words of it do */
+Str anonymous_text(Anonymous *anonymous, Str text);    /* unchanged if all its words stay */
 Str anonymous_workload(Anonymous *anonymous, Str key); /* NAMESPACE/KIND/NAME */
 Str anonymous_exemption(Anonymous *anonymous, const Exemption *exemption);
 
-/* For objects (pods with their details, if they have any): they are valid until the next call for
- * any object. */
+/* Replaces the names of whole objects, pods with their details. A result is valid until the next
+ * call for any object. */
 ObjectMask anonymous_mask(Anonymous *anonymous);
 
-/* The functions that expressions of @program's policies call and that read texts (cel/library.h),
- * by name, each once; how many. */
+/* Sets the names of functions that read texts (cel/library.h) and that expressions of @program's
+ * policies call, each once; returns their number. */
 #define ANONYMOUS_FUNCTIONS_MAX 64u
 size_t anonymous_functions(const Program *program, Str ret[static ANONYMOUS_FUNCTIONS_MAX]);

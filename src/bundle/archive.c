@@ -1,7 +1,7 @@
 /*
  * gzip by zlib, tar heads, and Pack: the head of a file contains its size and precedes the content,
- * which is compressed while it is written. Head and content are separate gzip members; that of the
- * content is written when it is complete.
+ * which is compressed while it is written. Head and content are separate gzip members, which are
+ * both written when the content is complete.
  */
 
 #include "bundle/archive.h"
@@ -20,7 +20,7 @@
 /* Pack chooses the level of each PART so that readers accept the ratio (ARCHIVE_RATIO_MAX). */
 #define RATIO_WRITTEN 12u
 #define PART ((size_t)16 * 1024)
-#define LEEWAY ((size_t)64 * 1024)
+#define LEEWAY ((size_t)64 * 1024) /* up to this cost, Pack always compresses */
 
 struct Gzip {
     z_stream stream;
@@ -198,7 +198,7 @@ static unsigned sum_of(const char *head) {
     return sum;
 }
 
-/* @width digits, then a NUL. */
+/* Writes @width octal digits. */
 static void put_octal(char *at, size_t width, uint64_t value) {
     for (size_t i = width; i-- > 0; value >>= 3)
         at[i] = (char)('0' + (value & 7));
@@ -340,7 +340,7 @@ static void choose_level(Pack *pack) {
     note(pack, gzip_set_level(pack->gzip, is_small ? Z_NO_COMPRESSION : LEVEL, &pack->content));
 }
 
-/* An uncompressed part never costs more than this. */
+/* Memory for reading a part; at most what an uncompressed part of this size may cost. */
 static uint64_t cost_of(Str part) {
     uint64_t most = RATIO_WRITTEN * part.len;
     uint64_t cost = part.len + ARCHIVE_LINE_COST * count_lines(part);

@@ -3,15 +3,15 @@
 /*
  * Archive: files into a .tar.gz, and back.
  *
- * gzip (RFC 1952, by zlib): a file is a sequence of members that are read as one. So a file of the
- * archive can be compressed before its size, which the tar header before it needs, is known.
+ * gzip (RFC 1952, by zlib): a file is a sequence of members that are read as one. So the content of
+ * a file is compressed as a member first, and its tar header, which needs the size, afterwards.
  *
  * tar (POSIX ustar): regular files with short names only. Other entries that a user's tar may have
  * added (folders, longer names, times to the nanosecond) are skipped when it is read.
  *
  * Pack writes one file after another and keeps only compressed data in memory. The same files give
- * the same bytes. A reader limits its memory by the size of the archive. So Pack adds up what
- * reading will cost, and stores parts without compression while the archive is too small for that.
+ * the same bytes. A reader limits its memory by the size of the archive. So Pack adds up the memory
+ * that a reader needs, and stores parts uncompressed while the archive is too small for it.
  */
 
 #include "base/buf.h"
@@ -19,26 +19,26 @@
 #define TAR_BLOCK 512u
 #define TAR_NAME_MAX 99u
 
-/* A reader takes archives of ARCHIVE_SMALL bytes, or ARCHIVE_RATIO_MAX times their own size, when
- * unpacked: a larger one is rejected before it costs memory. */
+/* A reader accepts archives that unpack to at most ARCHIVE_SMALL bytes plus ARCHIVE_RATIO_MAX times
+ * their own size: a larger one is rejected before it costs memory. */
 #define ARCHIVE_SMALL ((size_t)256 * 1024)
 #define ARCHIVE_RATIO_MAX 16u
-#define ARCHIVE_LINE_COST 448u /* a line is an object: reading it costs like these bytes more */
+#define ARCHIVE_LINE_COST 448u /* bytes of memory for the object that a line becomes */
 
 typedef struct Pack Pack;
 
-/* Into @out, which must outlive it. NULL when out of memory. */
+/* Writes to @out, which must outlive it. @mtime_sec: of all files. NULL when out of memory. */
 Pack *pack_new(Buf *out, int64_t mtime_sec);
 Pack *pack_free(Pack *pack); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Pack *, pack_free)
 
-/* A file: a beginning with a name of at most TAR_NAME_MAX bytes, any number of writes, an end. The
- * first error is kept for pack_finish(). */
+/* Add a file: its name of at most TAR_NAME_MAX bytes, any number of writes, its end. The first
+ * error is kept for pack_finish(). */
 void pack_begin(Pack *pack, Str name);
 void pack_write(Pack *pack, Str bytes);
 void pack_end(Pack *pack);
 
-/* Counts @bytes more as the cost of reading the last write. */
+/* Adds @bytes to the memory that a reader needs. */
 void pack_charge(Pack *pack, uint64_t bytes);
 
 /* Ends the archive. 0; -ENOMEM; or the error of the buffer. */
@@ -59,15 +59,15 @@ int gzip_end(Gzip *gzip, Buf *out) MUST_CHECK;
 
 enum {
     _GUNZIP_E_SUCCESS,
-    GUNZIP_E_OTHER,   /* it does not begin as a gzip file does */
+    GUNZIP_E_OTHER,   /* not a gzip file */
     GUNZIP_E_DAMAGED, /* it cannot be read to its end, or a checksum is wrong */
-    GUNZIP_E_LARGE,   /* it is larger than @out may be */
+    GUNZIP_E_LARGE,   /* it is larger than the limit of @out */
 };
 
-/* All members of @file, appended to @out. 0, one of the above, or -ENOMEM. */
+/* Unpacks all members of @file, appended to @out. 0, one of the above, or -ENOMEM. */
 int gunzip(Str file, Buf *out) MUST_CHECK;
 
-/* The head of a file of @size bytes; @name has at most TAR_NAME_MAX. */
+/* Makes the head of a file of @size bytes; @name has at most TAR_NAME_MAX bytes. */
 void tar_head(Str name, uint64_t size, int64_t mtime_sec, char ret[static TAR_BLOCK]);
 
 typedef struct TarFile {
@@ -81,5 +81,5 @@ enum {
     TAR_E_MALFORMED, /* it is no archive, or it ends too early */
 };
 
-/* The next regular file of @rest, which moves after it. 0 or one of the above. */
+/* Sets the next regular file of @rest, which moves behind it. 0 or one of the above. */
 int tar_next(Str *rest, TarFile *ret);

@@ -9,8 +9,8 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* Version of the format: readers reject newer ones. Form 1 described metrics in full where form 2
- * has their digests; its metrics are taken as not measured. */
+/* Version of the format: readers reject newer ones. Form 1 has descriptions of metrics, form 2
+ * their digests. Metrics of form 1 count as not measured. */
 #define BUNDLE_FORM 2
 
 #define BUNDLE_FOLDER "berth-bundle/"
@@ -43,7 +43,7 @@ typedef struct BundleWrite {
     Buf line;               /* of the file that is being written */
     Anonymous *anonymous;   /* NULL: names stay */
     const ObjectMask *mask; /* NULL: names stay */
-    Digest policy;          /* in force */
+    Digest policy;          /* of the policies in force */
     uint32_t *pods;         /* by decision: its line in pods.jsonl, from 0; UINT32_MAX: none */
     int error;              /* 0, or a negative errno */
 } BundleWrite;
@@ -54,9 +54,9 @@ Str bundle_show(BundleWrite *write, Str (*show)(Anonymous *anonymous, Str text),
 
 void bundle_write_digest(JsonWriter *writer, Str key, Digest digest);
 
-/* Files of the bundle, until pack_end(). Errors are kept and reported at the end. */
+/* Begins a file, until pack_end(), and its lines. Errors are kept and reported at the end. */
 void bundle_begin(BundleWrite *write, Str name);
-JsonWriter bundle_line(BundleWrite *write); /* an object is open */
+JsonWriter bundle_line(BundleWrite *write); /* with an object open */
 void bundle_end_line(BundleWrite *write, JsonWriter *writer);
 
 void bundle_write_metrics(BundleWrite *write);   /* metrics.jsonl */
@@ -74,37 +74,37 @@ typedef struct BundleRead {
     size_t line_budget;    /* bytes, while a line is read */
     size_t cluster_budget; /* bytes, for nodes and pods */
 
-    /* The lines that are read: */
+    /* Position in the file whose lines are read. */
     const char *file;
     Str rest;
     size_t line; /* from 1 */
 } BundleRead;
 
-/* The file @name; ptr NULL: it is not there. */
+/* The content of file @name; ptr NULL: there is none. */
 Str bundle_file(const BundleRead *read, Str name);
 
 /* Sets the error text; returns BUNDLE_E_MALFORMED. */
 int bundle_wrong(BundleRead *read, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, with the file and the line before it. */
+/* The same, with the current file and line in front. */
 int bundle_wrong_line(BundleRead *read, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Reports @reader's error in @file, or (NULL) in the line. Returns -ENOMEM if that is the cause. */
 int bundle_bad_json(BundleRead *read, const char *file, const JsonReader *reader);
 
-/* The lines of file @name, and the next of them. Empty ones are skipped. */
+/* Opens file @name; reads its next line. Empty lines are skipped; false: there are no more. */
 void bundle_open_lines(BundleRead *read, const char *name);
 bool bundle_next_line(BundleRead *read, Str *ret);
 
 /* A Digest of 32 hexadecimal digits; anything else is an error of the reader. */
 void bundle_read_digest(JsonReader *reader, Arena *arena, void *target);
 
-/* @r, but for -ENOMEM the error text where the bundle's arena or @scratch (may be NULL) refused
- * memory: only an allocation that failed stays -ENOMEM. */
+/* Returns @r; but BUNDLE_E_MALFORMED if @r is -ENOMEM because the bundle's arena or @scratch (may
+ * be NULL) reached its limit. So only a failed allocation is -ENOMEM. */
 int bundle_check_limit(BundleRead *read, int r, const Arena *scratch);
 
-/* Each fills its part of the recording. 0, BUNDLE_E_MALFORMED or -ENOMEM. */
+/* Each reads its part of the recording. 0, BUNDLE_E_MALFORMED or -ENOMEM. */
 int bundle_read_cluster(BundleRead *read) MUST_CHECK;
 int bundle_read_metrics(BundleRead *read) MUST_CHECK;
 int bundle_read_pods(BundleRead *read) MUST_CHECK;

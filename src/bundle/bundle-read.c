@@ -10,9 +10,9 @@
 #include "bundle/bundle-internal.h"
 #include "json/fields.h"
 
-/* Memory for a bundle of n bytes: at most 16 × n for its text; for decisions, policies and metrics
- * READ_FACTOR × n; while a line is read, LINE_FACTOR × n; for the nodes and pods of a line
- * CLUSTER_FACTOR × n. Snapshots that share chunks have a limit of their own
+/* Limits of memory for a bundle of n bytes: 16 × n for its text; READ_FACTOR × n for decisions,
+ * policies and metrics; LINE_FACTOR × n while a line is read; CLUSTER_FACTOR × n for the nodes and
+ * pods of a line. Snapshots, which share chunks, have a limit of their own
  * (BUNDLE_SCENES_BYTES_MAX). */
 #define READ_MAX ((size_t)4 * 1024 * 1024 * 1024)
 #define READ_MIN ((size_t)256 * 1024)
@@ -129,7 +129,7 @@ static int list_files(BundleRead *read) {
     return 0;
 }
 
-/* In the folder of a bundle, whatever the folder's name. */
+/* The name of the bundle's folder does not matter. */
 Str bundle_file(const BundleRead *read, Str name) {
     for (size_t i = 0; i < read->files.n; i++) {
         const TarFile *file = &read->files.items[i];
@@ -150,7 +150,7 @@ typedef struct About {
     size_t n_policies, n_exemptions;
 } About;
 
-/* Its text is the path, until take_policies(). */
+/* PolicySource.text is the path until take_policies() replaces it. */
 static const JsonField policy_fields[] = {
     JSON_MEMBER("path", TEXT, PolicySource, text),
     JSON_MEMBER("file", TEXT, PolicySource, file),

@@ -1,5 +1,5 @@
-/* Writes the files of a bundle in an order for readers. Large files are written and compressed line
- * by line. */
+/* Writes the files of a bundle, those that explain the others first. Large files are written and
+ * compressed line by line. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -170,7 +170,7 @@ static int put(void *context, Str bytes) {
     return 0;
 }
 
-/* The first saved view that has one. */
+/* The index of the first saved view with a cluster. */
 static size_t find_first(const Recording *recording) {
     size_t i = 0;
 
@@ -216,7 +216,7 @@ static void write_changes(BundleWrite *write, size_t first) {
     pack_end(write->pack);
 }
 
-/* The cluster of the first saved view as a dump, and the steps to those of the others. */
+/* Writes the cluster of the first saved view as a dump, and the changes to later ones. */
 static void write_cluster(BundleWrite *write) {
     const Recording *recording = write->parts->recording;
     size_t first = find_first(recording);

@@ -7,10 +7,10 @@
  *
  *   berth-bundle/about.json        version, time, contents, whether names were hashed
  *   berth-bundle/policy/NAME.yaml  the policies in force, as they were read
- *   berth-bundle/decisions.jsonl   one decision a line, oldest first
+ *   berth-bundle/decisions.jsonl   one decision per line, oldest first
  *   berth-bundle/pods.jsonl        their pods, with the fields that policies can read
  *   berth-bundle/cluster.json      the oldest cluster of these (`--cluster` reads it)
- *   berth-bundle/changes.jsonl     the changes to later clusters, a line for each saved view
+ *   berth-bundle/changes.jsonl     the changes to later clusters, one line per saved view
  *   berth-bundle/metrics.jsonl     measured values, by saved view
  *   berth-bundle/metrics.txt, status.json, sources.json, changes.json   the pages of that name
  *
@@ -25,7 +25,7 @@
 #define BUNDLE_UNPACKED_MAX ((size_t)2 * 1024 * 1024 * 1024) /* all of it */
 #define BUNDLE_ERROR_MAX 512u
 
-/* A page of the daemon, put in as it is. */
+/* A page of the daemon, added unchanged. */
 typedef struct BundlePage {
     Str name; /* "status.json" */
     Str text;
@@ -51,8 +51,8 @@ typedef struct BundleParts {
 int bundle_write(const BundleParts *parts, Buf *out) MUST_CHECK;
 
 typedef struct Bundle {
-    Buf text;     /* all files, unpacked: the fields below point into it, and into ... */
-    Arena *arena; /* ... this */
+    Buf text;     /* all files, unpacked: the fields below point into it ... */
+    Arena *arena; /* ... and into this */
     Str version;
     int64_t made_at_nsec;
     bool is_anonymous;
@@ -71,7 +71,7 @@ enum {
 };
 
 /* @file is the whole file, and may be freed afterwards. 0; BUNDLE_E_MALFORMED with @error
- * (BUNDLE_ERROR_MAX), also over a limit; or -ENOMEM when an allocation failed. bundle_done() ends
- * it, also after a failure. */
+ * (BUNDLE_ERROR_MAX), also over a limit; or -ENOMEM when an allocation failed. The caller calls
+ * bundle_done(), also after a failure. */
 int bundle_read(Str file, Bundle *ret, char *error) MUST_CHECK;
-void bundle_done(Bundle *bundle); /* takes a zeroed one */
+void bundle_done(Bundle *bundle); /* @bundle may be zeroed */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* What fuzzers of bundles require: a bundle is read or refused with a message; and one that was
+/* Checks of the fuzzers of bundles: a bundle is read or rejected with a message; a bundle that was
  * read can be replayed, written, and read again. */
 
 #include "base/fuzz.h"

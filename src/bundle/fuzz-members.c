@@ -1,7 +1,6 @@
 /*
- * A bundle whose members are written by the bytes: a cluster, its changes, metrics, pods and
- * decisions that mostly fit each other, and now and then a number, a letter or a file that does
- * not.
+ * The bytes choose the content of a bundle: a cluster, its changes, metrics, pods and decisions
+ * that mostly fit each other, and now and then a number, a letter or a file that does not.
  */
 
 #include "base/test-choices.h"
@@ -15,7 +14,7 @@ static unsigned pick(unsigned n) {
     return choose(&choices, n);
 }
 
-/* Below @n, or out of range. */
+/* Writes a number below @n, or rarely one out of range. */
 static void put_number(Buf *out, unsigned n) {
     if (choose_rarely(&choices, FAULT))
         buf_append(out, str_from_c(CHOOSE(&choices, "-1", "null", "4294967295", "1e3", "\"0\"",
@@ -24,7 +23,7 @@ static void put_number(Buf *out, unsigned n) {
         buf_append_int(out, n > 0 ? pick(n) : 0);
 }
 
-/* "A": [..], of up to @most numbers below @n. */
+/* Writes "KEY": […] with up to @most numbers below @n. */
 static void put_numbers(Buf *out, const char *key, unsigned most, unsigned n) {
     buf_printf(out, ",\"%s\":[", key);
     for (unsigned i = pick(most + 1); i > 0; i--) {
@@ -59,7 +58,7 @@ static void put_pod(Buf *out) {
         pick(200), CHOOSE(&choices, "Running", "Pending", "Succeeded"));
 }
 
-/* Up to @most of them, between commas. */
+/* Writes up to @most items, separated by commas. */
 static void put_list(Buf *out, unsigned most, const char *before, void (*put)(Buf *), Str after) {
     for (unsigned i = pick(most + 1); i > 0; i--) {
         buf_append(out, str_from_c(before));
@@ -80,7 +79,7 @@ static void put_cluster(Buf *out) {
     buf_append(out, STR("]}"));
 }
 
-/* Counts the scenes. */
+/* Returns the number of scenes. */
 static unsigned put_changes(Buf *out) {
     unsigned n = 1 + pick(4);
 

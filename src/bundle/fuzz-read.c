@@ -1,6 +1,6 @@
 /*
- * Any bytes as a bundle. What begins with "=" is files as text, which are packed first, so that a
- * search gets past the check sums:
+ * Reads any bytes as a bundle. Bytes that begin with "=" are files as text, which are packed first,
+ * so that the fuzzer gets past the checksums:
  *
  *     =about.json
  *     {"bundle":1,…}

@@ -1,6 +1,6 @@
 /*
- * SavedViews: each line's changes are applied to one store, so that their snapshots share what did
- * not change, as they did when they were made.
+ * Reads saved views. The changes of each line are applied to one store, so that snapshots share
+ * unchanged chunks, as they did in the daemon.
  */
 
 #include <errno.h>
@@ -11,16 +11,16 @@
 #include "cluster/store.h"
 #include "json/fields.h"
 
-#define OBJECT_BYTES 1024u /* of a node or pod in the store, about */
+#define OBJECT_BYTES 1024u /* approximate size of a node or pod in the store */
 
 typedef struct ClusterRead {
     BundleRead *read;
     Store *store;
-    Arena *scratch; /* of a line */
+    Arena *scratch; /* for one line */
     VEC(SavedView *) saved_views;
     Snapshot *newest; /* a reference; NULL: none yet */
-    size_t spare;     /* rows that may be held free */
-    size_t bytes;     /* of all saved views, about */
+    size_t spare;     /* free rows that the bundle may still add */
+    size_t bytes;     /* approximate size of all saved views */
 } ClusterRead;
 
 static void cluster_done(ClusterRead *cluster) {
@@ -55,7 +55,7 @@ static void read_line(JsonReader *reader, Arena *arena, SceneLine *ret) {
     json_end(reader);
 }
 
-/* The dump comes before the additions of the first line. */
+/* Reads cluster.json; the additions of the first line come after it. */
 static int read_dump(ClusterRead *cluster, Delta *delta) {
     Str text = bundle_file(cluster->read, STR("cluster.json"));
     JsonReader reader;
@@ -102,7 +102,7 @@ static int add_scene(ClusterRead *cluster, const SceneLine *line) {
     saved_view->ref = REF_ONE;
     saved_view->generation = (uint64_t)line->generation;
     saved_view->snapshot = line->has_no_cluster ? NULL : snapshot_ref(cluster->newest);
-    recording->saved_views = cluster->saved_views.items; /* theirs in any case */
+    recording->saved_views = cluster->saved_views.items; /* owns them, also after an error */
     recording->n_saved_views = cluster->saved_views.n;
     cluster->bytes += saved_view_bytes(saved_view, before);
     if (cluster->bytes > BUNDLE_SCENES_BYTES_MAX)
@@ -118,8 +118,8 @@ static int read_scene(ClusterRead *cluster, Str text) {
     JsonReader reader;
     int r = 0;
 
-    /* The list is numbered from 0, so it must be read first; the line tells whether it is
-     * needed. */
+    /* The dump has the numbers from 0 on, so it must be read before the rest of the line, which
+     * says whether it is needed. */
     json_reader_init(&reader, text);
     json_read_fields(&reader, cluster->scratch, &no_cluster, 1, &line);
     if (is_first && !line.has_no_cluster && !json_error(&reader))

@@ -37,7 +37,7 @@ typedef struct Run {
 
 /* The parsed fields of a line, before they are combined into a decision. */
 typedef struct DecisionLine {
-    Arena *scratch; /* freed after the line */
+    Arena *scratch; /* for one line */
     RecordedDecision decision;
     int64_t id, pod, saved_view, in, out;
     RecordedRule *rules;

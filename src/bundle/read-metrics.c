@@ -1,4 +1,4 @@
-/* Measurements: gauges and measurements by number, and which of them each saved view had. */
+/* Reads gauges and measurements, which have numbers, and which of them each saved view has. */
 
 #include <errno.h>
 #include <math.h>
@@ -14,10 +14,10 @@ typedef struct GaugeList {
 
 typedef struct MetricsRead {
     BundleRead *read;
-    Arena *scratch; /* of a line */
+    Arena *scratch; /* for one line */
     VEC(GaugeList) gauges;
     VEC(Measurement *) measurements; /* references */
-    NodeNames *names;                /* of the last measurement; a reference */
+    NodeNames *names;                /* those of the last measurement; a reference */
 } MetricsRead;
 
 static void metrics_done(MetricsRead *metrics) {
@@ -35,9 +35,9 @@ typedef struct NamedNumber {
 
 typedef VEC(NamedNumber) NamedNumbers;
 
-/* Every kind of line; the first member tells which. */
+/* A line of any kind: the number that it has (gauges, sampling or scene) shows which. */
 typedef struct MetricsLine {
-    Arena *kept; /* the bundle's; everything but gauges goes to the line's */
+    Arena *kept; /* the bundle's arena, for gauges; the rest is in scratch */
     GaugeList items;
     int64_t gauges, measurement, saved_view, gauges_of;
     int64_t at_nsec, uptime_nsec;
@@ -61,7 +61,7 @@ static void read_numbers(JsonReader *reader, Arena *arena, void *target) {
     }
 }
 
-/* Form 1 of the file has an object here, which becomes DIGEST_NONE: no gauge has that. */
+/* Form 1 has an object here, which becomes DIGEST_NONE: no gauge has this digest. */
 static void read_gauge(JsonReader *reader, Arena *arena, void *target) {
     if (json_peek(reader) == JSON_OBJECT_BEGIN)
         json_skip(reader, NULL);
@@ -75,7 +75,7 @@ static void read_gauges(JsonReader *reader, Arena *arena, void *target) {
     JSON_READ_ITEMS(reader, line->kept, SIZE_MAX, read_gauge, line->items.items, &line->items.n);
 }
 
-/* null, or a number that cannot be: UINT32_MAX. */
+/* UINT32_MAX for null, or a number out of range. */
 static void read_measurement(JsonReader *reader, Arena *arena, void *target) {
     int64_t value = -1;
 
@@ -106,7 +106,7 @@ static bool has_same_names(const NodeNames *names, const NamedNumbers *nodes) {
     return true;
 }
 
-/* Mostly the same nodes are measured again and again: their names are kept once. */
+/* Most measurements are of the same nodes as the one before: these share the names. */
 static int find_names(MetricsRead *metrics, const NamedNumbers *nodes) {
     Str *names;
 
@@ -166,7 +166,7 @@ static int add_measurement(MetricsRead *metrics, const MetricsLine *line) {
         r = set_workloads(measurement, &line->workloads);
     if (r < 0 || !VEC_ADD(&metrics->measurements, metrics->read->arena, measurement))
         return -ENOMEM;
-    measurement = NULL; /* it is the list's */
+    measurement = NULL; /* the list owns it */
     return 0;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 /*
- * SipHash-2-4: a keyed hash that reveals nothing of its key, however many hashes are seen (Aumasson
- * and Bernstein, 2012). For names in anonymized bundles; tables have base/hash.h.
+ * SipHash-2-4: a keyed hash that keeps its key secret, even if many hashes are known (Aumasson and
+ * Bernstein, 2012). It is for names in anonymized bundles; hash tables use base/hash.h.
  */
 
 #include "base/str.h"

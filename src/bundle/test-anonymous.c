@@ -45,7 +45,7 @@ static void test_names(void **state) {
     }
 }
 
-/* Another salt, other hashes. */
+/* Another salt gives other hashes. */
 static void test_salt(void **state) {
     static const uint64_t other[2] = {11, 23};
     _cleanup_(anonymous_freep) Anonymous *a = anonymous_new(policies, 1, salt);
@@ -263,7 +263,7 @@ static void test_node_details(void **state) {
     assert_true(is_hashed(again.details->volumes_attached.items[0]));
 }
 
-/* Only the functions that the rules call, with the kinds of arguments that they use. */
+/* Lists only functions that the rules call, with the types of arguments that they use. */
 static void test_functions(void **state) {
     static const struct {
         const char *rule, *functions;

@@ -85,7 +85,7 @@ static void test_zip_bomb_is_rejected(void **state) {
     assert_true(text.len <= 1 << 20);
 }
 
-static void test_no_tar(void **state) {
+static void test_rejects_malformed_tar(void **state) {
     char block[2 * TAR_BLOCK] = "no tar at all";
     Str rest = str_of(block, sizeof(block));
     TarFile found;
@@ -111,7 +111,7 @@ static void test_siphash(void **state) {
     assert_true(siphash(STR_NULL, key) == UINT64_C(0x726fdb47dd0e0e31));
 }
 
-/* An archive is never so small that a reader takes it for a bomb. */
+/* An archive is never so small that a reader rejects it as a zip bomb. */
 static void test_ratio_is_bounded(void **state) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(BYTES_MAX),
                             content = BUF_INIT(BYTES_MAX);
@@ -136,7 +136,7 @@ static void test_ratio_is_bounded(void **state) {
 }
 
 /* Levels change in the middle of a file; the text stays as it was. */
-static void test_levels_change(void **state) {
+static void test_text_survives_changes_of_level(void **state) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX), text = BUF_INIT(BYTES_MAX),
                             content = BUF_INIT(BYTES_MAX);
     _cleanup_(pack_freep) Pack *pack = pack_new(&file, 1000);
@@ -172,8 +172,8 @@ int main(void) {
         cmocka_unit_test(test_cut_archive_is_damaged),
         cmocka_unit_test(test_zip_bomb_is_rejected),
         cmocka_unit_test(test_ratio_is_bounded),
-        cmocka_unit_test(test_levels_change),
-        cmocka_unit_test(test_no_tar),
+        cmocka_unit_test(test_text_survives_changes_of_level),
+        cmocka_unit_test(test_rejects_malformed_tar),
         cmocka_unit_test(test_siphash),
     };
 

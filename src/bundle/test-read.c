@@ -34,7 +34,7 @@ static void pack_files(Buf *out, unsigned n) {
     assert_int_equal(pack_finish(pack), 0);
 }
 
-static void test_many_files(void **state) {
+static void test_limits_the_number_of_files(void **state) {
     static const struct {
         unsigned n;
         int want;
@@ -59,7 +59,7 @@ static void test_many_files(void **state) {
     }
 }
 
-/* Lines so short that the file is too small for what they become. */
+/* Packs lines so short that the file is too small for the memory that they need. */
 static void pack_lines(Buf *out, const char *name, const char *line, unsigned n) {
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
     _cleanup_(buf_done) Buf content = BUF_INIT(BYTES_MAX);
@@ -102,7 +102,7 @@ static void test_memory_limit_is_not_out_of_memory(void **state) {
     }
 }
 
-/* Each allocation fails once: that is no fault of the bundle. */
+/* Each allocation fails once: the error must not blame the bundle. */
 static void test_failed_allocation_is_reported(void **state) {
     _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
     int r = -ENOMEM;
@@ -126,7 +126,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_limit_is_not_out_of_memory),
         cmocka_unit_test(test_failed_allocation_is_reported),
-        cmocka_unit_test(test_many_files),
+        cmocka_unit_test(test_limits_the_number_of_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

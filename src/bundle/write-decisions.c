@@ -1,13 +1,13 @@
 /*
- * Pods, each text once and of it what policies can read; and decisions, a line each:
+ * Writes pods, each text once and with the fields that policies can read; and decisions, by line:
  *
- *   {"nodes":["n1","n2",…]}                       first: what numbers of nodes mean
+ *   {"nodes":["n1","n2",…]}                       first line: the names of node numbers
  *   {"id":7,"verb":"filter",…,"pod":3,"scene":1,
  *    "asked":[[0,5000]],"became":"pprrn…","by":[0,1],"scores":[7,null,…]}
  *
- * "asked" are runs of numbers, first and how many; "became" has a letter for each of these nodes:
- * p passed, r rejected, u unknown, n narrowed, l late, s scored; "by" for each that is rejected a
- * place in "rules".
+ * "asked" has ranges of candidates: the first number, and how many. "became" has a letter for each:
+ * p passed, r rejected, u unknown, n narrowed, l late, s scored. "by" has an index of "rules" for
+ * each rejected node.
  */
 
 #include <errno.h>
@@ -15,12 +15,12 @@
 #include "base/map.h"
 #include "bundle/bundle-internal.h"
 
-/* A letter becomes 8 bytes when it is read: it counts like 3 (pack_charge). */
+/* A letter becomes 8 bytes when it is read, so it counts like 3: pack_charge() adds these. */
 #define NODE_COST 2u
 
 #define POD_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* The objects that the pod refers to, as they were: a bundle's cluster does not have them. */
+/* Finds the objects that the pod refers to, as of then: a bundle's cluster does not have them. */
 static int find_related(const RecordedDecision *decision, Pod *pod, Arena *arena, Related *room) {
     const SavedView *saved_view = decision->saved_view;
     int r;
@@ -33,7 +33,7 @@ static int find_related(const RecordedDecision *decision, Pod *pod, Arena *arena
     return r;
 }
 
-/* Returns false if it is not a pod, and so of no use. */
+/* Writes the line of a pod. Returns false if the text cannot be decoded as a pod. */
 static bool write_pod(
     BundleWrite *write, const RecordedDecision *decision, const char *digest, Arena *arena) {
     JsonReader reader;
@@ -63,7 +63,7 @@ static bool write_pod(
     return true;
 }
 
-/* The line of the pod of @decision; UINT32_MAX: none. */
+/* The line number of the decision's pod, which is written if it is new; UINT32_MAX: none. */
 static uint32_t pod_line(
     BundleWrite *write, const RecordedDecision *decision, Map *known, uint32_t *n, Arena *arena) {
     char digest[DIGEST_TEXT_MAX];
@@ -179,7 +179,7 @@ static void write_scores(JsonWriter *writer, const RecordedDecision *decision) {
     json_write_end_array(writer);
 }
 
-/* Left out if it is empty. */
+/* Writes a member, unless the text is empty. */
 static void write_shown(BundleWrite *write, JsonWriter *writer, const char *key,
     Str (*show)(Anonymous *anonymous, Str text), Str text) {
     Str shown = bundle_show(write, show, text);
@@ -200,7 +200,7 @@ static void write_head(BundleWrite *write, JsonWriter *writer, const RecordedDec
         decision->n_out, decision->had_names, decision->is_late, decision->is_exempt);
 }
 
-/* They are in the order of decisions: mostly it is the one that was found last, or the next. */
+/* Searches from the last one found: decisions and saved views are in the same order. */
 static void write_scene(
     BundleWrite *write, JsonWriter *writer, const RecordedDecision *decision, size_t *at) {
     const Recording *recording = write->parts->recording;
