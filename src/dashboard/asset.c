@@ -14,7 +14,7 @@ const Asset *asset_find(Str name) {
     return NULL;
 }
 
-/* Its text, in @arena. ptr NULL: out of memory. */
+/* Unpacks the text into @arena. ptr NULL: out of memory. */
 static Str unpack(const Asset *asset, Arena *arena) {
     unsigned char *text = arena_alloc(arena, asset->n_text + 1);
     z_stream stream = {

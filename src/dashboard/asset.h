@@ -23,12 +23,12 @@ typedef struct Asset {
 extern const Asset asset_table[];
 extern const size_t asset_table_n;
 
-/* NULL: no asset of that name. */
+/* The asset with this name; NULL: none. */
 const Asset *asset_find(Str name);
 
 /* Whether @etag is in the list of an If-None-Match header. */
 bool asset_is_known(Str if_none_match, const char *etag);
 
-/* Fills @reply with it; @headers are added to its own. */
+/* Fills @reply with the asset; @headers are added to its own. */
 void asset_show(const Asset *asset, const HttpRequest *request, const HttpHeader *headers,
     size_t n_headers, HttpReply *reply);

@@ -33,8 +33,8 @@ const DashboardPage dashboard_pages[] = {
 };
 const size_t dashboard_n_pages = ELEMENTS_OF(dashboard_pages);
 
-/* Nothing but what berth itself serves is loaded, nothing inline is run or styled, no page frames
- * it, and no text becomes markup by a script's mistake. */
+/* Browsers load only what berth serves, run no inline script or style, show no page in a frame, and
+ * let no mistake of a script turn text into markup. */
 static const HttpHeader headers[] = {
     {"Content-Security-Policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -78,7 +78,7 @@ static Str drop_empty(Str text, Arena *arena) {
     return str_of(kept, n);
 }
 
-/* ?at=…, of which all of the second is meant. */
+/* Reads ?at=… as the end of that second, to include everything in it. */
 static void read_at(const Query *query, int64_t *ret_nsec, char *error) {
     Str text = query_get(query, STR("at"));
     uint32_t nanos;
@@ -161,7 +161,7 @@ static void show_page(
     reply->n_slices = 1;
 }
 
-/* @page NULL: there is none. */
+/* @page NULL: the path is unknown. */
 static void show_found(
     ApiContext *api, const DashboardPage *page, const HttpRequest *request, HttpReply *reply) {
     _cleanup_(view_unrefp) View *view = current_view(api->current);

@@ -31,7 +31,7 @@ static void html_fail(Html *html) {
         html->out->error = -EINVAL;
 }
 
-/* No attribute follows. */
+/* Ends an open tag: no attribute follows. */
 static void end_tag(Html *html) {
     if (!html->is_in_tag)
         return;
@@ -39,8 +39,8 @@ static void end_tag(Html *html) {
     html->is_in_tag = false;
 }
 
-/* On a small screen a row is a card: its cells have their heading beside them, but for the first,
- * unless that is a number. */
+/* On a small screen a row is a card: each cell has its heading beside it. The first cell only has
+ * one if it is a number. */
 static void label_cell(Html *html, Str tag) {
     Str rest = html->columns, column = STR_NULL;
     bool is_number;
@@ -103,7 +103,7 @@ static bool is_plain(unsigned char c) {
     return c >= 0x20 && c < 0x7f && !entity_of(c);
 }
 
-/* The character at the front of @text, which is not plain; how many bytes it takes. */
+/* Writes the first character of @text, which is not plain. Returns its length in bytes. */
 static size_t escape_next(Buf *out, Str text, bool keeps_lines) {
     unsigned char first = (unsigned char)text.ptr[0];
     const char *entity = entity_of(first);
@@ -114,7 +114,7 @@ static size_t escape_next(Buf *out, Str text, bool keeps_lines) {
         buf_append(out, str_from_c(entity));
     else if (keeps_lines && (first == '\n' || first == '\t'))
         buf_append_char(out, (char)first);
-    else if (n > 0 && (c == 0xfffe || c == 0xffff)) /* no part of XML */
+    else if (n > 0 && (c == 0xfffe || c == 0xffff)) /* not allowed in XML */
         buf_printf(out, "\\u%04x", (unsigned)c);
     else
         (void)visible_append(out, str_take(text, n > 0 ? n : 1));
@@ -164,7 +164,7 @@ void html_count(Html *html, uint64_t n) {
     buf_append_grouped(html->out, n);
 }
 
-/* @value in whole steps, or with one decimal below ten. */
+/* Writes @value as a whole number, or with one decimal below 10. */
 static void append_amount(Buf *out, double value, const char *unit) {
     buf_printf(out, value < 9.95 ? "%.1f %s" : "%.0f %s", value, unit);
 }
@@ -204,7 +204,7 @@ void html_duration(Html *html, int64_t nsec) {
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* "12 s": whole seconds, since a page that is drawn again should mostly be the same. */
+/* "12 s": whole seconds, so that a page that is drawn again changes little. */
 static void append_distance(Buf *out, int64_t nsec) {
     int64_t sec = nsec / NSEC_PER_SEC;
 
@@ -336,7 +336,7 @@ static size_t write_argument(Html *html, Str format, bool is_attr, va_list *args
     return 4;
 }
 
-/* Attributes, up to the end of the tag. Returns the rest after it. */
+/* Writes attributes up to the end of the tag. Returns the rest of @format. */
 static Str write_attributes(Html *html, Str format, va_list *args) {
     bool is_quoted = false, is_name = false;
 

@@ -9,10 +9,10 @@
  * cannot become markup: it is escaped, in elements and in attributes, and characters that a reader
  * could not see or would be misled by (control characters, NUL, marks that turn the direction of
  * text, broken UTF-8) are shown as \u202e and the like. Inside of pre and textarea line ends and
- * tabs stay as they are.
+ * tabs stay unchanged.
  *
- * Elements may stay open at the end of a template: they are on a stack of HTML_DEPTH_MAX. Failures
- * are the buffer's; an element that is closed by another name, or one too many, is -EINVAL. The
+ * Elements may stay open at the end of a template: they are on a stack of HTML_DEPTH_MAX. Errors
+ * are kept in the buffer; closing an element by another name, or one too many, is -EINVAL. The
  * output is well-formed XML, so that tests can parse it strictly.
  */
 
@@ -25,10 +25,10 @@ typedef struct Html {
     Str open[HTML_DEPTH_MAX];
     size_t depth;
     bool is_in_tag;   /* attributes may follow */
-    bool is_void;     /* ... of an element that has no end */
+    bool is_void;     /* ... of an element without an end tag */
     bool is_in_query; /* of a URL in an attribute: texts are escaped for that */
     Str columns;      /* of the table: "Pod|#Attempts"; cells of its body get data-label from it */
-    size_t cell;      /* of the row: the number of the next one */
+    size_t cell;      /* number of cells so far in the row */
     int64_t now_nsec; /* for html_time(): since 1970 */
 } Html;
 
@@ -48,7 +48,7 @@ typedef struct Html {
  */
 void html_write(Html *html, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same by hand. Attributes may follow html_open() and html_write() that ends in a tag. */
+/* Without a template. Attributes may follow html_open(), and html_write() that ends in a tag. */
 void html_open(Html *html, const char *tag); /* @tag is static */
 void html_close(Html *html);
 void html_attr(Html *html, const char *name, Str value);

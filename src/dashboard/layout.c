@@ -33,7 +33,7 @@ static void draw_head(const PageContext *context, Html *html) {
         "<script type='module' src='/assets/dashboard.js'></script></head>");
 }
 
-/* Parts of bars differ in colour and in how they are hatched: strokes over a tile of 12 by 12. */
+/* Parts of bars differ in colour and in pattern: strokes over a tile of 12 × 12. */
 static const char *const hatches[WIDGET_COLOURS] = {
     "",
     "M0 12L12 0",
@@ -82,7 +82,7 @@ static void draw_figures(const HealthSummary *health, Html *html) {
         STR_FMT(health->facts.policy_digest), health->facts.n_nodes, health->facts.n_waiting);
 }
 
-/* The sentence has the first of them. On a small screen the figures are shown with these, too. */
+/* The summary's sentence has the first reason. On a small screen this also opens the figures. */
 static void draw_reasons(const HealthSummary *health, Html *html) {
     bool has_more = health->n_reasons > 1;
 

@@ -11,9 +11,9 @@
 
 #define MARKS_MAX 100u
 
-#define DIFF_MAX ((size_t)1024 * 1024)   /* of one, to be worked out */
-#define DIFF_LINES_MAX 400u              /* of one, to be shown */
-#define DIFF_SHOWN_MAX ((size_t)2 << 20) /* bytes of all, on one page */
+#define DIFF_MAX ((size_t)1024 * 1024)   /* bytes of one difference */
+#define DIFF_LINES_MAX 400u              /* lines that are shown of it */
+#define DIFF_SHOWN_MAX ((size_t)2 << 20) /* bytes of all differences on one page */
 #define RECENT_NSEC (INT64_C(3600) * NSEC_PER_SEC)
 
 typedef struct ChangesPage {
@@ -71,7 +71,7 @@ static void draw_charts(const ChangesPage *view) {
         "problems.</p>");
 }
 
-/* @is_name: it is one of the two lines with names that a file begins with. */
+/* @is_name: the line is one of the two with names that begin a file. */
 static const char *line_tag(Str line, bool is_name) {
     char sign = (char)(is_name ? '@' : line.len > 0 ? line.ptr[0] : ' ');
 

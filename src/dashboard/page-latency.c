@@ -1,8 +1,8 @@
 /*
- * Is the extender slowing my scheduler? kube-scheduler stands still while we answer, one pod at a
- * time: so first a sentence that says whether that matters, then where the time goes.
+ * Does berth slow down the scheduler? kube-scheduler waits for each answer, one pod at a time. So
+ * the page begins with a sentence on whether that matters; then it shows where the time goes.
  *
- * Percentiles of parts do not add up to that of the whole, so bars are of the mean.
+ * Percentiles of the parts do not add up to that of the whole, so bars show means.
  *
  * For the modules: <p id="latency-verdict">, tables #verbs and #parts, <section id="hour"> of
  * lines.

@@ -1,9 +1,8 @@
 /*
- * Why not this node? Berth's data about it, the results of the rules for the last pods, and recent
+ * Why not this node? berth's data about it, the results of the rules for the last pods, and recent
  * verdicts. With ?at= the cluster of that time is restored, if it is kept.
  *
- * For the modules: #node-state, #node-failures, #node-verdicts and #node-facts are live; nothing
- * else than what every page has.
+ * For the modules: #node-state, #node-failures, #node-verdicts and #node-facts are live.
  */
 
 #include "base/clock.h"
@@ -18,23 +17,24 @@
 #define VERDICTS_SHOWN 20u
 #define VERDICTS_LOOKED_AT 2048u
 
-/* A node, and the view that it is seen in: the one in force, or one of the past made again. */
+/* A node in a view: the view in force, or a restored one of the past. */
 typedef struct NodePage {
     const PageContext *context;
     const View *view;
     bool is_past;
-    int64_t at_nsec; /* since 1970: of the view; or until when verdicts count */
+    int64_t at_nsec; /* since 1970: time of the view; later verdicts are left out */
     const NodeTable *table;
     const Node *node; /* NULL: not known */
     Str name;
     uint32_t row;
 } NodePage;
 
-/* Rules: each by itself, of all policies that apply to a pod; a decision names only the first. */
+/* Failed rules: each rule of the policies that apply to a pod is evaluated on its own, because a
+ * decision has only the first one that rejects. */
 
-/* A row: a rule, or none, and the pods that fail it by the same values. */
+/* A row: a rule, and the pods that fail it with the same values. */
 typedef struct Failure {
-    const Filter *filter; /* NULL: they pass all of them */
+    const Filter *filter; /* NULL: the pods pass all filters */
     Str values;
     const PodSummary *pods[PODS_TRIED];
     size_t n_pods;
@@ -140,9 +140,9 @@ static const struct {
     [OUTCOME_SCORED] = {"good", "✓ scored"},
 };
 
-/* A pod's filter, and what its prioritize after it gave. */
+/* A pod's filter, and the score of the prioritize after it. */
 typedef struct Verdict {
-    FoundDecision found;    /* a reference: the filter; or, where that is not kept, the other */
+    FoundDecision found;    /* a reference: the filter, or the prioritize if that is not kept */
     Outcome outcome, score; /* without a score: has_score is false */
 } Verdict;
 
@@ -172,7 +172,7 @@ static void draw_verdict(const NodePage *scene, Html *html, const Verdict *verdi
 
 typedef struct Verdicts {
     Verdict rows[VERDICTS_SHOWN];
-    size_t n, n_scored; /* those of a prioritize whose filter has not been read yet */
+    size_t n, n_scored; /* n_scored: rows of a prioritize whose filter is not read yet */
 } Verdicts;
 
 /* Takes @found, or releases it. The newest are added first. */
@@ -285,7 +285,7 @@ static View *view_then(const PageContext *context, int64_t *ret_at_nsec) {
     return NULL;
 }
 
-static unsigned draw_seen(NodePage *scene, Html *html) {
+static unsigned draw_node(NodePage *scene, Html *html) {
     _cleanup_(pods_summary_done) PodsSummary pods = {0};
 
     scene->table = scene->view->table;
@@ -347,5 +347,5 @@ unsigned page_node(const PageContext *context, Html *html) {
         widget_empty(html, "Which node?", "Enter its name above, or choose one on the Nodes page.");
         return 400;
     }
-    return draw_seen(&scene, html);
+    return draw_node(&scene, html);
 }

@@ -2,8 +2,8 @@
  * Is the load balanced? One column of all nodes as a grid of colours; and the same as a table, a
  * page at a time, which screen readers can read.
  *
- * For the modules: <div id="heat" data-column="used.cpu" data-src="/api/v1/nodes?column=…"> is to
- * be filled by heat.js; #nodes-summary and the table in #nodes are live.
+ * For the modules: heat.js fills <div id="heat" data-column="used.cpu"
+ * data-src="/api/v1/nodes?column=…">; #nodes-summary and the table in #nodes are live.
  */
 
 #include <math.h>
@@ -35,7 +35,7 @@ typedef struct NodesParams {
     size_t page; /* from 1 */
 } NodesParams;
 
-/* False with @error: @ret is still good for the form. */
+/* False with @error: then @ret can still be used to draw the form. */
 static bool read_params(
     const PageContext *context, const NodesSummary *summary, NodesParams *ret, char *error) {
     Str column = query_get(context->query, STR("column"));

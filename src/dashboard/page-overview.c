@@ -84,7 +84,7 @@ static void draw_groups(Html *html, const PendingGroups *groups) {
 typedef struct NewestPods {
     PodAttempt rows[DECISIONS_SHOWN]; /* references; in the order of their newest decision */
     int64_t at_nsec[DECISIONS_SHOWN]; /* of that decision */
-    size_t n, n_whole;                /* those with a filter, which is the first verb */
+    size_t n, n_whole;                /* n_whole: rows with a filter, the first verb */
 } NewestPods;
 
 static void read_newest(const PageContext *context, NewestPods *newest) {

@@ -65,7 +65,7 @@ void attempt_cells(Html *html, const PodAttempt *attempt) {
         if (attempt->verbs[verb].past)
             html_write(html, "%s%s", n++ > 0 ? ", " : "", verb_name(verb));
     html_write(html, "</td><td>");
-    /* A bind says more than a filter. */
+    /* The result of a bind is more important than that of a filter. */
     draw_result(html, bind ? bind : attempt_first(attempt));
     html_close(html);
 }
@@ -115,7 +115,7 @@ double slot_pending(const LatencySlot *slot) {
     return slot->n_pending >= 0 ? (double)slot->n_pending : (double)NAN;
 }
 
-/* The shortest in which all of its life fits; of a longer one the last hour. */
+/* The shortest span that covers berth's uptime; at most an hour. */
 unsigned last_hour_span_min(const PageContext *context) {
     static const unsigned spans_min[] = {10, 30, 60};
     int64_t uptime_nsec = context->now_nsec - context->api->fixed.started_at_nsec;
@@ -126,7 +126,7 @@ unsigned last_hour_span_min(const PageContext *context) {
     return spans_min[i];
 }
 
-/* The last slot is not over yet. NULL: out of memory. */
+/* Leaves out the last slot, which is not over yet. NULL: out of memory. */
 static const double *read_values(const PageContext *context, const LatencySlot *slots, size_t n,
     double (*of)(const LatencySlot *slot)) {
     int64_t uptime_nsec = context->now_nsec - context->api->fixed.started_at_nsec;

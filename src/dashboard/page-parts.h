@@ -9,7 +9,7 @@
 #include "history/pods-summary.h"
 #include "monitor/latency.h"
 
-/* Any decision of the attempt, the first there is; NULL: there is none. */
+/* The attempt's decision of the first verb that has one; NULL: none. */
 const PastDecision *attempt_first(const PodAttempt *attempt);
 
 /* Three cells: "5,000 → 312", candidates and those that passed; the verbs; and the result: the node
@@ -20,7 +20,7 @@ void attempt_cells(Html *html, const PodAttempt *attempt);
 /* A link to the pod's page, at this decision; left open. */
 void decision_open_link(Html *html, const PastDecision *past);
 
-/* All LATENCY_SLOTS, the oldest first, in the context's arena. NULL: out of memory. */
+/* Reads all LATENCY_SLOTS, the oldest first, in the context's arena. NULL: out of memory. */
 const LatencySlot *last_hour_read(const PageContext *context);
 
 typedef struct HourChart {
@@ -34,15 +34,15 @@ double slot_p99_msec(const LatencySlot *slot);
 double slot_requests(const LatencySlot *slot);
 double slot_pending(const LatencySlot *slot);
 
-/* Minutes that charts of the last hour show: a berth that was started a moment ago has no hour. */
+/* Minutes that charts show: 60, or less soon after berth has started. */
 unsigned last_hour_span_min(const PageContext *context);
 
 /* A section of charts over that time, with gaps before berth was started; @marks are in each. */
 void last_hour_draw(const PageContext *context, Html *html, const HourChart *charts, size_t n,
     const ChartMark *marks, size_t n_marks);
 
-/* Links to the page before number @page (from 1) of @n rows, and to that after it. @parameters: the
- * last one is the page. */
+/* Links to the previous and the next page. @page is from 1, with @rows of @n rows in all. The last
+ * of @parameters is the page. */
 void page_links_draw(Html *html, const char *path, HtmlParameter *parameters, size_t n_parameters,
     size_t page, unsigned rows, size_t n);
 

@@ -1,6 +1,6 @@
 /*
- * One pod: why it is pending, why it is on its node, why not on another. The attempt is found here,
- * each part draws its own.
+ * One pod: why it is pending, why it is on its node, why not on another. This file finds the
+ * attempt and draws the rest; pod-internal.h lists the parts.
  */
 
 #include <errno.h>
@@ -65,7 +65,7 @@ void pod_draw_sum(const PodPage *page, const NodeExplanation *node) {
             STR_FMT(explanation->scores[i]->name));
 }
 
-/* The attempt with decision @id; or the newest at that time. SIZE_MAX: none is kept. */
+/* The index of the attempt with decision @id (0: the newest up to @at_nsec); SIZE_MAX: none. */
 static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
     for (size_t i = 0; i < pod->n_attempts; i++) {
         const PastDecision *first = attempt_first(&pod->attempts[i]);
@@ -82,7 +82,7 @@ static size_t find_attempt(const PodSummary *pod, int64_t id, int64_t at_nsec) {
     return SIZE_MAX;
 }
 
-/* Places of nodes by name, and what the filter made of them. */
+/* Maps names to indexes of explanation.nodes, and sets the outcome of each in the filter. */
 static int index_nodes(PodPage *page) {
     size_t size = page->outcomes ? outcomes_size(page->outcomes) : 0;
 
@@ -104,7 +104,7 @@ static int index_nodes(PodPage *page) {
     return page->kinds ? 0 : -ENOMEM;
 }
 
-static void look_back(PodPage *page) {
+static void explain_past(PodPage *page) {
     const FoundDecision *filter = &page->attempt->verbs[VERB_FILTER];
     const RestoreOptions setting = {
         .zones = page->context->view->zones, .exemptions = page->context->view->exemptions};
@@ -137,7 +137,7 @@ static void open_attempt(PodPage *page, size_t place) {
     if (!page->names)
         page->outcomes = NULL;
     if (page->filter)
-        look_back(page);
+        explain_past(page);
 }
 
 static void draw_commands(const PodPage *page) {
@@ -191,9 +191,9 @@ static void draw_retry(const PodPage *page) {
         clock);
 }
 
-/* The first of its last attempts that found no node. A pod of the same name may have been before
- * it. */
-static int64_t waiting_since(const PodSummary *pod) {
+/* When the pod became pending: the first of its attempts since which no node has passed. Older
+ * attempts may be those of another pod with its name. */
+static int64_t pending_since(const PodSummary *pod) {
     int64_t since = pod->last_nsec;
 
     for (size_t i = 0; i < pod->n_attempts; i++) {
@@ -237,7 +237,7 @@ static void draw_story(const PodPage *page) {
     if (pod->is_waiting) {
         html_write(html,
             "<p class='answer'><strong class='warn'>◔ pending</strong> since %td: %zu of %zu%s",
-            waiting_since(pod), pod->n_passed, pod->n_in, nodes_passed);
+            pending_since(pod), pod->n_passed, pod->n_in, nodes_passed);
         draw_reasons(page);
         html_write(html, ".</p>");
         draw_retry(page);
@@ -334,7 +334,7 @@ unsigned page_pod(const PageContext *context, Html *html) {
     PodPage page = {
         .context = context,
         .html = html,
-        /* As they are remembered. */
+        /* Decisions keep names cut to this length. */
         .namespace = str_take(query_get(context->query, STR("namespace")), PAST_NAME_MAX),
         .name = str_take(query_get(context->query, STR("name")), PAST_NAME_MAX),
         .node = query_get(context->query, STR("node")),

@@ -18,8 +18,7 @@ static bool read_params(const PageContext *context, PodsParams *ret, char *error
 
     ret->text = query_get(context->query, STR("q"));
     ret->workload = query_get(context->query, STR("workload"));
-    ret->only_waiting =
-        str_is(state, "pending") || str_is(state, "waiting"); /* as it was called once */
+    ret->only_waiting = str_is(state, "pending") || str_is(state, "waiting"); /* its former name */
     if (state.ptr && !ret->only_waiting && !str_is(state, "all"))
         return query_fail(error, "state must be pending or all");
     if (!query_number(context->query, STR("page"), 1, 1000000, 1, &page, error))

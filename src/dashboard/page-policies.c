@@ -2,8 +2,7 @@
  * Which policy keeps pods pending? Policies that are the only blocker of most pods come first.
  *
  * For the modules: <p id="policies-verdict">, the tables in #policies and #ranked-rules, a
- * <section id="rules"> of <details id="policy-NAME"> each with a table; nothing but what every page
- * has.
+ * <section id="rules"> of <details id="policy-NAME">, each with a table.
  */
 
 #include <math.h>
@@ -60,7 +59,7 @@ static void draw_verdict(Html *html, const PoliciesSummary *summary, const Polic
 typedef struct RankedRule {
     const PolicySummary *policy;
     const RuleSummary *rule;
-    uint64_t n_nodes; /* that it rejected, or would have */
+    uint64_t n_nodes; /* that it rejected, or, in mode Observe, would have rejected */
 } RankedRule;
 
 static int compare_ranked(const void *a, const void *b) {

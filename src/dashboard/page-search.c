@@ -1,6 +1,6 @@
 /*
- * Nodes and pods by a part of their name. One hit, or one with exactly this name, is not listed:
- * its page is shown at once.
+ * Nodes and pods by a part of their name. A single hit, or one with exactly this name, leads to its
+ * page at once.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #define SCRATCH_BUDGET ((size_t)64 * 1024)
 #define URL_MAX ((size_t)64 * 1024)
 
-/* Whether all that were found have one page. A pod that was deleted and made again has one. */
+/* The page that all hits share, if they do: a pod that was deleted and created again has one. */
 typedef struct Target {
     const PodSummary *pod; /* the first; both NULL: nothing was found */
     const Node *node;
@@ -77,7 +77,7 @@ static void search_done(Search *search) {
     pods_summary_done(&search->summary);
 }
 
-/* 0, or -ENOMEM; @ret is to be released with search_done() in either case. */
+/* 0, or -ENOMEM; the caller calls search_done() in either case. */
 static int search_make(const PageContext *context, Search *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(SCRATCH_BUDGET);
     const NodeTable *table = context->view->table;

@@ -1,6 +1,6 @@
 /*
- * Are the metrics current? A number that is old, absent or of another node looks like a bad policy:
- * so every metric with its source, coverage, age and dropped series.
+ * Are the metrics current? A number that is old, absent or of another node looks like a bad policy.
+ * So the page shows every metric with its source, coverage, age and dropped series.
  *
  * For the modules: <p id="sources-verdict">, tables #metrics and #sources.
  */
@@ -22,7 +22,7 @@ typedef enum MetricHealth {
     METRIC_FINE,
     METRIC_WAITING, /* nothing is wrong yet */
     METRIC_PARTLY,  /* some nodes have no value */
-    METRIC_BAD,     /* none has */
+    METRIC_BAD,     /* no node has one */
 } MetricHealth;
 
 static MetricHealth metric_health(const GaugeState *metric) {

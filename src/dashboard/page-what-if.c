@@ -5,13 +5,13 @@
  * For the modules (whatif.js); nothing here is live, so that edits are not overwritten:
  *
  *     <form id="what-if-form">
- *       <fieldset id="what-if-numbers">        not there if there are none
+ *       <fieldset id="what-if-numbers">        only if there are numbers
  *         <input type="number" data-set="POLICY.params.NAME" data-was="0.8" value="0.8">
  *         <input type="text" data-set="POLICY.RULE.headroom.cpu" data-was="500m" value="500m">
  *       <textarea class="policy" data-file="FILE">TEXT</textarea>, one for each file
- *       <input type="number" id="what-if-last">  how many decisions
- *       <button type="submit" id="what-if-run" hidden>  to be shown by the module
- *     <section id="what-if-result" aria-live="polite">  to be filled
+ *       <input type="number" id="what-if-last">  number of decisions
+ *       <button type="submit" id="what-if-run" hidden>  the module shows it
+ *     <section id="what-if-result" aria-live="polite">  the module fills it
  *
  * The module posts the changes: inputs whose value is not their data-was as "set"; and, if one of
  * the texts was edited, all of them as policies, which replace those in force:

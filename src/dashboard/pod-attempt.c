@@ -1,7 +1,6 @@
 /*
- * One attempt: what became of the nodes as a bar of counts, then the reasons as kubectl describe
- * groups them, each with its nodes, and the value and limit of each node while they can be found
- * out.
+ * One attempt: a bar with the number of nodes by outcome, then the reasons as kubectl describe
+ * groups them, each with its nodes, and their values and limits if the inputs are still kept.
  */
 
 #include <stdio.h>
@@ -14,37 +13,37 @@
 static void draw_counts(const PodPage *page) {
     const PastDecision *filter = page->filter;
     size_t n_in = filter->summary.n_in;
-    size_t n_never_offered = filter->n_known > n_in ? filter->n_known - n_in : 0;
+    size_t n_not_sent = filter->n_known > n_in ? filter->n_known - n_in : 0;
     const BarPart all[] = {
         {STR("passed"), (double)filter->summary.n_out, 3},
         {STR("passed, but not returned"), (double)filter->summary.n_narrowed, 6},
         {STR("rejected"), (double)filter->summary.n_rejected, 7},
         {STR("unknown to berth"), (double)filter->summary.n_unknown, 5},
         {STR("not evaluated before the deadline"), (double)filter->summary.n_late, 2},
-        {STR("not evaluated by berth"), (double)n_never_offered, 8},
+        {STR("not evaluated by berth"), (double)n_not_sent, 8},
     };
     BarPart parts[ELEMENTS_OF(all)];
     double whole = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < ELEMENTS_OF(all); i++) {
-        /* Three are always shown: that none passed matters most. */
+        /* Three are shown even if they are 0: that no node passed matters most. */
         if (all[i].value > 0 || i == 0 || i == 2 || i == 5)
             parts[n++] = all[i];
         whole += all[i].value;
     }
     widget_bar(page->html, parts, n, whole);
-    if (n_never_offered > 0 && !str_is_empty(filter->nominated))
+    if (n_not_sent > 0 && !str_is_empty(filter->nominated))
         html_write(page->html,
             "<p>Only the nominated node was a candidate: kube-scheduler tries it first, and "
             "evaluates the other %zu of %zu nodes only if it is rejected.</p>",
-            n_never_offered, filter->n_known);
-    else if (n_never_offered > 0)
+            n_not_sent, filter->n_known);
+    else if (n_not_sent > 0)
         html_write(page->html,
             "<p>Not evaluated by berth: kube-scheduler did not send %zu of %zu nodes. Its own "
             "filters rejected them, or it stopped at percentageOfNodesToScore; <code>kubectl "
             "describe pod</code> shows its reasons.</p>",
-            n_never_offered, filter->n_known);
+            n_not_sent, filter->n_known);
     if (filter->summary.n_narrowed > 0)
         html_write(page->html,
             "<p>Not returned: %zu nodes passed, but a policy returns only the best %zu "

@@ -3,10 +3,10 @@
 /*
  * The parts of a pod's page: page-pod.c puts them together.
  *
- *   pod-attempt.c  one attempt: what became of the nodes, reasons grouped
- *   pod-suggestions.c     the least that would have to change
- *   pod-order.c    our order of nodes, and the one that was chosen
- *   pod-node.c     why not node X
+ *   pod-attempt.c      one attempt: the outcomes of nodes, reasons grouped
+ *   pod-suggestions.c  the smallest change that would make a node eligible
+ *   pod-order.c        nodes by berth's score, and the chosen one
+ *   pod-node.c         why not another node
  *
  * The record of an attempt has the rule that rejected each node. Values, limits and score parts are
  * computed again from its recorded inputs (replay/replayed-decision.h), while these are kept.
@@ -33,13 +33,13 @@ typedef struct PodPage {
     const Outcomes *outcomes;   /* of the filter; NULL: not kept */
     const Str *names;           /* by number - 1; NULL: there are no outcomes */
 
-    View *view; /* of that time; NULL: it cannot be explained any more, because ... */
+    View *view; /* of that time; NULL: the attempt can no longer be explained, because of ... */
     const char *obstacle;
     Pod as_sent;
     Explanation explanation;
-    Map by_name;    /* places in explanation.nodes */
-    uint8_t *kinds; /* by such a place: OutcomeKind of the filter; NULL: not kept */
-    Arena *scratch; /* reset again and again */
+    Map by_name;    /* indexes of explanation.nodes */
+    uint8_t *kinds; /* by the same index: OutcomeKind of the filter; NULL: not kept */
+    Arena *scratch; /* each user resets it */
 
     bool has_nomination; /* berth's own, of this pod */
     NominationRecord nomination;
@@ -50,19 +50,19 @@ void pod_suggestions(const PodPage *page);
 void pod_order(const PodPage *page);
 void pod_node(const PodPage *page);
 
-/* NULL: only the recorded outcome of that node is known. */
+/* The explanation of @node; NULL: only its recorded outcome is known. */
 const NodeExplanation *pod_explained(const PodPage *page, Str node);
 
 /* The outcome of @node. */
 Outcome pod_outcome(const PodPage *page, Str node);
 
-/* Where the pod went after this attempt; empty: not known. */
+/* The node of the pod after this attempt; empty: not known. */
 Str pod_chosen(const PodPage *page);
 
-/* Which value against which limit: the rule's message, or the values it read. */
+/* Draws why @node fails a rule: the rule's message, or the values it read. */
 void pod_draw_why(const PodPage *page, const NodeExplanation *node, const FailedRule *failed);
 
-/* "50.0 spread + 30.0 gpu + 7.0 cost": the parts of its score. */
+/* Draws the parts of the node's score: "50.0 spread + 30.0 gpu + 7.0 cost". */
 void pod_draw_sum(const PodPage *page, const NodeExplanation *node);
 
 /* "(policy busy, rule cool)", in templates. */

@@ -1,6 +1,6 @@
 /*
- * Why not this node? Everything about one node of the attempt: its verdict, every rule it
- * fails and what it would take, its score, and the node as it was then.
+ * Why not this node? Everything about one node of the attempt: its verdict, every rule it fails
+ * with suggestions, its score, and the node as it was then.
  */
 
 #include "dashboard/pod-internal.h"

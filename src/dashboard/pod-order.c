@@ -15,9 +15,9 @@
 typedef struct RankedNode {
     Str node;
     const NodeExplanation *explained; /* NULL: score parts are no longer known */
-    int wire;                         /* the score sent; -1: none, or not kept */
+    int wire;                         /* the score sent to kube-scheduler; -1: none, or not kept */
     bool is_narrowed;
-    size_t rank; /* from 1; of equals the first */
+    size_t rank; /* from 1; equal nodes share the first rank */
 } RankedNode;
 
 typedef struct Order {
@@ -26,7 +26,7 @@ typedef struct Order {
     const RankedNode *chosen; /* NULL: not known */
 } Order;
 
-/* By berth's exact score, if known, else by the score in the reply; narrowed nodes come last. */
+/* Sorts by berth's exact score, if known, else by the score sent; narrowed nodes come last. */
 static int compare_ranked(const void *a, const void *b) {
     const RankedNode *x = a, *y = b;
 

@@ -1,9 +1,8 @@
 /*
- * The least that would have to change for some node to take the pod: of the nodes closest to
- * eligible, as the main reason has them (judge/main-reason.h), for each rule that rejects, the one
- * that is nearest to passing. Remedies are
- * verified before they are shown (judge/remedy.h), which takes time: as many nodes are tried as the
- * deadline allows.
+ * The smallest change that would make a node eligible: for each rule that rejects, the node with
+ * the smallest change, among the nodes closest to eligible (judge/main-reason.h). Remedies are
+ * verified before they are shown (judge/remedy.h), which takes time: berth tries as many nodes as
+ * the deadline allows.
  */
 
 #include <math.h>
@@ -19,7 +18,7 @@ typedef struct Suggestion {
     const Filter *filter; /* the filter that rejects it */
     const NodeExplanation *node;
     size_t n_remedies;
-    double size; /* of a change: how much of the number has to change; 1 for others */
+    double size; /* sum over remedies: the relative change of a number; 1 for others */
     Str text;
 } Suggestion;
 
@@ -34,7 +33,7 @@ static bool is_rejected(const PodPage *page, const NodeExplanation *node) {
            page->kinds[node - page->explanation.nodes] == OUTCOME_REJECTED;
 }
 
-/* NaN: it is none. */
+/* NaN: not a number. */
 static double as_number(CelValue value) {
     return value.kind == CEL_INT      ? (double)value.i
            : value.kind == CEL_UINT   ? (double)value.u
@@ -82,7 +81,7 @@ static bool is_smaller(const Suggestion *a, const Suggestion *b) {
 
 static void consider(
     const PodPage *page, Suggestions *found, const NodeExplanation *node, Buf *text) {
-    size_t place = 0; /* changes for this filter; one more if there are none */
+    size_t place = 0; /* index of this filter's suggestion; found->n: it has none yet */
     Suggestion suggestion;
 
     while (place < found->n && found->items[place].filter != node->verdict)

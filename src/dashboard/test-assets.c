@@ -28,7 +28,7 @@ static const char *header(const HttpReply *reply, const char *name) {
     return NULL;
 }
 
-static void test_size(void **state) {
+static void test_assets_are_small(void **state) {
     size_t sum = 0;
 
     (void)state;
@@ -37,7 +37,7 @@ static void test_size(void **state) {
     assert_true(sum > 0 && sum <= ALL_MAX);
 }
 
-static void test_both_forms(void **state) {
+static void test_serves_gzip_and_plain(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
 
     (void)state;
@@ -89,14 +89,14 @@ static const struct {
     {"\"ab\", c\"", false},
 };
 
-static void test_matches(void **state) {
+static void test_if_none_match(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(matches); i++)
         assert_case(matches[i].header,
             asset_is_known(str_from_c(matches[i].header), "\"abc\"") == matches[i].is_known);
 }
 
-static void test_names(void **state) {
+static void test_finds_assets_by_name(void **state) {
     (void)state;
     assert_non_null(asset_find(STR("dashboard.js")));
     assert_null(asset_find(STR("")));
@@ -111,11 +111,11 @@ static void test_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_both_forms),
+        cmocka_unit_test(test_assets_are_small),
+        cmocka_unit_test(test_serves_gzip_and_plain),
         cmocka_unit_test(test_not_modified),
-        cmocka_unit_test(test_matches),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_if_none_match),
+        cmocka_unit_test(test_finds_assets_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,8 +79,8 @@ static inline void note(DashboardFixture *fixture, Verb verb, const Decision *de
     (void)decisions_find_reasons(fixture->api.decisions, fixture->view, NULL);
 }
 
-/* @pod and @nodes as JSON strings; of the Job @job unless that is NULL. */
-static inline void ask_owned(
+/* Decides about @pod and @nodes, JSON strings; the pod's owner is @job, unless that is NULL. */
+static inline void decide_owned(
     DashboardFixture *fixture, Verb verb, const char *pod, const char *job, const char *nodes) {
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Str owner =
@@ -102,8 +102,9 @@ static inline void ask_owned(
     note(fixture, verb, &answer.decision);
 }
 
-static inline void ask(DashboardFixture *fixture, Verb verb, const char *pod, const char *nodes) {
-    ask_owned(fixture, verb, pod, /* job= */ NULL, nodes);
+static inline void decide(
+    DashboardFixture *fixture, Verb verb, const char *pod, const char *nodes) {
+    decide_owned(fixture, verb, pod, /* job= */ NULL, nodes);
 }
 
 static inline void bind(DashboardFixture *fixture, const char *pod, const char *node) {
@@ -140,7 +141,7 @@ static inline const char *get(
     return arena_copy(fixture->arena, reply.slices[0]).ptr;
 }
 
-/* Whether @part is in @page, which is printed if that is not as it should be. */
+/* Whether @part is in @page; prints the page if that differs from @should. */
 static inline bool page_has(const char *page, const char *part, bool should) {
     if (!page)
         abort(); /* no memory */

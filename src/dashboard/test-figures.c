@@ -29,7 +29,7 @@ static void answered(DashboardFixture *fixture, int64_t read_nsec, int64_t evalu
 }
 
 /* Half of the deadline of one second is slow; the suggestion depends on where the time goes. */
-static void test_is_it_slow(void **state) {
+static void test_reports_slow_filters(void **state) {
     static const struct {
         const char *name;
         int64_t read_msec, evaluate_msec, write_msec;
@@ -59,7 +59,7 @@ static void test_is_it_slow(void **state) {
     }
 }
 
-static void test_out_of_time(void **state) {
+static void test_reports_exceeded_deadlines(void **state) {
     const char *page;
     DashboardFixture fixture;
 
@@ -76,7 +76,7 @@ static void test_out_of_time(void **state) {
 }
 
 /* Charts cover at least berth's uptime; nothing is drawn before its start. */
-static void test_hour(void **state) {
+static void test_charts_cover_the_uptime(void **state) {
     const char *page;
     DashboardFixture fixture;
 
@@ -84,7 +84,8 @@ static void test_hour(void **state) {
     fixture_init_text(&fixture, scene_text);
     answered(&fixture, MSEC(1), MSEC(2), MSEC(3), /* ago_sec= */ 50);
     answered(&fixture, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ 30);
-    answered(&fixture, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* another's */
+    answered(
+        &fixture, MSEC(1), MSEC(1), MSEC(1), /* ago_sec= */ UPTIME_SEC + 20); /* before the start */
     changes_note(fixture.api.changes, CHANGE_STARTED, clock_wall_nsec() - AT(UPTIME_SEC), STR("x"),
         STR_NULL);
     changes_note(fixture.api.changes, CHANGE_WATCH_LOST, clock_wall_nsec() - AT(60), STR("nodes"),
@@ -104,9 +105,9 @@ static void test_hour(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is_it_slow),
-        cmocka_unit_test(test_out_of_time),
-        cmocka_unit_test(test_hour),
+        cmocka_unit_test(test_reports_slow_filters),
+        cmocka_unit_test(test_reports_exceeded_deadlines),
+        cmocka_unit_test(test_charts_cover_the_uptime),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,7 +170,7 @@ static void test_elements(void **state) {
     assert_int_equal(html.depth, 0);
 }
 
-/* Line breaks stay where they matter, and nowhere else. */
+/* Line breaks stay in pre and textarea only. */
 static void test_keeps_line_breaks_in_pre(void **state) {
     static const char *const tags[] = {"pre", "textarea"};
 

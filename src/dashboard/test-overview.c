@@ -43,11 +43,11 @@ static void test_pending_pods_are_grouped(void **state) {
 
     (void)state;
     fixture_init_text(&fixture, scene_text);
-    ask_owned(&fixture, VERB_FILTER, "sum-1", "sum", "\"n3\"");
-    ask_owned(&fixture, VERB_FILTER, "sum-2", "sum", "\"n3\"");
-    ask_owned(&fixture, VERB_FILTER, "sum-3", "sum", "\"n4\"");
-    ask_owned(&fixture, VERB_FILTER, "sum-4", "sum", "\"n1\"");
-    ask(&fixture, VERB_FILTER, "sum-alone", "\"n3\"");
+    decide_owned(&fixture, VERB_FILTER, "sum-1", "sum", "\"n3\"");
+    decide_owned(&fixture, VERB_FILTER, "sum-2", "sum", "\"n3\"");
+    decide_owned(&fixture, VERB_FILTER, "sum-3", "sum", "\"n4\"");
+    decide_owned(&fixture, VERB_FILTER, "sum-4", "sum", "\"n1\"");
+    decide(&fixture, VERB_FILTER, "sum-alone", "\"n3\"");
     page = get(&fixture, "/", "", 200);
     waiting = cut(&fixture, page, "<section id=\"wait\"", "</section>");
     assert_int_equal(count(waiting, "<tr>"), 4); /* the heading is one */
@@ -75,7 +75,7 @@ static void test_many_groups(void **state) {
     fixture_init_text(&fixture, scene_text);
     for (int i = 0; i < 12; i++) {
         (void)snprintf(name, sizeof(name), "alone-%d", i);
-        ask(&fixture, VERB_FILTER, name, "\"n3\"");
+        decide(&fixture, VERB_FILTER, name, "\"n3\"");
     }
     assert_has(get(&fixture, "/", "", 200), ">All 12 pending pods</a>");
     fixture_done(&fixture);
@@ -88,10 +88,10 @@ static void test_one_row_for_a_pod(void **state) {
 
     (void)state;
     fixture_init_text(&fixture, scene_text);
-    ask(&fixture, VERB_FILTER, "twice", "\"n3\"");
-    ask(&fixture, VERB_FILTER, "other", "\"n1\",\"n3\"");
-    ask(&fixture, VERB_FILTER, "twice", "\"n1\",\"n2\",\"n3\"");
-    ask(&fixture, VERB_PRIORITIZE, "twice", "\"n1\"");
+    decide(&fixture, VERB_FILTER, "twice", "\"n3\"");
+    decide(&fixture, VERB_FILTER, "other", "\"n1\",\"n3\"");
+    decide(&fixture, VERB_FILTER, "twice", "\"n1\",\"n2\",\"n3\"");
+    decide(&fixture, VERB_PRIORITIZE, "twice", "\"n1\"");
     bind(&fixture, "twice", "n1");
     newest = cut(&fixture, get(&fixture, "/", "", 200), "<section id=\"newest\"", "</section>");
     assert_int_equal(count(newest, ">team/twice</a>"), 1);
@@ -109,9 +109,9 @@ static void test_rules_are_ranked_across_policies(void **state) {
 
     (void)state;
     fixture_init_text(&fixture, scene_text);
-    ask(&fixture, VERB_FILTER, "a", "\"n1\",\"n2\",\"n3\",\"n4\"");
-    ask(&fixture, VERB_FILTER, "b", "\"n2\",\"n3\"");
-    ask(&fixture, VERB_FILTER, "c", "\"n2\"");
+    decide(&fixture, VERB_FILTER, "a", "\"n1\",\"n2\",\"n3\",\"n4\"");
+    decide(&fixture, VERB_FILTER, "b", "\"n2\",\"n3\"");
+    decide(&fixture, VERB_FILTER, "c", "\"n2\"");
     rules =
         cut(&fixture, get(&fixture, "/policies", "", 200), "<section id=\"ranked\"", "</section>");
     size = strstr(rules, ">size</th>");

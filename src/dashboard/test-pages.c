@@ -26,7 +26,7 @@ static void fixture_init(DashboardFixture *fixture) {
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-static void test_empty(void **state) {
+static void test_pages_without_decisions(void **state) {
     static const char *const paths[] = {"/", "/pods", "/policies", "/nodes"};
     DashboardFixture fixture;
 
@@ -77,14 +77,14 @@ static void test_query_parameters(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_waiting(void **state) {
+static void test_pending_pod(void **state) {
     const char *page;
     DashboardFixture fixture;
 
     (void)state;
     fixture_init(&fixture);
-    ask(&fixture, VERB_FILTER, "stuck", BAD);
-    ask(&fixture, VERB_FILTER, "stuck", BAD);
+    decide(&fixture, VERB_FILTER, "stuck", BAD);
+    decide(&fixture, VERB_FILTER, "stuck", BAD);
     assert_has(get(&fixture, "/", "", 200), "wrong &lt;b&gt;zone&lt;/b&gt;");
     assert_has(get(&fixture, "/pods", "state=waiting", 200), "namespace=team&amp;name=stuck");
     page = get(&fixture, "/pod", "namespace=team&name=stuck", 200);
@@ -150,8 +150,8 @@ static void test_attempts(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    ask(&fixture, VERB_FILTER, "twice", BAD);
-    ask(&fixture, VERB_FILTER, "twice", ALL);
+    decide(&fixture, VERB_FILTER, "twice", BAD);
+    decide(&fixture, VERB_FILTER, "twice", ALL);
     page = get(&fixture, "/pod", "namespace=team&name=twice", 200);
     assert_has(page, "2 of 4 nodes passed; berth has not seen which node kube-scheduler chose");
     assert_has(page, "Attempt 2 of 2");
@@ -166,14 +166,14 @@ static void test_attempts(void **state) {
     fixture_done(&fixture);
 }
 
-static void test_chosen(void **state) {
+static void test_explains_the_chosen_node(void **state) {
     const char *page;
     DashboardFixture fixture;
 
     (void)state;
     fixture_init(&fixture);
-    ask(&fixture, VERB_FILTER, "placed", ALL);
-    ask(&fixture, VERB_PRIORITIZE, "placed", "\"n1\",\"n2\"");
+    decide(&fixture, VERB_FILTER, "placed", ALL);
+    decide(&fixture, VERB_PRIORITIZE, "placed", "\"n1\",\"n2\"");
     bind(&fixture, "placed", "n2");
     page = get(&fixture, "/pod", "namespace=team&name=placed", 200);
     assert_has(page, "✓ on node ");
@@ -203,7 +203,7 @@ static void test_why_not(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    ask(&fixture, VERB_FILTER, "p", "\"n1\",\"n3\",\"n4\"");
+    decide(&fixture, VERB_FILTER, "p", "\"n1\",\"n3\",\"n4\"");
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const char *page;
 
@@ -230,7 +230,7 @@ static void test_narrowed(void **state) {
 
     (void)state;
     fixture_init_text(&fixture, text);
-    ask(&fixture, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    decide(&fixture, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
     assert_has(get(&fixture, "/", "", 200), "passed</span>, only the best returned");
     page = get(&fixture, "/pod", "namespace=team&name=p&node=n1", 200);
     assert_has(page, "Not returned: 2 nodes passed, but a policy returns only the best 1");
@@ -258,7 +258,7 @@ static void test_smallest_change(void **state) {
 
     (void)state;
     fixture_init_text(&fixture, text);
-    ask(&fixture, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
+    decide(&fixture, VERB_FILTER, "p", "\"n1\",\"n2\",\"n3\"");
     page = strstr(get(&fixture, "/pod", "namespace=team&name=p", 200), "id=\"suggestions\"");
     assert_non_null(page);
     assert_has(page, "The smallest change that would make a node eligible");
@@ -268,7 +268,7 @@ static void test_smallest_change(void **state) {
 }
 
 /* Names of pods and nodes come from users, and need not be valid names. */
-static void test_hostile(void **state) {
+static void test_escapes_hostile_names(void **state) {
     static const char *const pages[] = {"/", "/pods", "/policies", "/nodes"};
     static const struct {
         const char *json, *query, *shown;
@@ -289,7 +289,7 @@ static void test_hostile(void **state) {
         const char *page;
 
         (void)snprintf(nodes, sizeof(nodes), "\"n3\",\"%s\"", names[i].json);
-        ask(&fixture, VERB_FILTER, names[i].json, nodes);
+        decide(&fixture, VERB_FILTER, names[i].json, nodes);
         (void)snprintf(
             query, sizeof(query), "namespace=team&name=%s&node=%s", names[i].query, names[i].query);
         page = get(&fixture, "/pod", query, 200);
@@ -320,7 +320,7 @@ static void test_paging(void **state) {
     fixture_init(&fixture);
     for (int i = 0; i < 250; i++) {
         (void)snprintf(name, sizeof(name), "pod-%03d", i);
-        ask(&fixture, VERB_FILTER, name, BAD);
+        decide(&fixture, VERB_FILTER, name, BAD);
     }
     page = get(&fixture, "/pods", "", 200);
     assert_has(page, "250 pods. ");
@@ -381,10 +381,10 @@ static void test_search(void **state) {
 
     (void)state;
     fixture_init(&fixture);
-    ask(&fixture, VERB_FILTER, "web-1", ALL);
-    ask(&fixture, VERB_FILTER, "web-1", ALL);
-    ask(&fixture, VERB_FILTER, "web-10", ALL);
-    ask(&fixture, VERB_FILTER, "a&b\\nx", ALL);
+    decide(&fixture, VERB_FILTER, "web-1", ALL);
+    decide(&fixture, VERB_FILTER, "web-1", ALL);
+    decide(&fixture, VERB_FILTER, "web-10", ALL);
+    decide(&fixture, VERB_FILTER, "a&b\\nx", ALL);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const char *target = target_of(&fixture, cases[i].query);
 
@@ -434,16 +434,16 @@ static void test_headers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_pages_without_decisions),
         cmocka_unit_test(test_query_parameters),
-        cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_pending_pod),
         cmocka_unit_test(test_nominated),
         cmocka_unit_test(test_attempts),
-        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_explains_the_chosen_node),
         cmocka_unit_test(test_why_not),
         cmocka_unit_test(test_narrowed),
         cmocka_unit_test(test_smallest_change),
-        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_escapes_hostile_names),
         cmocka_unit_test(test_paging),
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_headers),

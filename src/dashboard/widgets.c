@@ -23,7 +23,7 @@ void widget_section(Html *html, const char *id, const char *title) {
 void widget_command(Html *html, Str command) {
     _cleanup_(buf_done) Buf shown = BUF_INIT(html->out->ceiling);
 
-    /* A line that is pasted must be one. */
+    /* A pasted command must be one line. */
     (void)visible_append(&shown, command);
     html_write(html,
         "<div class='command'><pre tabindex='0'><code>%.*s</code></pre>"
@@ -170,7 +170,7 @@ void widget_bar(Html *html, const BarPart *parts, size_t n, double whole) {
     html_write(html, "</ul></div>");
 }
 
-/* A point alone between gaps is a short stroke, to be visible. */
+/* Draws a single point between gaps as a short stroke, to be visible. */
 static void append_path(Buf *out, const LineChart *line, double highest) {
     bool is_open = false;
 

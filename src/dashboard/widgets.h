@@ -1,16 +1,16 @@
 #pragma once
 
 /*
- * Pieces: what pages are put together from.
+ * Widgets: the parts that pages consist of.
  *
- * No style is written here: colours are classes and patterns of the frame (layout.c), lengths are
- * attributes of SVG. Pieces that are left open take what follows inside, until html_close().
+ * They write no styles: colours are classes and patterns (layout.c), lengths are attributes of SVG.
+ * A widget that is left open contains what follows, until html_close().
  */
 
 #include "dashboard/html.h"
 #include "http/server.h"
 
-/* A <section> with its heading, brought up to date by the modules; left open. */
+/* A <section> with its heading, which the modules keep up to date; left open. */
 void widget_section(Html *html, const char *id, const char *title);
 
 /* A command to copy: <div class="command"> with <pre><code> and a button that JavaScript shows. */
@@ -21,19 +21,19 @@ void widget_command(Html *html, Str command);
 void widget_shell(
     Html *html, const char *command, const Str *words, size_t n, const Server *server);
 
-/* A curl command for @path of @server ("/api/v1/changes"); nothing where there is no server. */
+/* A curl command for @path of @server ("/api/v1/changes"); nothing if @server is NULL. */
 void widget_curl(Html *html, const Server *server, const char *path);
 
 /* Shown for an empty list, with the next step; @next may be NULL. */
 void widget_empty(Html *html, const char *what, const char *next);
 
-/* The error of a parameter. 400: for a page to return. */
+/* Writes the error of a parameter. Returns 400, for the page to return. */
 unsigned widget_problem(Html *html, const char *error);
 
-/* The same for a list of decisions; @are_kept: they are, but there are none yet. */
+/* An empty list of decisions: @none_yet, or, unless @are_kept, that decisions are not kept. */
 void widget_no_decisions(Html *html, bool are_kept, const char *none_yet);
 
-/* There is no memory for @what ("this page") now. 503: for a page to return. */
+/* Writes that there is no memory for @what ("this page"). Returns 503, for the page to return. */
 unsigned widget_no_memory(Html *html, const char *what);
 
 /* Links to the page of a pod or node, in templates: "<td>" NODE_LINK "</td>", NODE_FMT(name). */
@@ -44,9 +44,9 @@ unsigned widget_no_memory(Html *html, const char *what);
 #define NODE_FMT(name) STR_FMT(name), STR_FMT(name)
 
 /* A <table class="data"> with a caption and headings "Pod|State|#Attempts"; columns that begin with
- * '#' hold numbers. Left open in <tbody>: widget_table_end(), until which @columns
- * stays valid. Ids of captions begin with "caption-", and no others: @id may be made of a name,
- * which may end in anything. */
+ * '#' hold numbers. Left open in <tbody> until widget_table_end(); @columns must stay valid until
+ * then. Ids of captions, and only these, begin with "caption-": a suffix would not be unique, as
+ * @id may contain a name. */
 void widget_table(Html *html, const char *id, const char *caption, const char *columns);
 void widget_table_end(Html *html);
 
@@ -62,7 +62,7 @@ typedef struct BarPart {
 } BarPart;
 void widget_bar(Html *html, const BarPart *parts, size_t n, double whole);
 
-/* A moment in a line chart: a stroke of full height if something was wrong, else of half. */
+/* A mark in a line chart: a stroke of full height for a problem, else of half. */
 typedef struct ChartMark {
     double place; /* 0: at the left; 1: at the right */
     bool is_bad;

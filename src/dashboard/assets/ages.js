@@ -1,5 +1,5 @@
-// Ages count on between two updates, and also when berth does not answer any more: "5 s ago" must
-// not stay. An age starts from the text that berth has drawn, so the clocks need not agree.
+// Counts ages on between two updates, and also if berth no longer answers: "5 s ago" must not stay.
+// An age starts from the text that berth has drawn, so the clocks need not agree.
 
 const EVERY_MS = 1000;
 const UNITS = { s: 1, min: 60, h: 3600, d: 86400 };
@@ -13,7 +13,7 @@ export function startAges() {
 }
 
 function countOn() {
-  if (document.hidden || !getSelection().isCollapsed) return; // who marks text to copy it keeps it
+  if (document.hidden || !getSelection().isCollapsed) return; // a change would end the user's selection
   for (const element of document.querySelectorAll('time')) {
     const before = drawn.get(element);
     const text = element.textContent;
@@ -36,7 +36,7 @@ function secondsOf(text) {
 
 const agoOf = (seconds) => `${durationOf(seconds)} ago`;
 
-/** As the pages have it: two units at most. */
+/** Like html_duration() of the server: two units at most. */
 export function durationOf(seconds) {
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;

@@ -13,7 +13,7 @@ const LOOKS = {
 };
 
 /**
- * @param {() => boolean} isPaused the page is not brought up to date because the reader wants it so
+ * @param {() => boolean} isPaused whether the user has paused updates
  */
 export function startBanner(isPaused) {
   let isGone = false; // the stream of updates has ended

@@ -1,7 +1,6 @@
-// The buttons of commands, to take them along. Pages have them hidden: without a script they do
-// nothing.
+// The copy buttons of commands. The server's pages have them hidden, because they need a script.
 
-const SAYS_SO_MS = 1500;
+const SHOWN_MS = 1500;
 
 export function addCopyButtons() {
   for (const button of document.querySelectorAll('button[data-copy][hidden]')) {
@@ -18,10 +17,10 @@ async function copy(event) {
   button.textContent = done ? 'Copied ✓' : 'Press Ctrl-C';
   setTimeout(() => {
     button.textContent = 'Copy';
-  }, SAYS_SO_MS);
+  }, SHOWN_MS);
 }
 
-/** Where the clipboard is not to be had (plain HTTP to another machine), the text is selected. */
+/** Without access to the clipboard (plain HTTP to another machine), the text is selected instead. */
 async function put(code) {
   try {
     await navigator.clipboard.writeText(code.textContent);

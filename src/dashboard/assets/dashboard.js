@@ -1,5 +1,5 @@
-// Makes the pages live. Every page is complete without this; what is here only saves reloading,
-// scrolling and typing. Text is set as text everywhere: nothing from a pod ever becomes markup.
+// Makes the pages live. Every page is complete without this; the modules only save reloading,
+// scrolling and typing. They set text as text everywhere: no name of a pod ever becomes markup.
 
 import { startAges } from './ages.js';
 import { addThemeButton } from './theme.js';
@@ -11,7 +11,7 @@ import { startWhatIf } from './whatif.js';
 import { startLive } from './live.js';
 
 /**
- * Adds buttons to the server's markup. Called again after every update, so each skips elements that
+ * Adds buttons to the server's markup. Called again after every update, so it skips elements that
  * have them.
  */
 function decorate() {
@@ -19,7 +19,7 @@ function decorate() {
   addSorting();
 }
 
-// On a small screen the row of pages scrolls: the one that is shown should be in sight.
+// On a small screen the row of pages scrolls: the current page must be visible in it.
 document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest' });
 
 const live = startLive(decorate);

@@ -1,5 +1,5 @@
-// How one text became another, as a unified diff. Policies are small: the plain table of common
-// lines will do, and beyond LINES_MAX everything between the equal ends is shown as replaced.
+// A unified diff of two texts. Policies are small, so a quadratic table of common lines is fast
+// enough; beyond LINES_MAX everything between the equal ends is shown as replaced.
 
 const CONTEXT = 3;
 const LINES_MAX = 2000;
@@ -49,7 +49,7 @@ function between(a, b) {
   return edits;
 }
 
-/** How many lines a[i…] and b[j…] have in common, at most. */
+/** A table: at [i][j] the highest number of lines that a[i…] and b[j…] can have in common. */
 function commonLines(a, b) {
   const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {
@@ -61,7 +61,7 @@ function commonLines(a, b) {
   return table;
 }
 
-/** Edits with what is around them, each hunk with its heading. @param {Edit[]} edits */
+/** Groups edits with their context into hunks with headings. @param {Edit[]} edits */
 function hunksOf(edits) {
   const hunks = [];
   let from = { old: 1, new: 1 };
@@ -84,7 +84,7 @@ function hunksOf(edits) {
   return hunks;
 }
 
-/** Behind the last edit that is near enough to the one before, and its context. */
+/** The end of a hunk: behind its last edit and context. Edits with less between them are joined. */
 function endOf(edits, first) {
   let last = first;
   for (let i = first; i < edits.length && i <= last + 2 * CONTEXT; i++) {

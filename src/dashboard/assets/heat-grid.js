@@ -15,7 +15,7 @@ export class HeatGrid {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     this.canvas = canvas;
-    // Painted once; the frame around one of them is put on top.
+    // All cells, painted once; show() copies them and draws a frame on top.
     this.cells = document.createElement('canvas');
     this.n = 0;
     this.columns = 1;
@@ -108,7 +108,7 @@ export class HeatGrid {
   }
 }
 
-/** Crossed out, in two strokes of which one is seen on any colour. */
+/** Crosses a cell out in two strokes: one of them is visible on any colour. */
 function strike(context, x, y, size, colours) {
   for (const [style, width] of [
     [colours.page, 3],

@@ -1,5 +1,5 @@
-// The nodes as a grid of coloured cells: what stands out among thousands is seen at a glance. The
-// same values are in the table of the page; the grid can be seen, and read with arrow keys.
+// The nodes as a grid of coloured cells, to find outliers among thousands. The table of the page
+// has the same values; arrow keys read the grid cell by cell.
 
 import { HeatGrid } from './heat-grid.js';
 import { makeScale } from './heat-scale.js';

@@ -1,5 +1,5 @@
-// Everything by keyboard: / searches, g and a letter goes to a page, p pauses, t changes the
-// colours, ? tells about it. They can be switched off, since speech input types them by accident.
+// Keyboard shortcuts: / searches, g and a letter goes to a page, p pauses, t changes the colours,
+// ? lists them. Users can switch them off, since speech input types them by accident.
 
 import { make, makeButton, toolbar } from './make.js';
 import { remember, remembered } from './store.js';
@@ -46,7 +46,7 @@ export function addKeys(live) {
 
 const go = (key) => PAGES[key] && (() => location.assign(PAGES[key]));
 
-/** Not in a checkbox: the one of the help keeps the focus for a moment after the help is closed. */
+/** A checkbox does not count: that of the help keeps the focus for a moment after it is closed. */
 const isTyping = (target) =>
   Boolean(target.closest?.('input:not([type=checkbox]), textarea, select, [contenteditable]'));
 
@@ -92,7 +92,7 @@ function makeHelp(isOn) {
   return dialog;
 }
 
-/** As the navigation calls it. */
+/** The page's name in the navigation. */
 function labelOf(path) {
   const link = [...document.querySelectorAll('nav a')].find((a) => a.getAttribute('href') === path);
   return link ? link.textContent.trim() : path;

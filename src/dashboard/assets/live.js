@@ -7,8 +7,8 @@ import { make, makeButton, toolbar } from './make.js';
 import { morph } from './morph.js';
 
 const LEAST_MS = 1000; // from one update to the next
-const IDLE_MS = 5000; // when nothing happens: only ages grow
-const SHARE = 20; // slow pages are fetched less often: making them takes a twentieth of the time
+const IDLE_MS = 5000; // between updates without news: only ages change
+const SHARE = 20; // slow pages are fetched less often: they take a twentieth of berth's time
 const RETRY_FIRST_MS = 1000;
 const RETRY_MOST_MS = 30000;
 const FETCH_MOST_MS = 15000;
@@ -32,7 +32,7 @@ export function startLive(decorate) {
   const note = make('span', { id: 'live', role: 'status', 'data-own': 'added' });
   toolbar()?.append(note, button);
 
-  let isDue = false; // something is new that is not on the page yet
+  let isDue = false; // there are news that the page does not show yet
   let isBusy = false;
   let earliest = 0;
   let timer = 0;
@@ -102,7 +102,7 @@ export function startLive(decorate) {
     timer = 0;
     if (state.paused || document.hidden) return;
     if (isSelecting()) {
-      earliest = performance.now() + LEAST_MS; // who marks text to copy it keeps it
+      earliest = performance.now() + LEAST_MS; // an update would end the user's selection
       plan();
       return;
     }
@@ -121,7 +121,7 @@ export function startLive(decorate) {
     const focused = document.activeElement;
     exchange(fresh);
     decorate();
-    // Moving an element takes focus from it; it may have been sorted to where it was.
+    // Moving an element takes focus from it, even if sorting moves it back to its place.
     if (focused.isConnected && focused !== document.activeElement)
       focused.focus({ preventScroll: true });
     for (const listener of listeners) listener();
@@ -149,7 +149,7 @@ export function startLive(decorate) {
   return { toggle, subscribe: (listener) => listeners.push(listener) };
 }
 
-/** The parts of an update that report events; without ages. */
+/** The parts of an update that report events, without ages, to compare updates. */
 function gistOf(data) {
   const { sentence, policyDigest, nodes, bypassed, requests, newest } = JSON.parse(data);
   return JSON.stringify([sentence, policyDigest, nodes, bypassed, requests, newest]);
@@ -163,7 +163,7 @@ function isSelecting() {
 }
 
 /**
- * The same page as berth would draw it now; null when it cannot be had.
+ * Fetches the same page again; null if that fails.
  * @returns {Promise<?Document>}
  */
 function fetchDocument() {
@@ -179,7 +179,7 @@ function fetchDocument() {
 }
 
 /**
- * Elements are the same when they have the same id, or else the same place among those without one.
+ * Updates the live elements. Elements correspond by id, and those without an id by their order.
  */
 function exchange(fresh) {
   const there = [...document.querySelectorAll('[data-live]')].filter(isOutermost);

@@ -1,4 +1,4 @@
-// Elements by calls. Values are attributes and texts, never markup.
+// Creates elements. Values become attributes and texts, never markup.
 
 /**
  * @param {string} tag
@@ -17,7 +17,7 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** A button that only exists where there is a script. */
+/** A button that is not in the server's page, because it needs a script. */
 export function makeButton(label, attributes, onClick) {
   return make(
     'button',

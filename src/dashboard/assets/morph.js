@@ -1,15 +1,15 @@
 // Makes one tree like another with as few changes as possible: equal nodes are not touched, so
 // focus, selection, scrolling and <details> that were opened stay as they are.
 //
-// What we added ourselves is marked: data-own="added" has no counterpart and stays; data-own="kept"
-// is of the page, but changed by us, and is left alone.
+// The modules mark their own elements: data-own="added" is not in the server's page and stays;
+// data-own="kept" is in it, but a module has changed it, so it is not updated.
 
 /**
  * @param {Element} old in the document
- * @param {Element} fresh of another one; its nodes are taken
+ * @param {Element} fresh in another document; its nodes are moved to the first
  */
 export function morph(old, fresh) {
-  // Not by recursion: how deep a page is nested is not ours to decide.
+  // Not by recursion: a page may be nested deeply.
   const pairs = [[old, fresh]];
   while (pairs.length) {
     const [to, from] = pairs.pop();
@@ -18,7 +18,7 @@ export function morph(old, fresh) {
   }
 }
 
-/** Whether <details> are open is the reader's. */
+/** Attributes that the user changes: whether <details> are open. */
 const OURS = new Set(['open']);
 
 function takeAttributes(to, from) {
@@ -31,8 +31,7 @@ function takeAttributes(to, from) {
 }
 
 /**
- * Puts the children of @from in place; returns the pairs that are the same thing with other
- * insides.
+ * Moves the children of @from into @to; returns the pairs of corresponding children that differ.
  */
 function takeChildren(to, from) {
   const before = new Map([...to.childNodes].filter(isOfPage).map(withKey()));
@@ -65,8 +64,8 @@ function nextOfPage(node) {
 }
 
 /**
- * A key for each child: its id, the target of its first link, or its kind; and a count of children
- * with the same.
+ * A key for each child: its id, the target of its first link, or its tag; and its number among the
+ * children with the same.
  */
 function withKey() {
   const seen = new Map();

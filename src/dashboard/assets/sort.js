@@ -2,7 +2,7 @@
 
 import { makeButton } from './make.js';
 
-/** By id: which column, and 1 up or -1 down. @type {Map<string, {column: number, sign: number}>} */
+/** By id: the column, and 1 for up or -1 for down. @type {Map<string, {column: number, sign: number}>} */
 const orders = new Map();
 
 export function addSorting() {
@@ -25,7 +25,7 @@ function addButtons(table) {
   }
 }
 
-/** Numbers are most interesting from the highest down, names from the first on. */
+/** Numbers sort from the highest down first, names from the first on. */
 function choose(table, column) {
   const before = orders.get(keyOf(table));
   const sign = before?.column === column ? -before.sign : isNumeric(table, column) ? -1 : 1;

@@ -1,4 +1,4 @@
-// What a browser remembers for a person. Some forbid it; then it is forgotten with the page.
+// Settings that the browser keeps for the user. If storage is forbidden, they end with the page.
 
 export function remembered(key) {
   try {
@@ -14,6 +14,6 @@ export function remember(key, value) {
     if (value === null) localStorage.removeItem(`berth.${key}`);
     else localStorage.setItem(`berth.${key}`, value);
   } catch {
-    // Nothing to be done, and nothing is lost but comfort.
+    // No storage: the setting ends with the page.
   }
 }

@@ -1,4 +1,4 @@
-// Tables as the pages have them.
+// Makes tables like those of the server's pages.
 
 import { make } from './make.js';
 
@@ -38,7 +38,7 @@ export function makeCommand(text) {
   );
 }
 
-/** @param {string[]} lines of a unified diff; what they begin with says what they are */
+/** @param {string[]} lines of a unified diff; the first character gives the kind */
 export function makeDiff(lines) {
   const tags = { '+': 'ins', '-': 'del', '@': 'b' };
   const parts = lines.flatMap((line) => [make(tags[line[0]] ?? 'span', {}, line), '\n']);

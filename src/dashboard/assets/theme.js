@@ -16,7 +16,7 @@ function show() {
     button.setAttribute('aria-label', `${other} colours`);
     button.title = `${other} colours (t)`;
   }
-  document.dispatchEvent(new Event('berth:theme')); // who paints by hand paints again
+  document.dispatchEvent(new Event('berth:theme')); // canvases are painted again
 }
 
 function choose(theme) {

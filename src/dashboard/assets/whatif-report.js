@@ -1,4 +1,4 @@
-// What would have been decided otherwise, in words and tables.
+// The report of a replay, in words and tables.
 
 import { make, number } from './make.js';
 import { makeTable } from './table.js';
@@ -6,7 +6,7 @@ import { makeTable } from './table.js';
 const CASES_SHOWN = 50;
 const NODES_SHOWN = 20;
 
-/** What became of a decision: in a sum, and of one. */
+/** The words for each change, in the summary and in the table of decisions. */
 const CHANGES = {
   equal: 'equal',
   'newly-rejected': 'newly rejected',

@@ -1,12 +1,12 @@
-// "What would happen if …?": what was changed on the page is sent to berth, which makes its last
-// decisions again with it and reports the differences. Nothing is applied.
+// "What would happen if …?": sends the changes on the page to berth, which replays its last
+// decisions with them and reports the differences. Nothing is applied.
 
 import { unifiedDiff } from './diff.js';
 import { make } from './make.js';
 import { showCases, showSum } from './whatif-report.js';
 import { makeCommand, makeDiff } from './table.js';
 
-/** @param {() => void} decorate adds buttons to what is new */
+/** @param {() => void} decorate adds buttons to new elements */
 export function startWhatIf(decorate) {
   const form = document.getElementById('what-if-form');
   if (!form) return;
@@ -16,7 +16,7 @@ export function startWhatIf(decorate) {
     target.classList.toggle('changed', isChanged(target)),
   );
   form.addEventListener('submit', async (event) => {
-    event.preventDefault(); // the form leads nowhere: this is its answer
+    event.preventDefault(); // replay() sends the request; the form itself must not
     button.disabled = true;
     await run(form, document.getElementById('what-if-result'));
     button.disabled = false;
@@ -47,18 +47,18 @@ function read(form) {
 }
 
 async function run(form, home) {
-  const question = read(form);
+  const edits = read(form);
   home.replaceChildren(
     make('h2', {}, 'Result'),
     make('p', {}, 'Replaying decisions …'),
   );
-  const { sum, cases } = await ask(question);
-  home.replaceChildren(make('h2', {}, 'Result'), ...sum, ...patch(question), ...cases);
+  const { sum, cases } = await replay(edits);
+  home.replaceChildren(make('h2', {}, 'Result'), ...sum, ...patch(edits), ...cases);
 }
 
-/** What berth says, as elements. @returns {Promise<{sum: Node[], cases: Node[]}>} */
-async function ask({ texts, edited, set, last }) {
-  // Policies that are sent take the place of all of them: the others come along.
+/** Posts the edits; the reply as elements. @returns {Promise<{sum: Node[], cases: Node[]}>} */
+async function replay({ texts, edited, set, last }) {
+  // The posted policies replace all those in force, so unedited texts are posted, too.
   const policies = texts.map((text) => ({ name: text.dataset.file, text: text.value }));
   const body = edited.length ? { policies, set } : { set };
   try {
@@ -80,7 +80,7 @@ async function ask({ texts, edited, set, last }) {
 
 const failed = (sum) => ({ sum, cases: [] });
 
-/** What is wrong, and where: file:line:column, as compilers say it. */
+/** The errors with their places, like those of compilers: file:line:column. */
 function showErrors({ Error: text, diagnostics = [] }) {
   const items = diagnostics.map(({ level, file, line, column, source, message, hint }) =>
     make(
@@ -98,7 +98,7 @@ function showErrors({ Error: text, diagnostics = [] }) {
   ];
 }
 
-/** The change itself: to be reviewed, and put into the file by a person. */
+/** The change as a patch, for the user to review and apply. */
 function patch({ texts, edited, set, last }) {
   const lines = edited.flatMap((text) =>
     unifiedDiff(text.dataset.file, text.defaultValue, text.value),
@@ -140,8 +140,8 @@ function patch({ texts, edited, set, last }) {
 }
 
 /**
- * The texts as they are on the page, on standard input: the files have not changed. All of them, as
- * above: an edited one alone would be all the policies there are.
+ * The texts of the page, on standard input: the files have not changed. All of them, because they
+ * replace all policies in force.
  */
 function hereDocument(texts) {
   const all = texts.map(({ value }) => value.replace(/\n?$/, '\n')).join('---\n');
@@ -150,6 +150,6 @@ function hereDocument(texts) {
   return `<<'${end}'\n${all}${end}`;
 }
 
-/** As one word of a shell. */
+/** Quotes @text as one word of a shell. */
 const quote = (text) =>
   /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
