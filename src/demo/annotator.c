@@ -9,7 +9,7 @@
 #include "base/nsec.h"
 #include "demo/usage.h"
 
-#define MARKS_BUDGET ((size_t)64 * 1024)
+#define ANNOTATIONS_BUDGET ((size_t)64 * 1024)
 
 bool annotator_is_needed(const Program *rules) {
     size_t i = 0;
@@ -19,7 +19,7 @@ bool annotator_is_needed(const Program *rules) {
     return i < rules->n_gauges;
 }
 
-static int mark_node(
+static int annotate_node(
     DemoCluster *cluster, const View *view, uint32_t row, int64_t now_nsec, Arena *arena) {
     AddedAnnotation changes[ANNOTATOR_ANNOTATIONS_MAX];
     size_t n = 0;
@@ -54,7 +54,7 @@ static int mark_node(
 }
 
 int annotator_write(DemoCluster *cluster, const View *view, int64_t now_nsec) {
-    _cleanup_(arena_freep) Arena *arena = arena_new(MARKS_BUDGET);
+    _cleanup_(arena_freep) Arena *arena = arena_new(ANNOTATIONS_BUDGET);
     int r = 0;
 
     if (!arena)
@@ -62,7 +62,7 @@ int annotator_write(DemoCluster *cluster, const View *view, int64_t now_nsec) {
     for (uint32_t row = 0; r == 0 && row < view->table->n_rows; row++) {
         arena_reset(arena);
         if (table_node(view->table, row))
-            r = mark_node(cluster, view, row, now_nsec, arena);
+            r = annotate_node(cluster, view, row, now_nsec, arena);
     }
     return r;
 }

@@ -13,8 +13,8 @@
 
 #define ANNOTATOR_ANNOTATIONS_MAX 32u /* of a node */
 
-/* Whether one of the metrics is read from annotations. */
+/* Whether @rules read a metric from annotations. */
 bool annotator_is_needed(const Program *rules);
 
-/* Writes them on every node of @view's cluster, as of @now_nsec since 1970. 0, or -ENOMEM. */
+/* Writes the annotations of all nodes in @view, as of @now_nsec since 1970. 0, or -ENOMEM. */
 int annotator_write(DemoCluster *cluster, const View *view, int64_t now_nsec);

@@ -33,7 +33,7 @@ void console_painted(Console *console, Style style, size_t width, Str word) {
         buf_append_repeat(&console->text, ' ', width - word.len);
 }
 
-/* Text by printf's rules, which the caller frees; NULL: no memory, an error of the console. */
+/* Formats a text, which the caller frees; NULL: no memory, which is kept in console->text. */
 __attribute__((format(printf, 2, 0))) static char *format_text(
     Console *console, const char *format, va_list arguments) {
     char *text = NULL;

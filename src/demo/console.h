@@ -54,5 +54,5 @@ void console_clear_status(Console *console); /* before other output */
 /* Writes the text to standard output; sets has_failed when that fails. */
 void console_flush(Console *console);
 
-/* Columns of the terminal; 80 where there is none. */
+/* Columns of the terminal; 80 without one. */
 size_t console_width(void);

@@ -25,8 +25,8 @@
 #define AGE_MIN_SEC 180
 #define AGE_MAX_SEC (3 * 86400)
 
-/* GPUs in use on average. More pods at a time request them now and then, which are pending until
- * others end; with fewer than all, their number stays small. */
+/* GPUs in use on average. Now and then pods request more, and are pending until others end; below
+ * 100 % their number stays small. */
 #define GPUS_USED_PERCENT 98
 #define GPU_LIFE_MIN 4 /* ticks, of an average pod */
 #define LIFE_MIN 50    /* of pods without GPUs */
@@ -36,7 +36,7 @@
 typedef struct DemoNode {
     Str name;
     Rng rng;      /* its state before the node was created */
-    Arena *arena; /* of the next fields once the node was changed; NULL: the cluster's */
+    Arena *arena; /* memory of the fields below, if the node was changed; NULL: the cluster's */
     Str json;
     Node model;
 } DemoNode;
@@ -64,7 +64,7 @@ struct DemoCluster {
 
 /* --- the start ------------------------------------------------------------- */
 
-/* A new pod, which is not yet in the queue; NULL: no memory. */
+/* Makes a pod, which is not yet in the queue; NULL: no memory. */
 static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
     DemoPod *pod = calloc(1, sizeof(*pod));
 
@@ -78,7 +78,7 @@ static DemoPod *add_pod(DemoCluster *cluster, const Workload *workload) {
     return pod;
 }
 
-/* Decodes the JSON written here, so that the served node equals the dumped one. 0, or -ENOMEM. */
+/* Writes and decodes the JSON, so that the served node equals the dumped one. 0, or -ENOMEM. */
 static int write_node(const DemoCluster *cluster, size_t number, NodeChanges changes, Rng *rng,
     Arena *arena, DemoNode *node) {
     _cleanup_(buf_done) Buf text = BUF_INIT(DEMO_OBJECT_MAX);
@@ -93,7 +93,7 @@ static int write_node(const DemoCluster *cluster, size_t number, NodeChanges cha
     return json_error(&reader) == JSON_OK ? 0 : -ENOMEM; /* the text is valid */
 }
 
-/* A pod that ran on the node before the demo began. 0, or -ENOMEM. */
+/* Adds a pod that ran on the node before the demo began. 0, or -ENOMEM. */
 static int add_running_pod(DemoCluster *cluster, const Workload *workload, const DemoNode *node) {
     DemoPod *pod = add_pod(cluster, workload);
 
@@ -165,7 +165,7 @@ static void set_ends(DemoCluster *cluster) {
             &cluster->rng, 1, (size_t)life_max(cluster, cluster->pods.items[i]->workload));
 }
 
-/* The pod has a node: adds it to the store. 0, or -ENOMEM. */
+/* Adds a pod, which has a node, to the store. 0, or -ENOMEM. */
 static int show_pod(DemoCluster *cluster, const DemoPod *pod) {
     int r = store_apply_pod(cluster->store, &pod->model);
 
@@ -328,7 +328,7 @@ static const DemoPod *note_attempt(DemoCluster *cluster, PendingPod *entry) {
     size_t i = cluster->pods.n - 1;
     DemoPod *pod;
 
-    while (cluster->pods.items[i]->number != entry->number) /* it is there */
+    while (cluster->pods.items[i]->number != entry->number) /* the list has it */
         i--;
     pod = cluster->pods.items[i];
     pending_pod_park(entry, now_nsec(cluster));
@@ -381,7 +381,7 @@ void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret) {
 
 /* --- binds ------------------------------------------------------------------ */
 
-/* Newest first: a bind is for a recent pod. */
+/* Searches from the newest: a bind is for a recent pod. */
 static DemoPod *find_pod(DemoCluster *cluster, Str namespace, Str name) {
     for (size_t i = cluster->pods.n; i-- > 0;) {
         const Pod *model = &cluster->pods.items[i]->model;
@@ -428,7 +428,7 @@ void demo_cluster_bind(void *context, const BindArgs *args, char *error, size_t 
 
 /* --- changes of nodes ------------------------------------------------------- */
 
-static int mark_locked(DemoCluster *cluster, size_t number, NodeChanges changes) {
+static int change_node_locked(DemoCluster *cluster, size_t number, NodeChanges changes) {
     _cleanup_(arena_freep) Arena *arena = arena_new(DEMO_OBJECT_MAX * 4);
     DemoNode *node = &cluster->nodes[number], marked = *node;
     Rng rng = node->rng;
@@ -454,7 +454,7 @@ int demo_cluster_change_node(DemoCluster *cluster, Str name, NodeChanges changes
     if (number == MAP_NONE)
         return 0;
     pending_queue_wake(&cluster->pending);
-    return mark_locked(cluster, number, changes);
+    return change_node_locked(cluster, number, changes);
 }
 
 /* --- views ------------------------------------------------------------------ */

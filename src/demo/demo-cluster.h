@@ -4,8 +4,8 @@
  * DemoCluster: the nodes and pods of the demo, instead of an API server and its controllers.
  *
  * It creates pods, keeps the pending ones in kube-scheduler's queue (scheduler/queues.h), binds
- * them, and ends about as many as it creates. Time is counted in ticks, of which each creates a
- * pod. The same seed, times and binds give the same history.
+ * them, and ends about as many as it creates. Time is counted in ticks; each tick creates a pod.
+ * The same seed, times and binds give the same history.
  *
  * Any thread may bind; the rest is for one thread, which may use a pod until the next tick.
  */
@@ -18,10 +18,10 @@
 
 #define DEMO_NODES_MAX 15000u
 
-/* A tick, for kube-scheduler's queue, unless set otherwise. */
+/* The default length of a tick, for kube-scheduler's queue. */
 #define DEMO_TICK_NSEC (250 * NSEC_PER_MSEC)
 
-/* Owners delete pods that are pending for so long. */
+/* Owners delete pods that are pending for this long. */
 #define DEMO_PATIENCE_NSEC (40 * NSEC_PER_SEC)
 
 /* 15,000 nodes and their pods need about 60 MiB as JSON. */
@@ -32,7 +32,7 @@ typedef struct DemoCluster DemoCluster;
 typedef struct DemoClusterCounts {
     size_t n_nodes;
     size_t n_running, n_pending;        /* pods now */
-    size_t pending[DEMO_WORKLOADS_MAX]; /* of these, by number of the workload */
+    size_t pending[DEMO_WORKLOADS_MAX]; /* pending pods, by number of the workload */
     size_t n_ended;                     /* ended pods */
     size_t n_deleted;                   /* pods that were deleted while pending */
 } DemoClusterCounts;
@@ -42,7 +42,7 @@ int demo_cluster_new(size_t n_nodes, uint64_t seed, int64_t now_sec, DemoCluster
 DemoCluster *demo_cluster_free(DemoCluster *cluster); /* takes NULL */
 DEFINE_CLEANUP(DemoCluster *, demo_cluster_free)
 
-/* Before the first tick: pods use all GPUs, so that the first new ones that request one are
+/* Before the first tick: makes pods use all GPUs, so that the first new pods that request one are
  * pending. 0, or -ENOMEM. */
 int demo_cluster_use_gpus(DemoCluster *cluster);
 
@@ -54,7 +54,7 @@ void demo_cluster_count(DemoCluster *cluster, DemoClusterCounts *ret);
 typedef void PendingPodDeleted(void *context, const Pod *pod);
 void demo_cluster_on_deleted(DemoCluster *cluster, PendingPodDeleted *deleted, void *context);
 
-/* How long a tick is. Before the first one. */
+/* Sets the length of a tick. Call it before the first one. */
 void demo_cluster_set_tick(DemoCluster *cluster, int64_t nsec);
 
 /* Advances one tick: pods end, and a new one is created at @now_sec since 1970: of @workload, for

@@ -81,7 +81,7 @@ typedef struct DemoNodeSpec {
     bool has_daemon, is_pressed, takes_regular, takes_headless, has_image; /* for workspaces */
     bool has_volumes, is_broken;                                           /* TopoLVM's */
     uint64_t volume_bytes;
-    bool stays, is_candidate, is_leaving; /* to the autoscaler */
+    bool stays, is_candidate, is_leaving; /* for the autoscaler: never, maybe or being removed */
 } DemoNodeSpec;
 
 static void roll_workspace(DemoNodeSpec *spec, Rng *rng) {

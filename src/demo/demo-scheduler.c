@@ -81,7 +81,7 @@ void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight) {
     scheduler->weight = weight;
 }
 
-/* The call failed: sets the placement's error. */
+/* Sets the placement's error after a failed call. 1; or -ENOMEM. */
 static int fail(DemoScheduler *scheduler, Str error) {
     scheduler->placement->error = error;
     return error.ptr ? 1 : -ENOMEM;
@@ -128,7 +128,7 @@ static int check_reply(DemoScheduler *scheduler, Verb verb, JsonReader *reader) 
         scheduler, arena_printf(scheduler->arena, "reply of %s: %s", verb_name(verb), error));
 }
 
-/* ExtenderArgs, keys in the order of the Go struct. */
+/* Writes ExtenderArgs, with the keys in the order of the Go struct. */
 static void write_args(DemoScheduler *scheduler, const uint32_t *rows, size_t n) {
     JsonWriter writer = JSON_WRITER(&scheduler->request);
 
@@ -302,7 +302,7 @@ static int bind_to(DemoScheduler *scheduler, Str node) {
     return r;
 }
 
-/* The current nodes and pods. */
+/* Gives the current nodes and pods to the scheduler. */
 static int update_cluster(DemoScheduler *scheduler) {
     _cleanup_(cluster_state_freep) ClusterState *state = NULL;
     SchedulerOptions options = demo_scheduler_options(scheduler->seed);

@@ -19,7 +19,7 @@
 /* The extender's weight in KubeSchedulerConfiguration, unless set otherwise. */
 #define DEMO_SCHEDULER_WEIGHT 5
 
-/* More than any policy here has; additional ones count as the last. */
+/* More reasons than any policy here has; additional ones count as the last. */
 #define PLACEMENT_REASONS_MAX 16u
 
 typedef struct NodeReason {
@@ -36,10 +36,10 @@ void reasons_sort(NodeReason *reasons, size_t n); /* the most frequent first */
 typedef struct Placement {
     const DemoPod *pod;
     Str node;            /* empty: none */
-    size_t n_candidates; /* nodes that the extender was sent */
+    size_t n_candidates; /* nodes that were sent to the extender */
     size_t n_passed;     /* nodes that passed its filter */
     int64_t score;       /* the extender's, 0 to 10, of the chosen node; -1: not called */
-    int64_t best_score;  /* ... of all nodes */
+    int64_t best_score;  /* the highest of all nodes */
     NodeReason reasons[PLACEMENT_REASONS_MAX]; /* the most frequent first */
     size_t n_reasons;
     Str fit_error;           /* kube-scheduler's message, if there is no node */
@@ -55,10 +55,10 @@ int demo_scheduler_new(const char *url, uint64_t seed, DemoScheduler **ret);
 DemoScheduler *demo_scheduler_free(DemoScheduler *scheduler); /* takes NULL */
 DEFINE_CLEANUP(DemoScheduler *, demo_scheduler_free)
 
-/* The options of such a scheduler. */
+/* The options of its Scheduler. */
 SchedulerOptions demo_scheduler_options(uint64_t seed);
 
-/* From the next pod on. */
+/* Sets the extender's weight, from the next pod on. */
 void demo_scheduler_set_weight(DemoScheduler *scheduler, int64_t weight);
 
 /* Chooses a node for @pod in @table, and binds it. 0, also when there is no node or a call failed;

@@ -26,12 +26,12 @@ typedef struct Demo {
     Program *rules;              /* in force at the last check */
     uint64_t policy_fingerprint; /* of the file at the last check */
     unsigned pause_msec;         /* before the next pod */
-    int result;                  /* the driving thread's */
+    int result;                  /* of the driving thread */
     char *error;
 } Demo;
 
-/* Saves the decisions for the command that is suggested at the end; or, if they are too many, there
- * is none. */
+/* Saves the decisions for the command that is suggested at the end; if they are too many, it is not
+ * suggested. */
 static int save_bundle(Demo *demo) {
     _cleanup_(buf_done) Buf bundle = BUF_INIT(DAEMON_BUNDLE_MAX);
 
@@ -41,7 +41,7 @@ static int save_bundle(Demo *demo) {
     return 0;
 }
 
-/* Prints when another policy is in force. */
+/* Reports a new policy in force. */
 static void check_rules(Demo *demo) {
     _cleanup_(view_unrefp) View *view = daemon_view(demo->env.daemon);
     bool is_first = !demo->rules;
@@ -86,7 +86,7 @@ static int try_pod(Demo *demo, const DemoPod *pod, bool *ret_is_over) {
     return 0;
 }
 
-/* A new pod, and everything that kube-scheduler tries until the next one. */
+/* Creates a pod, and makes all attempts that are due before the next one. */
 static int drive_one(Demo *demo, bool *ret_is_over) {
     const DemoPod *pod;
     int r;

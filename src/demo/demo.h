@@ -42,12 +42,12 @@ int demo_dump(const DemoOptions *options, Buf *out);
  * and pages. With --solve these commands run, and the cause and the fix are shown.
  */
 
-/* All of them, a line each. */
+/* Lists all scenarios, one per line. */
 void scenario_print_list(Buf *out);
 
 enum {
     _SCENARIO_E_SUCCESS,
-    SCENARIO_E_UNKNOWN,  /* there is none of that name */
+    SCENARIO_E_UNKNOWN,  /* no scenario has this name */
     SCENARIO_E_UNSOLVED, /* a step had an unexpected result */
 };
 

@@ -17,17 +17,17 @@
 #include "demo/annotator.h"
 #include "history/decisions.h"
 
-/* After a call without a reply: whether the daemon ends is known within this time. */
+/* After a call without a reply, the driving thread waits this long for the daemon to end. */
 #define CUT_OFF_MSEC 6000
 
-/* As long as the demo's scheduler waits, so that a busy machine does not change decisions. */
+/* The timeout of the demo's scheduler, so that a busy machine does not change decisions. */
 #define EVALUATE_NSEC (5 * NSEC_PER_SEC)
 
 /* Metrics are polled once a second; in large clusters less often. */
 #define POLL_NSEC NSEC_PER_SEC
 #define POLL_NODE_NSEC NSEC_PER_MSEC
 
-/* How often annotations are written. */
+/* Between two writes of annotations. */
 #define ANNOTATE_NSEC (10 * NSEC_PER_SEC)
 
 #define CHECK_MSEC 10u
@@ -52,7 +52,7 @@ int environment_open(DemoEnvironment *env, const DemoOptions *options) {
     return r;
 }
 
-/* The daemon has no watch here: reports the deletion to it. */
+/* Reports a deletion to the daemon, which has no watch here. */
 static void note_deleted(void *context, const Pod *pod) {
     daemon_note_deleted(context, pod->uid, pod->namespace, pod->name);
 }

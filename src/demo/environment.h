@@ -45,27 +45,27 @@ typedef struct DemoEnvironment {
     DemoScheduler *scheduler;
     Snapshot *seen; /* of the last placement, which borrows its strings */
     int64_t annotated_at_nsec;
-    void (*drive)(void *context); /* of the driving thread */
+    void (*drive)(void *context); /* the function of the driving thread */
     void *drive_context;
 
-    pthread_mutex_t lock; /* of is_stopped */
+    pthread_mutex_t lock; /* protects is_stopped */
     pthread_cond_t stopped;
     bool is_stopped;
 } DemoEnvironment;
 
-/* Makes cluster and mocks with @options, which are copied. On the main thread, as the next two.
- * 0, or a negative errno. */
+/* Makes cluster and mocks with @options, which are copied. Call this and the next two on the main
+ * thread. 0, or a negative errno. */
 int environment_open(DemoEnvironment *env, const DemoOptions *options);
 
-/* Starts the daemon with @policy, a YAML text that becomes a file of the folder; or that of the
- * options. 0, or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
+/* Starts the daemon with the policy of the options, or with @policy, a YAML text that becomes a
+ * file of the folder. 0, or a negative errno with a message in @error (DAEMON_ERROR_MAX). */
 int environment_start(DemoEnvironment *env, Str policy, char *error);
 
 /* Runs the daemon, and @drive on the driving thread, until @drive returns, or SIGINT or SIGTERM.
  * 0, or a negative errno. */
 int environment_run(DemoEnvironment *env, void (*drive)(void *context), void *context);
 
-void environment_done(DemoEnvironment *env); /* takes one that was not opened, all zero */
+void environment_done(DemoEnvironment *env); /* @env may be all zero: not opened */
 
 /* Waits. True: the run must end; false after @msec. */
 bool environment_wait(DemoEnvironment *env, unsigned msec);

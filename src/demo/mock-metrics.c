@@ -49,7 +49,7 @@ static bool contains(Str text, Str part) {
     return text.ptr && memmem(text.ptr, text.len, part.ptr, part.len);
 }
 
-/* The metric of the policies in force with this query; else what its words suggest. */
+/* The metric of the policies in force with this query; else a guess from its words. */
 static Gauge gauge_of(const Program *rules, Str query) {
     for (size_t i = 0; rules && i < rules->n_gauges; i++)
         if (rules->gauges[i].source == GAUGE_PROMETHEUS && str_eq(rules->gauges[i].query, query))
@@ -63,7 +63,7 @@ static Gauge gauge_of(const Program *rules, Str query) {
     };
 }
 
-/* The end of a series. Prometheus sends the value as a string. */
+/* Writes the end of a series. Prometheus sends the value as a string. */
 static void put_value(JsonWriter *writer, int64_t now_nsec, double value) {
     int64_t msec = now_nsec / NSEC_PER_MSEC;
     char text[64];
@@ -74,7 +74,7 @@ static void put_value(JsonWriter *writer, int64_t now_nsec, double value) {
     json_write(writer, "}");
 }
 
-/* The pods of a node that is ready. */
+/* The pods of the node; none if it is not ready. */
 static const PodList *pods_of(const NodeTable *cluster, uint32_t row) {
     static const PodList none;
     const Node *node = table_node(cluster, row);
@@ -122,7 +122,7 @@ static void answer_query(const MockMetrics *state, Str query, Buf *out) {
     json_write(&writer, "]}}");
 }
 
-/* A NodeMetrics, or a PodMetrics with one container. @cpu in cores, @memory in bytes. */
+/* Writes a NodeMetrics, or a PodMetrics with one container. @cpu in cores, @memory in bytes. */
 static void put_item(
     JsonWriter *writer, int64_t now_nsec, Str namespace, Str name, double cpu, double memory) {
     bool is_pod = !str_is_empty(namespace);
@@ -168,7 +168,7 @@ static void answer_resources(const MockMetrics *state, bool is_of_pods, Buf *out
 
 #define CUSTOM_PATH STR("/apis/custom.metrics.k8s.io/v1beta1/nodes/*/")
 
-/* A MetricValueList of all nodes; values in thousandths. */
+/* Writes a MetricValueList of all nodes, with values in thousandths. */
 static void answer_custom(const MockMetrics *state, Str name, Buf *out) {
     const Gauge gauge = {.source = GAUGE_CUSTOM, .query = name};
     const Usage usage = usage_of_gauge(&gauge);
@@ -305,7 +305,7 @@ static void set_snapshot(MockMetrics *metrics, Snapshot *snapshot) {
     metrics->snapshot = snapshot_ref(snapshot);
 }
 
-/* A worker may wait for the lock: the server must not be called with it. */
+/* Calls the server without the lock, because its workers may wait for the lock. */
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot) {
     server_tick(metrics->server, clock_monotonic_nsec());
     set_snapshot(metrics, snapshot);

@@ -27,16 +27,16 @@ DEFINE_CLEANUP(MockMetrics *, mock_metrics_free)
 
 const char *mock_metrics_url(const MockMetrics *metrics); /* "http://127.0.0.1:39999" */
 
-/* Every request gets 503 from now on; or an answer again. */
+/* While @is_down, every request gets 503. */
 void mock_metrics_set_down(MockMetrics *metrics, bool is_down);
 
 /* Sets the cluster. Call it regularly, on one thread: it closes connections past a deadline. */
 void mock_metrics_show(MockMetrics *metrics, Snapshot *snapshot);
 
-/* The policies in force: their metrics determine the labels of series. Other queries work, too.
- * True: these are others than before. */
+/* Sets the policies in force: their metrics determine the labels of series. Other queries work,
+ * too. True: the policies have changed. */
 bool mock_metrics_follow(MockMetrics *metrics, Program *rules);
 
-/* From now on @share (0 to 1) of the cpu of @node is used, whatever its pods do. One node at a
+/* Sets the used share (0 to 1) of the cpu of @node, independent of its pods; for one node at a
  * time. */
 void mock_metrics_add_load(MockMetrics *metrics, Str node, double share);

@@ -71,7 +71,7 @@ static int read_workload(const YamlNode *node, Arena *arena, Workload *ret) {
     const Pod *pod = &templates->pod;
     int r = templates ? 0 : -ENOMEM;
 
-    /* The object without its first brace, and without those that end its spec. */
+    /* Drops the first brace and those that end the spec: demo_pod_write() adds fields there. */
     yaml_to_json(yaml_find(node, STR("pod")), &json);
     ret->json = arena_copy(arena, str_skip(str_take(buf_str(&json), json.len - strlen("}}")), 1));
     for (unsigned i = 0; r == 0 && i < WORKLOAD_PEOPLE; i++)
@@ -118,10 +118,10 @@ static void fill_queue(PodMaker *maker, Rng *rng) {
             maker->queue[maker->n_queue++] = &all->items[i];
     for (size_t i = maker->n_queue; i > 1; i--) {
         size_t other = rng_pick(rng, i);
-        const Workload *card = maker->queue[other];
+        const Workload *chosen = maker->queue[other];
 
         maker->queue[other] = maker->queue[i - 1];
-        maker->queue[i - 1] = card;
+        maker->queue[i - 1] = chosen;
     }
 }
 

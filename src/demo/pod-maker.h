@@ -20,7 +20,7 @@ typedef struct Workload {
     size_t number; /* in the list */
     Str name;      /* prefix of its pods' names */
     Str namespace, owner_kind;
-    Str json;                    /* of a pod, with names in braces to be replaced */
+    Str json;                    /* of a pod, with {name} and the like to be replaced */
     const PodRequest *templates; /* of its pods: by person, WORKLOAD_PEOPLE */
     int64_t gpus;
     Str home;           /* pool of its pods before the demo began; empty: none */

@@ -21,7 +21,7 @@
 #define REASONS_MIN 48u
 #define REASONS_INDENT 4u
 
-/* In files and pipes, which have no width. */
+/* For reasons in files and pipes, which have no width. */
 #define REASONS_PLAIN 120u
 
 #define HEADING_EVERY 20u
@@ -66,7 +66,7 @@ static void print_explain(DemoPrinter *printer) {
     buf_printf(out, " %s\n", printer->explained);
 }
 
-/* A command with --server of this berth. */
+/* Prints a command with --server of this berth. */
 __attribute__((format(printf, 2, 3))) static void print_with_server(
     DemoPrinter *printer, const char *command, ...) {
     char text[256];
@@ -91,7 +91,7 @@ static void print_columns(DemoPrinter *printer) {
         "TIME", is_wide ? "  REJECTED NODES" : "");
 }
 
-/* The policies, with the reasons of their filters. */
+/* Prints the policies, with the reasons of their filters. */
 static void print_policies(Console *console, const Program *rules) {
     for (size_t i = 0; i < rules->n_policies && i < POLICIES_SHOWN; i++) {
         _cleanup_(buf_done) Buf reasons = BUF_INIT(CONSOLE_TEXT_MAX);
@@ -349,12 +349,12 @@ void printer_end(DemoPrinter *printer) {
     console_flush(console);
 }
 
-/* --- the story ---------------------------------------------------------------------- */
+/* --- explanations ------------------------------------------------------------------- */
 
 /* If no pending pod is placed, the suggestions come after this many attempts. */
 #define ATTEMPTS_BEFORE_SUGGESTIONS 60u
 
-static bool tell_placed(DemoPrinter *printer, const Placement *placement) {
+static bool explain_placed(DemoPrinter *printer, const Placement *placement) {
     if (placement->pod->n_attempts > 1) {
         if (printer->has_retried)
             return false;
@@ -378,7 +378,7 @@ static bool tell_placed(DemoPrinter *printer, const Placement *placement) {
     return true;
 }
 
-static bool tell_pending(DemoPrinter *printer, const Placement *placement) {
+static bool explain_pending(DemoPrinter *printer, const Placement *placement) {
     const char *why = printer->env->console.is_live ? " Why, and what would help:" : "";
 
     if (printer->n_pending == ELEMENTS_OF(printer->pending) || placement->n_candidates == 0 ||
@@ -402,7 +402,7 @@ static bool tell_pending(DemoPrinter *printer, const Placement *placement) {
     return true;
 }
 
-/* On a terminal, after the rest of the story. */
+/* Prints commands to try, on a terminal only. */
 static void suggest(DemoPrinter *printer) {
     Console *console = &printer->env->console;
     const Program *rules = printer->rules;
@@ -427,7 +427,7 @@ static void suggest(DemoPrinter *printer) {
 bool printer_placement(DemoPrinter *printer, const Placement *placement) {
     _cleanup_(buf_done) Buf line = BUF_INIT(CONSOLE_TEXT_MAX);
     DemoClusterCounts counts;
-    bool is_told;
+    bool is_explained;
 
     stats_add(&printer->stats, placement);
     if (!printer->explained[0] || str_is_empty(placement->node))
@@ -437,13 +437,13 @@ bool printer_placement(DemoPrinter *printer, const Placement *placement) {
     if (placement->pod->n_attempts == 1 || !str_is_empty(placement->node) ||
         !str_is_empty(placement->error))
         print_placement(printer, placement);
-    is_told = str_is_empty(placement->node) ? tell_pending(printer, placement)
-                                            : tell_placed(printer, placement);
+    is_explained = str_is_empty(placement->node) ? explain_pending(printer, placement)
+                                                 : explain_placed(printer, placement);
     printer->n_attempts++;
     if (!printer->has_suggested &&
         (printer->has_retried || printer->n_attempts > ATTEMPTS_BEFORE_SUGGESTIONS)) {
         suggest(printer);
-        is_told = true;
+        is_explained = true;
     }
     console_flush(&printer->env->console);
     demo_cluster_count(printer->env->cluster, &counts);
@@ -451,5 +451,5 @@ bool printer_placement(DemoPrinter *printer, const Placement *placement) {
         (unsigned long long)printer->stats.n_placed, counts.n_pending, counts.n_running,
         url_of(printer));
     console_status(&printer->env->console, buf_str(&line));
-    return is_told;
+    return is_explained;
 }

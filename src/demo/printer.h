@@ -20,7 +20,7 @@ typedef struct CallStats {
 } CallStats;
 
 typedef struct PlacementStats {
-    uint64_t n_pods; /* without further attempts */
+    uint64_t n_pods; /* first attempts */
     uint64_t n_placed;
     uint64_t n_retries;
     uint64_t n_errors; /* attempts in which a call failed */

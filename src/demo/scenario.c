@@ -56,10 +56,10 @@ typedef struct ScenarioRun {
     Buf policy;       /* the text of the policy in the folder */
     int status;       /* 0, one of the above, or a negative errno */
     char *error;      /* DAEMON_ERROR_MAX */
-    bool has_columns; /* a heading is above the placements */
+    bool has_columns; /* the heading of the placements is printed */
     size_t n_pods, n_placed;
     const Workload *workload; /* the scenario's */
-    /* The last attempt; all zero if it was not made. Strings live until the next. */
+    /* The last attempt; all zero if none was made. Strings live until the next one. */
     Placement placement;
 
     /* The pod and the node in question. */
@@ -109,7 +109,7 @@ static void run_pause(ScenarioRun *run, unsigned msec) {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* @text with the values of {node} and the like. NULL: the run failed. */
+/* Replaces {node} and the like in @text. In run->arena. NULL: the run failed. */
 static char *expand(ScenarioRun *run, Str text) {
     _cleanup_(buf_done) Buf out = BUF_INIT(TEXT_MAX);
     const BufValue values[] = {
@@ -137,7 +137,7 @@ static char *expand(ScenarioRun *run, Str text) {
 }
 
 static void print(ScenarioRun *run, const Step *step, const YamlNode *value) {
-    /* With --solve only: it would give the answer away. */
+    /* Without --solve it would give the answer away. */
     bool is_hidden = strcmp(step->name, "hidden event") == 0 && !run->solves;
     const char *text = is_hidden ? NULL : expand(run, value->text);
 
@@ -149,7 +149,7 @@ static void print_heading(ScenarioRun *run, const Step *step, const YamlNode *va
     console_print(&run->env.console, STYLE_BOLD, "\n%.*s\n", STR_FMT(value->text));
 }
 
-/* The event that `kubectl describe pod` shows, as kube-scheduler writes it. */
+/* Prints the event that `kubectl describe pod` shows, in kube-scheduler's words. */
 static void describe(ScenarioRun *run, const Step *step, const YamlNode *value) {
     const Placement *placement = &run->placement;
 
@@ -163,7 +163,7 @@ static void describe(ScenarioRun *run, const Step *step, const YamlNode *value) 
 
 /* --- placements ------------------------------------------------------------------------------- */
 
-/* A line about the last attempt. */
+/* Prints a line about the last attempt. */
 static void show(ScenarioRun *run, const Step *step, const YamlNode *value) {
     const Placement *placement = &run->placement;
 
@@ -247,7 +247,7 @@ static void retry(ScenarioRun *run, const Step *step, const YamlNode *value) {
     attempt(run, run->pod);
 }
 
-/* The last pod becomes the pod in question; with "choose", also its node. */
+/* Makes the last pod the pod in question; with "choose", also its node the node in question. */
 static void choose(ScenarioRun *run, const Step *step, const YamlNode *value) {
     const Placement *last = &run->placement;
 
@@ -392,7 +392,7 @@ static bool holds(const ScenarioRun *run, Str name) {
                                          : is_reloaded(run);
 }
 
-/* Waits for a condition; or fails unless it holds. */
+/* Waits for a condition; the step "expect" fails at once unless it holds. */
 static void await(ScenarioRun *run, const Step *step, const YamlNode *value) {
     bool is_expected = strcmp(step->name, "expect") == 0;
     size_t i = 0;
@@ -413,7 +413,7 @@ static void await(ScenarioRun *run, const Step *step, const YamlNode *value) {
 
 /* --- commands of berth ------------------------------------------------------------------------ */
 
-/* Words of @text, terminated by NULL, expanded after the split: values may contain blanks. */
+/* Splits @text into words, terminated by NULL, and expands these: values may contain blanks. */
 static void split_words(ScenarioRun *run, Str text, char *words[static WORDS_MAX + 1]) {
     size_t n = 0;
     Str word;
@@ -423,7 +423,7 @@ static void split_words(ScenarioRun *run, Str text, char *words[static WORDS_MAX
     words[n] = NULL;
 }
 
-/* A command to type. */
+/* Prints a command for the user to type. */
 static void suggest(ScenarioRun *run, const Step *step, const YamlNode *value) {
     Buf *out = &run->env.console.text;
     char *words[WORDS_MAX + 1];
@@ -472,7 +472,7 @@ static void run_command(ScenarioRun *run, const Step *step, const YamlNode *valu
         ;
 }
 
-/* --- running them ----------------------------------------------------------------------------- */
+/* --- running steps ---------------------------------------------------------------------------- */
 
 static const Step steps[] = {
     {"heading", print_heading},
@@ -534,7 +534,7 @@ static void run_steps(ScenarioRun *run, const char *part) {
 
 /* --- a scenario ------------------------------------------------------------------------------- */
 
-/* A document for each scenario. 0, or -ENOMEM: the text is valid. */
+/* Reads all scenarios, one per document. 0, or -ENOMEM: the text is valid. */
 static int read_all(Arena *arena, YamlStream *ret) {
     DiagList diags = DIAG_LIST_IN(arena);
 
@@ -597,7 +597,7 @@ static void print_question(ScenarioRun *run) {
     run_step(run, "suggest", "demo --scenario {name} --solve");
 }
 
-/* While the user looks around: creates pods, and tries pending ones again. */
+/* Creates pods and tries pending ones again while the user looks around. */
 static void add_pods(ScenarioRun *run) {
     _cleanup_(buf_done) Buf line = BUF_INIT(1024);
     const DemoPod *pod;

@@ -247,7 +247,7 @@ static void test_changed_node_wakes_pending_pods(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* As many pods end as start: the cluster's usage is stable. */
+/* About as many pods end as start, so the usage of the cluster is stable. */
 static void test_number_of_pods_is_stable(void **state) {
     DemoCluster *cluster = make_cluster(50, SEED);
     DemoClusterCounts start, end;
@@ -263,7 +263,7 @@ static void test_number_of_pods_is_stable(void **state) {
     demo_cluster_free(cluster);
 }
 
-/* The demo's policy relies on these. */
+/* The demo's policy relies on these pools. */
 static void test_pools_have_their_shares(void **state) {
     static const Str pools[] = {STR("general"), STR("batch"), STR("workspace"), STR("gpu")};
     size_t n_not_ready = 0, n_cordoned = 0, n_pool[ELEMENTS_OF(pools) + 1] = {0};

@@ -45,8 +45,8 @@ static int filter(void *context, const Pod *pod, int64_t now_nsec, const uint32_
     return 0;
 }
 
-/* As kube-scheduler sees the cluster now. */
-static void look(Hours *hours) {
+/* Updates view and state, which are what kube-scheduler sees. */
+static void update_view(Hours *hours) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     SchedulerOptions options = demo_scheduler_options(1);
     SchedulerExtender extender = {
@@ -81,7 +81,7 @@ static void try_pod(Hours *hours, const DemoPod *pod, int64_t tick) {
         assert_true((tick - hours->tried[pod->number]) * DEMO_TICK_NSEC <= PENDING_FLUSH_NSEC);
     hours->tried[pod->number] = tick;
     if (!hours->is_current)
-        look(hours);
+        update_view(hours);
     request.pod = pod->model;
     assert_int_equal(
         scheduler_choose(hours->scheduler, &request, NOW * NSEC_PER_SEC, NO_ROW, &choice), 0);
@@ -96,7 +96,7 @@ static void try_pod(Hours *hours, const DemoPod *pod, int64_t tick) {
     hours->is_current = false;
 }
 
-/* Pods that become possible when others end: all but those without the toleration. */
+/* Counts pending pods that get a node when others end: all but those without the toleration. */
 static size_t count_hopeful(const DemoCluster *cluster, const DemoClusterCounts *figures) {
     return figures->n_pending -
            figures->pending[demo_workloads_find(demo_cluster_workloads(cluster), STR("render"))

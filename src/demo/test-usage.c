@@ -52,7 +52,7 @@ static void test_words_of_a_query_select_the_value(void **state) {
 static void test_gauges_select_the_value(void **state) {
     const Gauge annotation = {.source = GAUGE_ANNOTATION, .annotation = STR("mem_usage_avg_5m")};
     const Gauge resources = {.source = GAUGE_RESOURCES, .resource = STR("memory")};
-    const Gauge told = {.query = STR("my_rule"),
+    const Gauge given = {.query = STR("my_rule"),
         .placements = {.is_counted = true, .resource = STR("memory"), .unit = GAUGE_PERCENT}};
     Usage usage;
 
@@ -64,7 +64,7 @@ static void test_gauges_select_the_value(void **state) {
     usage = usage_of_gauge(&resources);
     assert_int_equal(usage.resource, TABLE_MEMORY);
     assert_int_equal(usage.unit, GAUGE_AMOUNT);
-    usage = usage_of_gauge(&told); /* the policy's unit decides */
+    usage = usage_of_gauge(&given); /* the policy's unit decides */
     assert_int_equal(usage.kind, USAGE_USED);
     assert_int_equal(usage.resource, TABLE_MEMORY);
     assert_int_equal(usage.unit, GAUGE_PERCENT);

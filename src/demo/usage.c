@@ -12,7 +12,7 @@
 /* Use as a share of requests. */
 typedef struct ShareRange {
     double least, most;
-    double drift; /* of one pod, up and down */
+    double drift; /* relative deviation of one pod over time */
 } ShareRange;
 
 static const ShareRange share_ranges[] = {
@@ -24,8 +24,8 @@ static const ShareRange share_ranges[] = {
 static const ShareRange system_range = {.least = 0.01, .most = 0.06};
 
 /* Other load on some nodes: backups, builds, another virtual machine. */
-static const ShareRange stranger_range = {.least = 0.25, .most = 0.75};
-#define STRANGER_PERCENT 18
+static const ShareRange other_load_range = {.least = 0.25, .most = 0.75};
+#define OTHER_LOAD_PERCENT 18
 
 #define BUSY_MOST 0.4 /* additional share in the busiest minute */
 #define FULL 0.985    /* maximum share */
@@ -61,7 +61,7 @@ static double range_pick(const ShareRange *range, Rng *rng) {
     return range->least + (range->most - range->least) * rng_share(rng);
 }
 
-/* -1 to 1. */
+/* A wave over time with a random period and phase, -1 to 1. */
 static double wave(Rng *rng, size_t least_sec, size_t most_sec, int64_t now_nsec) {
     double period = (double)rng_between(rng, least_sec, most_sec);
     double turns = (double)now_nsec / NSEC_PER_SEC / period + rng_share(rng);
@@ -154,7 +154,7 @@ double usage_measure_pod(const Usage *usage, const Pod *pod, int64_t now_nsec) {
     Rng of_pod = rng_of(pod->name, pod->namespace);
     double drift = wave(&of_pod, POD_PERIOD_MIN_SEC, POD_PERIOD_MAX_SEC, now_nsec);
     int64_t there_nsec = now_nsec - pod_placed_at(pod) * NSEC_PER_SEC;
-    double shown = 1; /* its share in an average */
+    double shown = 1; /* the part of its usage that the average includes */
     double requested = usage->resource == TABLE_CPU
                            ? (double)resources_get(&pod->requests, STR("cpu")) / 1000
                            : (double)resources_get(&pod->requests, STR("memory"));
@@ -170,7 +170,7 @@ static double allocatable(const NodeTable *cluster, uint32_t row, size_t resourc
     return resource == TABLE_CPU ? amount / 1000 : amount;
 }
 
-/* 0 to FULL. @ret_busy: how busy this minute is, -1 to 1. */
+/* The share of the resource in use, 0 to FULL. @ret_busy: how busy this minute is, -1 to 1. */
 static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t row,
     int64_t now_nsec, double *ret_busy) {
     Rng rng = rng_of(cluster->names->names[row], STR_NULL);
@@ -179,8 +179,8 @@ static double share_used(const Usage *usage, const NodeTable *cluster, uint32_t 
     double share = range_pick(&system_range, &rng), sum = 0;
     const PodList *pods = table_chunk(cluster, row)->pods[table_slot(row)];
 
-    if (rng_percent(&rng, STRANGER_PERCENT) && usage->resource == TABLE_CPU)
-        share += range_pick(&stranger_range, &rng);
+    if (rng_percent(&rng, OTHER_LOAD_PERCENT) && usage->resource == TABLE_CPU)
+        share += range_pick(&other_load_range, &rng);
     *ret_busy = busy;
     if (all <= 0)
         return 0;

@@ -38,7 +38,7 @@ Usage usage_of_gauge(const Gauge *gauge);
 /* The value of the node of @row at @now_nsec since 1970. NaN: the node is not ready. */
 double usage_measure(const Usage *usage, const NodeTable *cluster, uint32_t row, int64_t now_nsec);
 
-/* @share, 0 to 1, of the node in the unit of @usage. */
+/* Converts @share, 0 to 1, of the node to the unit of @usage. */
 double usage_in_unit(const Usage *usage, const NodeTable *cluster, uint32_t row, double share);
 
 /* The usage of a pod, in cores or bytes. */
