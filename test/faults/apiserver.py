@@ -42,7 +42,7 @@ from scripted import ScriptedServer
 PATCH_TYPES = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 
 
-class Nowhere(list):
+class DiscardingList(list):
     def append(self, item):
         pass
 
@@ -70,8 +70,8 @@ class Watch:
         self.sent_at = now
 
     def lose(self):
-        """Sends no further events, but keeps the connection open."""
-        self.queue = Nowhere()
+        """From now on sends no events, but keeps the connection open."""
+        self.queue = DiscardingList()
 
     def add(self, line, version=None):
         self.queue.append((line, version))
@@ -99,7 +99,7 @@ class ApiServer(ScriptedServer):
         self.documents = {}  # {path: object} of other APIs
         super().__init__(tls, self.state.changed)
 
-    # --- what tests do to it ---
+    # --- faults, for tests ---
 
     def push(self, resource, data, version=None):
         """Sends bytes in every open watch of @resource. @version: the resourceVersion in them, if any."""
@@ -134,7 +134,7 @@ class ApiServer(ScriptedServer):
     def allow_only(self, *whats):
         self.allowed = {"get /version", *whats}  # readable by all: system:discovery
 
-    # --- what tests look at ---
+    # --- state, for tests ---
 
     def open_watches(self, resource=None):
         with self.lock:
@@ -158,7 +158,7 @@ class ApiServer(ScriptedServer):
         with self.lock:
             return not any(watch.queue for watch in self.open_watches())
 
-    # --- its own affairs ---
+    # --- internals ---
 
     def _tell_watches(self, version):
         for watch in self.open_watches(version.kind.resource):
@@ -387,7 +387,7 @@ class ApiServer(ScriptedServer):
         if time.monotonic() - watch.bookmarked_at >= self.bookmark_seconds:
             self._add_bookmark(watch)
 
-    # --- who may come ---
+    # --- credentials ---
 
     def write_kubeconfig(self, path, authority=None, token=None, pair=None):
         """@authority: PEM file of the trusted CA; @pair: .certificate and .key of a client."""

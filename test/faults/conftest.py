@@ -34,7 +34,7 @@ def start_live(server, berth_path, tmp_path):
 
 @pytest.fixture(scope="module")
 def cases():
-    """{(test, case): future}"""
+    """A thread pool, and {test item: future} of its cases."""
     with ThreadPoolExecutor(CASES_AT_A_TIME) as pool:
         yield pool, {}
 

@@ -50,7 +50,7 @@ def read_text(response):
 
 
 class Talk:
-    """One user's connections to one server, and all replies by label."""
+    """Sends requests as one user to one server, and keeps all replies by label."""
 
     def __init__(self, connect):
         self.connect = connect
@@ -84,7 +84,7 @@ class Talk:
         return reply
 
 
-# --- the sides ---
+# --- the two servers ---
 
 
 class Scripted:
@@ -200,7 +200,7 @@ BAD_LISTS = [
     {"resourceVersionMatch": "Exact", "resourceVersion": "0"},
     {"resourceVersionMatch": "Foo", "resourceVersion": "1"},
     {"resourceVersion": "abc"},
-    {"resourceVersion": "99999999"},  # it waits three seconds for it
+    {"resourceVersion": "99999999"},  # the server waits 3 s for this version
     {"limit": "x"},
     {"fieldSelector": "foo=bar"},
     {"sendInitialEvents": "true"},
@@ -357,7 +357,7 @@ def talk_about_the_past(talk, side):
     talk.watch("old watch, streamed", "/api/v1/nodes", resourceVersion=version, **STREAMED)
 
 
-def talk_without_leave(talk):
+def talk_without_rights(talk):
     talk.get("denied list", "/api/v1/pods")
     talk.watch("denied watch", "/api/v1/pods")
     talk.get("denied get", "/api/v1/nodes/n-a")
@@ -379,7 +379,7 @@ def converse(side):
     stranger.get("unknown token", "/api/v1/nodes")
     side.restrict()
     nobody = side.talk_as("nobody")
-    talk_without_leave(nobody)
+    talk_without_rights(nobody)
     return {**talk.replies, **stranger.replies, **nobody.replies}
 
 
@@ -409,7 +409,7 @@ def shape(value):
 
 
 def summary(reply):
-    """The fields that must be equal."""
+    """The fields of a reply that must be equal on both servers."""
     if not reply.is_json():
         return [reply.status, reply.type, reply.text if reply.type == "text/plain" else ""]
     lines = []
@@ -439,8 +439,8 @@ def summarize_object(obj, is_bookmark):
 
 
 def strange_parts(ours, theirs, where=""):
-    """Paths that @ours has but @theirs lacks, or has with another type. The real server sets many more
-    fields; the scripted one must not have additional fields."""
+    """Paths in @ours that @theirs lacks, or has with another type. The real server sets many more fields;
+    the scripted one must not have fields of its own."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return [
             path

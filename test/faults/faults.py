@@ -11,7 +11,7 @@ from exchange import JSON, Gone
 EXPIRED = too_old(1, 1000)
 
 
-# --- what does not come, or not in time ---
+# --- missing and late replies ---
 
 
 def never(exchange, proceed):
@@ -49,7 +49,7 @@ def cut_after(n_bytes):
     return act
 
 
-# --- answers that are no success ---
+# --- error replies ---
 
 
 def answer(refused):
@@ -95,7 +95,7 @@ def redirect(location):
     return act
 
 
-# --- success that is none ---
+# --- status 200 with an unusable body ---
 
 
 def say(body, content_type=JSON, **headers):
@@ -191,7 +191,7 @@ def end_with_reset(exchange):
     raise Gone
 
 
-# --- lines that are no events ---
+# --- invalid lines of watches ---
 
 DEEP = b'{"type":"ADDED","object":' + b"[" * 10000 + b"]" * 10000 + b"}\n"
 

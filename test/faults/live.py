@@ -66,7 +66,7 @@ def count_relists(server):
     return [len(server.relists(resource)) for resource in ("nodes", "pods")]
 
 
-# --- what is believed, and what is true ---
+# --- berth's view, and the true state ---
 
 UNITS = {"": 1, "m": 0.001, "k": 1e3, "M": 1e6, "G": 1e9, "Ki": 1024, "Mi": 1024**2, "Gi": 1024**3}
 
@@ -107,7 +107,7 @@ def see_pod(obj):
 
 
 def make_view(objects):
-    """{key: the fields that decisions read} of all nodes, and of all pods that count on a node."""
+    """{key: fields that decisions read}, for all nodes and for all pods that count on a node."""
     nodes = {o["metadata"]["name"]: see_node(o) for o in objects if is_node(o)}
     pods = {}
     for obj in objects:
@@ -145,7 +145,7 @@ class Live:
     def __init__(self, path, folder, kubeconfig, flags):
         folder.mkdir()
         self.log, self.dump_path = folder / "log", folder / "dump.json"
-        self.expected = 0  # of the exit status
+        self.expected = 0  # exit status
         command = [
             path, "serve", "--listen", "127.0.0.1:0", "--kubeconfig", kubeconfig,
             "--dump-file", self.dump_path, *flags,
@@ -199,7 +199,7 @@ class Live:
         with open(f"/proc/{self.popen.pid}/status", encoding="ascii") as status:
             return int(re.search(rf"{field}:\s*(\d+)", status.read())[1]) * 1024
 
-    # --- what it believes ---
+    # --- its view of the cluster ---
 
     def objects(self):
         """The objects of its dump on SIGUSR2."""
@@ -228,7 +228,7 @@ class Live:
     def tail(self, n_lines=15):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-n_lines:])
 
-    # --- what it is asked ---
+    # --- requests ---
 
     def filter(self, names, of=None, connection=None):
         body = {"Pod": of or pod("asked"), "NodeNames": list(names)}
@@ -247,7 +247,7 @@ class Live:
         return reply.json()["Error"]
 
 
-class Asking:
+class FilterLoop:
     """Sends filter requests for @names to @berth repeatedly during a `with` block, like kube-scheduler.
     Every reply must have status 200, and check(reply) must be true."""
 

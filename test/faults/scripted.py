@@ -1,7 +1,7 @@
 """A server on loopback with scripted faults, for its port and for chosen requests. A subclass has the
 reply without a fault: _answer_well(exchange).
 
-It runs in the test's process, a thread for each connection.
+It runs in the test's process, with a thread for each connection.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from exchange import CHUNK, LOOK_SECONDS, Connection
 
 
 class Script:
-    """A fault and the requests to which it applies."""
+    """A fault, and the requests that get it."""
 
     def __init__(self, action, what, times, skip, when):
         self.action, self.what, self.times, self.skip, self.when = action, what, times, skip, when
@@ -58,7 +58,7 @@ class ScriptedServer:
         self.kill()
         self.thawed.set()
 
-    # --- what tests do to it ---
+    # --- faults, for tests ---
 
     def listen(self):
         if self.listener:
@@ -95,13 +95,13 @@ class ScriptedServer:
             self.scripts.append(script)
         return script
 
-    # --- what tests look at ---
+    # --- received requests, for tests ---
 
     def asked(self, what):
         """The received requests of the kind @what, oldest first."""
         return [request for request in list(self.requests) if request.what == what]
 
-    # --- its own affairs ---
+    # --- internals ---
 
     def pause(self, seconds, connection):
         end = time.monotonic() + seconds

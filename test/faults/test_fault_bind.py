@@ -64,7 +64,7 @@ def bound_by_another(where):
     return act
 
 
-def made_anew(exchange, proceed):
+def recreated(exchange, proceed):
     state, key = exchange.server.state, exchange.request.key
     state.delete(PODS, key)
     state.put(PODS, pod(key.partition("/")[2]))
@@ -87,7 +87,7 @@ OUTCOMES = {
     "500": (faults.fail(500), False),
     "403": (faults.answer(Refused(403, "Forbidden", "no")), False),
     "429": (faults.throttle(1), False),
-    "made anew under the same name": (made_anew, False),
+    "recreated under the same name": (recreated, False),
     "deleted": (deleted, False),
     "200 that is HTML": (faults.say(b"<html>", "text/html"), False),
 }

@@ -7,7 +7,7 @@ import faults
 import pytest
 from apistate import NODES, PODS
 from client import get, wait_until
-from live import Asking, count_relists, fill, has_new_watches, node, pod, same_as
+from live import FilterLoop, count_relists, fill, has_new_watches, node, pod, same_as
 
 
 def names_of(server):
@@ -39,13 +39,13 @@ def decisions_go_on_while_the_api_server_is_down(server, start_live):
 
     server.refuse()
     server.kill()
-    with Asking(berth, names, same_as(before)) as asking:
+    with FilterLoop(berth, names, same_as(before)) as loop:
         wait_until(lambda: not berth.is_connected("nodes"), "the outage to be seen")
         wait_until(lambda: not berth.is_connected("pods"), "the outage to be seen")
         assert "disconnected" in berth.health()
         assert berth.is_ready()  # the last snapshot is good enough
-        n_answers = asking.n_answers
-        wait_until(lambda: asking.n_answers > n_answers + 100, "more answers")
+        n_answers = loop.n_answers
+        wait_until(lambda: loop.n_answers > n_answers + 100, "more answers")
         change(server)
         before = failures(berth)
         wait_until(lambda: all(n >= m + 2 for n, m in zip(failures(berth), before)), "more tries")
@@ -112,12 +112,12 @@ def decisions_do_not_wait_for_a_slow_api_server(server, start_live):
     n_relists = len(server.relists("nodes"))
     server.state.compact(server.state.number + 1)
     server.state.advance(5)
-    with Asking(berth, names, same_as(before)) as asking:
+    with FilterLoop(berth, names, same_as(before)) as loop:
         server.push_error("nodes", faults.EXPIRED)
         server.push_error("pods", faults.EXPIRED)
         wait_until(lambda: len(server.relists("nodes")) > n_relists, "a list")
-        n_answers = asking.n_answers
-        wait_until(lambda: asking.n_answers > n_answers + 200, "more answers")
+        n_answers = loop.n_answers
+        wait_until(lambda: loop.n_answers > n_answers + 200, "more answers")
     change(server)
     for script in slow:
         script.cancel()
@@ -138,7 +138,7 @@ def restart(server):
 def restarts_without_lists(server, start_live):
     fill(server, n_nodes=30)
     berth = start_live()
-    with Asking(berth, names_of(server)):
+    with FilterLoop(berth, names_of(server)):
         for step in range(6):
             old = server.open_watches()
             change(server, step)

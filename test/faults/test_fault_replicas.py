@@ -16,7 +16,7 @@ def ask_all(berth, names, of):
 def test_answers_are_the_same_to_the_byte(server, start_live):
     fill(server, n_nodes=50)
     first = start_live()
-    # The second one reached the same state by different events.
+    # The second replica lists the state that the first one has reached by events.
     for i in range(0, 50, 7):
         server.state.put(PODS, pod(f"more-{i}", on=f"n-{i:04}", cpu="300m"))
         server.state.patch(NODES, f"n-{i:04}", {"metadata": {"labels": {"more": "1"}}})

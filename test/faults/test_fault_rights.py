@@ -54,7 +54,7 @@ def test_missing_rights_are_named(server, start_live):
 
 
 def test_request_without_nodes_takes_no_lease(server, start_live):
-    """berth check sends such requests. If they acquired the lease, another berth could not bind."""
+    """berth check sends requests without nodes. If they acquired the Lease, another berth could not bind."""
     fill(server)
     berth = start_live("--bind", "--lease", "berth-system/berth-bind")
 

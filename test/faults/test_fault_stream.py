@@ -39,7 +39,7 @@ class Model:
         return make_view([obj for known in self.objects.values() for obj in known.values()])
 
 
-class Liar:
+class RandomEvents:
     """Sends random events of both kinds in open watches, and applies them to the model."""
 
     def __init__(self, server, seed):
@@ -112,18 +112,18 @@ class Liar:
         )
 
 
-def lie(server, start_live, seed, chunk):
+def send_random_events(server, start_live, seed, chunk):
     fill(server, n_nodes=N_NODES // 2)
     server.chunk_bytes = chunk
     berth = start_live()
     wait_until(lambda: len(server.open_watches()) == 2, "watches")
-    liar = Liar(server, seed)
+    events = RandomEvents(server, seed)
     for _ in range(BATCHES):
-        liar.run(PER_BATCH)
-        berth.wait_view(liar.model.view)
+        events.run(PER_BATCH)
+        berth.wait_view(events.model.view)
     # None of the events caused a new list.
     assert count_relists(server) == [1, 1]
-    assert liar.model.view() != true_view(server)
+    assert events.model.view() != true_view(server)
 
     for resource in ("nodes", "pods"):
         server.push_error(resource, faults.EXPIRED)
@@ -132,7 +132,7 @@ def lie(server, start_live, seed, chunk):
 
 @pytest.mark.parametrize("seed, chunk", [(1, 65536), (2, 1000), (3, 13)])
 def test_newest_object_counts(together, seed, chunk):
-    together(lie)
+    together(send_random_events)
 
 
 def test_pod_recreated_under_the_same_name(server, start_live):

@@ -140,7 +140,7 @@ def is_forbidden(server):
     return lambda: server.allow_only(*READ, f"get {OF_NODES}")
 
 
-def talks_nonsense(server):
+def sends_nonsense(server):
     table = faults.say(b'{"kind":"Table","rows":[]}')
     return server.script(table, f"get {OF_NODES}", times=None).cancel
 
@@ -148,7 +148,7 @@ def talks_nonsense(server):
 OUTAGES = {
     "unavailable": (fails, "503"),
     "forbidden": (is_forbidden, "right"),
-    "nonsense": (talks_nonsense, " "),
+    "nonsense": (sends_nonsense, " "),
 }
 
 

@@ -7,7 +7,7 @@ import faults
 import pytest
 from apistate import INITIAL_EVENTS_END, NODES, PODS, encode_event, make_bookmark
 from client import IS_SANITIZED, wait_until
-from live import Asking, count_relists, fill, has_new_watches, node, pod, true_view
+from live import FilterLoop, count_relists, fill, has_new_watches, node, pod, true_view
 
 UNKNOWN = "node is not known to berth"
 
@@ -55,7 +55,7 @@ def the_old_snapshot_serves_until_the_new_one_is_whole(server, start_live):
         seen.append(known(reply))
         return seen[-1] in (old, new)
 
-    with Asking(berth, old | new, check):
+    with FilterLoop(berth, old | new, check):
         wait_until(lambda: seen and seen[-1] == new, "the new nodes")
     assert seen[0] == old
     berth.wait_true(server)
@@ -275,7 +275,7 @@ def the_network_is_a_black_hole(server, start_live):
     wait_until(lambda: watched(server), "watches")
     server.freeze()
     server.state.put(NODES, node("missed"))
-    with Asking(berth, names):
+    with FilterLoop(berth, names):
         wait_until(lambda: not berth.is_connected("nodes"), "the silence to be noticed")
     server.thaw()
     berth.wait_true(server)

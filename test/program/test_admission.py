@@ -27,7 +27,7 @@ def authority(tmp_path_factory):
 
 @pytest.fixture
 def start(start_berth, authority, tmp_path):
-    """start(*flags) -> berth and its listener. Its API server is down, so berth has no policies of the cluster."""
+    """start(*flags) -> berth and its listener for reviews. The API server is down, so berth has no policies of the cluster."""
 
     def run(*flags):
         certificate, key = authority.issue_server()
@@ -74,7 +74,7 @@ def test_denies_a_policy_with_a_mistake(start, authority):
 
 
 def test_message_is_that_of_check(start, authority, berth_path, tmp_path):
-    """Each mistake of a policy, in the same words."""
+    """berth check and the review report each mistake of a policy in the same words."""
     spec = {"filters": [{"name": "r", "nodeRedy": True}, BAD["filters"][0] | {"name": "s"}], "mode": "observe"}
     _, listener = start()
     message = review(listener, authority, "CREATE", make_object(spec))["status"]["message"]
@@ -106,7 +106,7 @@ def test_allows_what_adds_no_mistake(start, authority, args, request_fields):
 
 
 def test_client_identity(start, authority, tmp_path):
-    """With a name, an API server needs a certificate of it; the scheduler's is not good for reviews."""
+    """With --admission-client-name only a certificate with this name is accepted; the scheduler's is not."""
     berth, listener = start("--admission-client-name", "kube-apiserver")
     body = make_review("CREATE", make_object(GOOD))
     other = Authority(tmp_path / "other", "other")
@@ -142,7 +142,7 @@ def test_only_reviews_are_answered_there_and_nowhere_else(start, authority):
     (b" " * ((4 << 20) + 1), 413),
 ], ids=["empty", "half", "no object", "large text", "large body"])  # fmt: skip
 def test_bad_reviews_get_an_error(start, authority, body, status):
-    """The API server then does what failurePolicy says."""
+    """After an error the API server follows failurePolicy."""
     _, listener = start()
     connection = open_connection(listener, authority.context())
     reply = ask(listener, "POST", PATH, body, {"Content-Type": "application/json"}, connection)
@@ -170,13 +170,13 @@ def test_reviews_are_counted(start, authority):
 
 
 def nice_values(berth, name):
-    """The nice values of its threads with that name."""
+    """The nice values of berth's threads named @name."""
     tasks = pathlib.Path(f"/proc/{berth.proc.pid}/task").iterdir()
     return sorted(int((task / "stat").read_text().rpartition(")")[2].split()[16]) for task in tasks if (task / "comm").read_text().strip() == name)
 
 
 def test_its_threads_have_low_priority(start):
-    """Two workers of the verbs and one of reviews; a thread of each that accepts."""
+    """berth has two workers for verbs and one for reviews, and for each of both a thread that accepts."""
     berth, _ = start()
     own = os.getpriority(os.PRIO_PROCESS, 0)
     low = max(own, 10)
@@ -192,7 +192,7 @@ def test_browsers_of_other_sites_are_refused(start, authority):
 
 
 def test_many_at_once(start, authority):
-    """As an API server sends them when 200 policies are applied: each on a connection, which it keeps, and each is answered."""
+    """200 policies applied at once: the API server sends each review on a connection of its own, and gets all replies."""
     berth, listener = start()
     context = authority.context()
     connections = [open_connection(listener, context) for _ in range(200)]

@@ -184,7 +184,7 @@ def equal_of(text):
 # --- the file ---
 
 
-def test_files(bundle, files):
+def test_files_of_a_bundle(bundle, files):
     found = unpack(bundle)
     assert list(found) == [
         "berth-bundle/" + name
@@ -209,7 +209,7 @@ def test_files(bundle, files):
 
 
 def test_cluster_is_read_by_others(bundle, berth_path, tmp_path):
-    """The cluster in it is what --cluster takes."""
+    """--cluster reads the cluster.json of a bundle."""
     found = unpack(bundle)
     (tmp_path / "c.json").write_text(found["berth-bundle/cluster.json"])
     assert "ledger-00" in text_of(run(berth_path, "dump", "--cluster", tmp_path / "c.json"))
@@ -276,7 +276,7 @@ def test_bad_parameters(berth, query, text):
 
 @pytest.mark.parametrize("n_nodes, n_decisions", [(450, 1), (520, 1), (1500, 1), (5000, 200)])
 def test_uniform_clusters_are_read_back(start_berth, berth_path, tmp_path, n_nodes, n_decisions):
-    """They compress so well that a reader could take them for a bomb."""
+    """Uniform clusters compress so well that a reader could reject them as a zip bomb."""
     names = [f"n{i}" for i in range(n_nodes)]
     write_cluster(tmp_path / "cluster.json", [{"metadata": {"name": name}} for name in names])
     berth = start_berth("--cluster", tmp_path / "cluster.json")
@@ -319,11 +319,11 @@ def test_only_digest(berth, berth_path, tmp_path):
     assert result.returncode == 3 and b"not kept" in result.stderr
 
 
-# --- what was measured ---
+# --- metrics ---
 
 
 def test_metrics(start_berth, berth_path, files, tmp_path):
-    """Loads come from the bundle: the source may be gone."""
+    """Values come from the bundle: the source is gone."""
     (files / "policy.yaml").write_text(MEASURED)
     server = Scripted()
     server.set("load", by_node(**{name: i / 10 for i, name in enumerate(NODES[:8])}))
@@ -350,7 +350,7 @@ def test_metrics(start_berth, berth_path, files, tmp_path):
 # --- names ---
 
 
-def test_anonymous(berth, berth_path, tmp_path):
+def test_anonymous_bundle_hides_names(berth, berth_path, tmp_path):
     path = tmp_path / "a.tar.gz"
     text = text_of(run(berth_path, "bundle", "--server", berth.url, "-o", path, "--anonymize"))
     assert "names are hashed" in text
@@ -479,7 +479,7 @@ def test_damaged(bundle, berth_path, tmp_path, damage, text):
 
 
 def test_damaged_at_random(bundle, berth_path, tmp_path):
-    """Whatever is changed in its files: an answer or an error, never a crash."""
+    """Any change of its files leads to a result or an error, never to a crash."""
     dice = random.Random(8)
     found = {k: v.encode() for k, v in unpack(bundle).items()}
     for i in range(12):

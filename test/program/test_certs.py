@@ -90,7 +90,7 @@ def client(folder, pair=True):
     return context
 
 
-# --- what is made ---
+# --- new certificates ---
 
 
 def test_files(certs, tmp_path):
@@ -136,7 +136,7 @@ def test_each_ca_has_its_own_subject(certs, tmp_path):
     assert subjects[0] != subjects[1]
 
 
-def test_dates(certs, tmp_path):
+def test_dates_of_certificates(certs, tmp_path):
     folder = tmp_path / "certs"
     certs(folder, "--days", 3)
 
@@ -205,7 +205,7 @@ def test_secrets(certs, tmp_path):
     assert kept == ["berth-server", "berth-client"], "tokens are of the CA's key: those in the cluster stay"
 
 
-# --- what is there is kept ---
+# --- existing files are kept ---
 
 
 def test_nothing_is_overwritten(certs, folder):
@@ -224,7 +224,7 @@ def test_renewal_keeps_the_ca(certs, folder):
 
 
 def test_rights_are_kept(certs, folder):
-    """A berth of another group that may read the old key may read the new one."""
+    """A group that may read the old key may also read the new one."""
     (folder / "server.key").chmod(0o640)
     certs(folder, "--renew")
     assert mode_of(folder / "server.key") == 0o640
@@ -332,7 +332,7 @@ def copy_pair(source, target, name):
 
 
 def test_a_new_ca_without_a_gap(certs, start_berth, tmp_path):
-    """Both sides have copies of their own, and get each step at another time, in either order."""
+    """Client and server have separate copies, and get each step at different times, in either order."""
     old, new, server, peer = (tmp_path / name for name in ("old", "new", "server", "peer"))
     certs(old)
     certs(new)

@@ -22,7 +22,7 @@ from client import (
     USAGE,
     get,
     held_port,
-    nobody_at_default,
+    unused_default_address,
     pages_of,
     post,
     wait_until,
@@ -157,7 +157,7 @@ def secure_entry(secure, certificates, who=None, tls=(), **changes):
 
 
 def test_healthy_sidecar(plain, run):
-    """Beside kube-scheduler on loopback, asked from there."""
+    """berth beside kube-scheduler on loopback, checked from the same machine."""
     done = run("--live", "--server", plain.url, config=scheduler_config(entry(plain.url)))
     assert done.code == FINE and not done.failed(), done.stdout
     for code in ("B101", "B102", "B103", "B113", "B201", "B202", "B203", "B401", "B404", "B501"):
@@ -197,7 +197,7 @@ def test_healthy_cluster(plain, run, api, tmp_path):
     assert users == {"system:serviceaccount:berth-system:berth"}
 
 
-# --- configurations that are wrong, of a berth that runs ---
+# --- wrong configurations of a running berth ---
 
 WRONG = [
     # description, fields of the entry, failing check
@@ -239,7 +239,7 @@ def test_wrong_certificates(secure, certificates, run, what, tls, who, code):
 
 
 def test_certificate_in_a_file(secure, certificates, run):
-    """It is read if the configuration is a file on this machine."""
+    """The check reads a certificate file if the configuration is a file on this machine."""
     certificate, key = certificates.stranger
     tls = {"certData": None, "keyData": None, "certFile": str(certificate), "keyFile": str(key)}
     config = scheduler_config(secure_entry(secure, certificates, tls=tls))
@@ -247,7 +247,7 @@ def test_certificate_in_a_file(secure, certificates, run):
     assert done.state("B110") == "failed" and "stranger" in done.checks["B110"]["cause"]
 
 
-# --- berths that are not well ---
+# --- unhealthy berths ---
 
 
 @pytest.fixture
@@ -278,8 +278,8 @@ def test_not_an_api_server(run, api, plain, tmp_path):
 
 
 def test_no_berth_named(run, api, tmp_path):
-    """From outside of a cluster its berths are often unreachable, which is no error."""
-    with nobody_at_default():
+    """From outside of a cluster, berth is often unreachable, which is no error."""
+    with unused_default_address():
         done = run("--live", "--kubeconfig", api.kubeconfig(tmp_path), "--only", "B201")
     assert done.code == FINE and done.state("B201") == "skipped"
     assert "--server" in done.checks["B201"]["cause"]
@@ -299,8 +299,8 @@ def test_alternative_names(run, secure, certificates, tmp_path):
         assert done.state("B110") == state, (names, done.checks["B110"])
 
 
-def test_aliases(run, plain):
-    """kube-scheduler accepts them, so no check fails."""
+def test_reports_unreadable_yaml_aliases(run, plain):
+    """berth reads no YAML aliases. kube-scheduler may, and the cause of the failed check says so."""
     text = scheduler_config(entry(plain.url))
     text = text.replace('"filter"', '&verb "filter"').replace('"preempt"', "*verb")
     done = run("--live", "--server", plain.url, config="# YAML\n" + text)
@@ -309,7 +309,7 @@ def test_aliases(run, plain):
 
 
 def test_reports_a_rejected_client_certificate(run, secure, certificates):
-    """403: berth is reachable and rejects the certificate."""
+    """Status 403: berth is reachable, but rejects the certificate."""
     done = run("--live", "--server", secure.url, *of_secure(certificates, certificates.stranger))
     assert done.code == FAILED and done.state("B201") == "failed"
     assert "certificate" in done.checks["B201"]["cause"] and "--cert" in done.checks["B201"]["fix"]
@@ -320,7 +320,7 @@ def test_reports_a_rejected_client_certificate(run, secure, certificates):
 
 
 def test_not_ready(run, start_berth, api, tmp_path):
-    """Its API server has no list of nodes."""
+    """berth has no list of nodes from its API server."""
     berth = start_berth("--kubeconfig", api.kubeconfig(tmp_path))
     done = run("--live", "--server", berth.url)
     assert done.code == FAILED and {"B202", "B401"} <= done.failed(), done.stdout
@@ -445,7 +445,7 @@ spec:
 
 
 def test_rights_to_namespaces(run, start_berth, plain, api, tmp_path):
-    """They are needed and checked only if a policy reads namespaces."""
+    """Rights to namespaces are needed and checked only if a policy reads namespaces."""
     account = ["--service-account", "berth-system/berth", "--only", "B302"]
     run(*in_cluster(api, tmp_path, plain), *account)
     assert not [right for _, right, _ in api.reviews if "namespaces" in right]
@@ -712,7 +712,7 @@ def test_named_pod(run, plain, api, tmp_path):
     assert run(*arguments, "--scheduler-pod", "mine").code == USAGE
 
 
-# --- which entry is berth's ---
+# --- finding berth's entry ---
 
 
 def test_own_entry(run, plain, tmp_path):
@@ -805,7 +805,7 @@ def test_offline_files(run, tmp_path):
 # --- the command ---
 
 
-def test_only(run, plain):
+def test_only_limits_the_checks(run, plain):
     arguments = ["--live", "--server", plain.url]
     assert set(run(*arguments, "--only", "B201").checks) == {"B201"}
     codes = set(run(*arguments, "--only", "berth,B501", "--only", "cluster").checks)
@@ -858,7 +858,7 @@ def test_json(run, plain):
         assert each["state"] in ("passed", "failed", "warned") or each["cause"], each
 
 
-def test_text(run, plain, nowhere):
+def test_text_output_has_marks_and_fixes(run, plain, nowhere):
     done = run("--live", "--server", plain.url, "--only", "B201,B501", form="text")
     assert done.code == FINE and "✓" in done.stdout and "B201" in done.stdout
     done = run("--live", "--server", nowhere, "--only", "B201", form="text")

@@ -59,7 +59,7 @@ def all_commands(help_of):
     return re.findall(r"^  ([a-z-]+) ", help_of(), re.M)
 
 
-# --- what there is ---
+# --- commands and options ---
 
 
 def test_commands_are_those_of_the_help(complete, help_of, all_commands):
@@ -321,7 +321,7 @@ def processor_seconds(*command):
 
 
 def test_it_takes_little_processor_time(berth_path):
-    """In addition to the time of a bare start (a sanitizer is slow)."""
+    """The limit is in addition to the time of a bare start, because a sanitizer is slow."""
     start = processor_seconds(berth_path, "version")
     assert processor_seconds(berth_path, "__complete", "serve", "--") < start + QUICK_SECONDS
 

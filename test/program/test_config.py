@@ -210,7 +210,7 @@ def test_states_assumptions_without_policies(config):
     assert {"filterVerb", "prioritizeVerb", "preemptVerb"} <= fields(out).keys()
 
 
-# --- what is refused ---
+# --- errors ---
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_wrong_policy(config, tmp_path):
     assert (code, out) == (FAILED, "") and 'did you mean "filters"?' in err
 
 
-# --- from a berth that runs ---
+# --- for a running berth ---
 
 
 def test_config_of_a_running_berth(config, policy, start_berth, tmp_path):
@@ -322,7 +322,7 @@ def test_admission(config, policy):
 
 
 def test_kyverno(config, policy):
-    """The same, except for the differences of Kyverno's MutatingPolicy."""
+    """The output is the same as for Kubernetes, except for the differences of Kyverno's MutatingPolicy."""
     path = policy(MATCH, SLOTS + "    - {name: ready, nodeReady: true, publish: label}\n")
     native = [each for each in yaml.safe_load_all(config("--admission", "--policy", path)[1]) if "Binding" not in each["kind"]]
     code, text, error = config("--admission", "--kyverno", "--policy", path)

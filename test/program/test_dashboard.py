@@ -129,7 +129,7 @@ def test_every_page_has_navigation(berth):
 
 
 def test_links_have_targets(berth):
-    """Every link of the main pages and of what these lead to; the rest is more of the same."""
+    """Follows every link, from the overview and the page of a pod on, each path and query once."""
     known, todo = set(), ["/", page_of("web", node="n3")]
     for path in todo:
         reply = get(berth, path, headers=HTML)

@@ -23,7 +23,7 @@ def what_if(berth, body=b"{}", kind="application/json", **headers):
     return ask(berth, "POST", "/api/v1/what-if", body, {"Content-Type": kind, **headers})
 
 
-# --- where it is ---
+# --- listeners ---
 
 
 def test_on_loopback(start_berth):
@@ -87,7 +87,7 @@ def test_switched_off(start_berth):
     assert get(berth, "/api/v1/status").status == 200
 
 
-# --- who sees it on the pages' listener ---
+# --- tokens on the pages' listener ---
 
 
 def test_token_for_browsers(start_berth, token_file):  # noqa: F811
@@ -164,7 +164,7 @@ def test_rejects_invalid_host_names(berth_path):
         assert result.returncode == 2 and "pages-host" in result.stderr
 
 
-# --- what-if: the one page that takes a body ---
+# --- what-if: the only page that accepts a body ---
 
 
 def test_what_if_refuses_other_origins(start_berth):
@@ -192,7 +192,7 @@ def test_what_if_is_limited(start_berth):
         assert what_if(listener, b" " * (4 * MIB + 1)).status == 413
 
 
-# --- how it is counted ---
+# --- metrics ---
 
 
 def test_pages_are_counted(start_berth):

@@ -120,7 +120,7 @@ def test_nodes(berth):
     assert one["columns"] == [columns["rejected"]]
 
 
-def test_refused(berth):
+def test_rejects_unknown_parameters(berth):
     assert get(berth, "/api/v1/nodes?column=x").status == 404
     assert "column" in get(berth, "/api/v1/nodes?colum=x").error()
     unknown = get(berth, "/api/v1/policies?x=1")
@@ -143,7 +143,7 @@ def test_many_nodes(start_berth, policy, tmp_path):
     read(berth, f"/nodes?page={N_MANY // 200 + 1}", status=404)
 
 
-# --- the pages for people ---
+# --- HTML pages ---
 
 PAGES = ["/policies", "/nodes", "/nodes?column=rejected&order=highest", "/node?name=n2", "/what-if"]
 

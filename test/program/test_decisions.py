@@ -214,7 +214,7 @@ def test_bad_parameters(berth, query, text):
     assert reply.error().startswith("berth: ") and text in reply.error()
 
 
-# --- one of them ---
+# --- one decision ---
 
 
 def test_one_decision_has_its_nodes(berth):
@@ -275,7 +275,7 @@ def test_nodes_of_the_request_need_no_cluster(start_berth, files):
     }  # fmt: skip
 
 
-# --- what is kept ---
+# --- limits ---
 
 
 def test_only_the_last_are_kept(start_berth, files):
@@ -324,7 +324,7 @@ def test_memory_limit_holds(start_berth, files):
 
 
 def test_decisions_survive_a_reload(berth, files):
-    """Rules keep their names when their policy is gone."""
+    """Decisions keep the names of rules after a reload without their policy."""
     (files / "policy.yaml").write_text(OTHER_POLICY)
 
     def asked():
@@ -341,7 +341,7 @@ def test_decisions_survive_a_reload(berth, files):
     wait_until(lambda: asked()["generation"] == 2, "the next generation")
 
 
-# --- who may ask ---
+# --- access ---
 
 
 @pytest.fixture

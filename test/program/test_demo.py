@@ -24,7 +24,7 @@ from demo_bundle import read_choices
 
 BERTH = os.environ.get("BERTH", str(ROOT / "build" / "berth"))
 
-# pod, node or "pending", passed/offered, score or "-", time
+# pod, node or "pending", passed/candidates, score or "-", time
 DECISION = re.compile(
     r"^(?P<pod>\S+/\S+) +(?P<node>\S+) +(?P<passed>\d+)/(?P<offered>\d+) +(?P<score>\d+|-) +\d+ .?s"
     r"(  (?P<why>.*))?$"
@@ -84,7 +84,7 @@ def test_plain_run(environment):
         assert re.search(rf"^  {verb} +\d+ ", result.stdout, re.M)
 
 
-def test_tells_a_story(environment):
+def test_explains_placements(environment):
     """The output explains the policies, a placed pod, a pending pod, and its later placement."""
     text = run(env=environment).stdout
     shown = [" ".join(part.split()) for part in re.split(r"^(?=-- )|^(?=[a-z]+/)", text, flags=re.M)]
@@ -177,7 +177,7 @@ def test_same_seed_same_decisions(environment):
 
 
 @pytest.mark.parametrize("nodes", ["1", "99", "1000"])
-def test_sizes(environment, nodes):
+def test_numbers_of_nodes(environment, nodes):
     result = run("--pods", "10", "--nodes", nodes, env=environment)
 
     assert result.returncode == 0, result.stderr
@@ -281,7 +281,7 @@ def test_default_demo_has_no_metrics(environment):
     assert not re.search(r"measur|metrics", result.stdout)
 
 
-# --- what goes wrong -------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------
 
 
 def test_broken_policy(environment, tmp_path):

@@ -104,7 +104,7 @@ def test_list_and_usage(berth_path, tmp_path):
     assert 'did you mean "hot-node"?' in unknown.stderr
 
 
-# --- as a person sees them -------------------------------------------------------------------
+# --- on a terminal ---------------------------------------------------------------------------
 
 
 def page(url):

@@ -69,7 +69,7 @@ def test_others_are_kept(diff):
     assert diff(POLICY, "--keep-others").returncode == FINE
 
 
-def test_last(diff):
+def test_last_limits_the_replayed_decisions(diff):
     assert json.loads(diff(OTHER, "-o", "json", "--last", 3).stdout)["replay"]["decisions"] == 3
 
 

@@ -74,7 +74,7 @@ def test_files_are_still_followed(start_berth, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["301", "-1", "x"])
-def test_refused(berth_path, value):
+def test_rejects_invalid_drain_delays(berth_path, value):
     done = subprocess.run(
         [berth_path, "serve", "--drain-delay", value], capture_output=True, text=True, timeout=PATIENCE
     )

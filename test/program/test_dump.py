@@ -46,7 +46,7 @@ def test_generated_config_can_be_read(dump, cluster, tmp_path):
         assert dump("--cluster", "dump.json").stdout == shown.stdout
 
 
-def test_the_same(dump, cluster):
+def test_dump_equals_its_cluster(dump, cluster):
     dump("--cluster", cluster, "-o", "dump.json")
     compared = dump("--cluster", cluster, "--compare", "dump.json")
     assert compared.returncode == FINE

@@ -45,7 +45,7 @@ def berth_eval(berth_path):
     ("null", "null"),
     ("'pod-17'.matches('^pod-[0-9]+$')", "true"),
 ])
-def test_value(berth_eval, expression, value):
+def test_prints_the_value(berth_eval, expression, value):
     result = berth_eval(expression)
     assert (result.returncode, result.stdout, result.stderr) == (FINE, value + "\n", "")
 
@@ -118,7 +118,7 @@ def test_explain_shows_parts(berth_eval):
         assert part in result.stdout
 
 
-def test_cost(berth_eval):
+def test_prints_the_cost(berth_eval):
     result = berth_eval("--cost", "[1, 2].all(x, x > 0)")
     assert result.returncode == FINE and result.stdout.startswith("cost: ") and result.stdout.endswith("\ntrue\n")
 

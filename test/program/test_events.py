@@ -57,7 +57,7 @@ def listening(berth, **options):
         stream.close()
 
 
-def test_updates(start_berth):
+def test_streams_updates(start_berth):
     berth = start_berth()
     before = time.monotonic()
     with listening(berth) as stream:
@@ -128,7 +128,7 @@ def test_it_ends_with_berth(start_berth):
         assert berth.proc.wait(PATIENCE) == 0
 
 
-def test_too_many(start_berth):
+def test_limits_the_number_of_streams(start_berth):
     berth = start_berth()
     with contextlib.ExitStack() as stack:
         streams = [stack.enter_context(listening(berth)) for _ in range(STREAMS_MAX)]

@@ -127,7 +127,7 @@ def test_no_exemption_outside_a_cluster(start_berth, flags, monkeypatch):
 
 
 @pytest.mark.parametrize("value", ["", "a/", "a/b", "A", "a b", "/b=c", "a/=c", "a/b=c d", "*"])
-def test_refused(berth_path, value):
+def test_rejects_invalid_exemptions(berth_path, value):
     done = subprocess.run(
         [berth_path, "serve", "--exempt", value], capture_output=True, text=True, timeout=PATIENCE
     )

@@ -485,7 +485,7 @@ def test_json_schema(explain):
     assert only["counts"]["nodes"] == 4
 
 
-# --- what would help ---
+# --- suggestions ---
 
 RULES = [
     "nodeLabels: {zone: a}",

@@ -200,7 +200,7 @@ def test_narrowed(berth_path, start_berth, files):
     assert page[0]["nodes"][0]["outcome"] == "narrowed" and page[0]["nodes"][0]["rank"] > 2
 
 
-def test_latest(berth_path, berth):
+def test_ignores_prioritize_before_the_newest_filter(berth_path, berth):
     """A prioritize call before the newest filter is not shown with it."""
     post(berth, "filter", names("web", "n1", "n2"))
     assert "No scores: prioritize has not been called." in shown(berth_path, berth, "default/web")

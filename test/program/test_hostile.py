@@ -132,7 +132,7 @@ def wait_until_held(berth, n_bytes):
     )
 
 
-# --- what is refused by its headers alone ---
+# --- requests rejected by their headers alone ---
 
 AMBIGUOUS = {
     "two lengths": head("Content-Length: 2", "Content-Length: 20") + b"{}",
@@ -289,7 +289,7 @@ def test_other_methods_are_refused(server, berth_path, method, path, allow):
 
 
 def test_every_refusal_is_one_reply(server):
-    """It has one status line, a content type that browsers do not guess, and nothing after the body."""
+    """The reply has one status line, a content type that browsers do not guess, and nothing after the body."""
     for raw in [*AMBIGUOUS.values(), *CODED.values()]:
         with connect(server) as sock, sock.makefile("rb") as stream:
             with contextlib.suppress(ConnectionError):
@@ -624,7 +624,7 @@ def test_idle_connection_is_closed(start_berth):
 
 
 def test_reports_slow_body(server):
-    """1 kB/s, where 64 kB/s are required."""
+    """The client sends 1 kB/s; 64 kB/s are required."""
     with connect(server) as sock, sock.makefile("rb") as stream:
         sock.sendall(head("Content-Length: 1000000"))
         done = threading.Event()
@@ -732,7 +732,7 @@ def test_client_that_never_reads(start_berth):
     assert_well(server)
 
 
-# --- how many ---
+# --- numbers of connections ---
 
 
 def count_open(socks):
@@ -779,7 +779,7 @@ def test_longest_idle_connection_makes_room_for_a_new_one(start_berth):
         assert count_open(socks) >= 8
 
 
-# --- what is fine ---
+# --- unusual but valid requests ---
 
 
 def test_keep_alive_is_used(server):

@@ -137,7 +137,7 @@ def test_plan_writes_an_overlay(install, tmp_path):
     assert overlay["configMapGenerator"][0]["files"] == ["pool.yaml"]
 
 
-# --- with one ---
+# --- with a cluster ---
 
 
 def test_kubeadm(plan, cluster):
@@ -224,7 +224,7 @@ def test_hostile_names(plan, cluster):
     assert "\x1b" not in out
 
 
-# --- what is refused ---
+# --- errors ---
 
 
 @pytest.mark.parametrize(

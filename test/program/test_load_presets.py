@@ -273,7 +273,7 @@ def koordinator(cluster, name, measured, thresholds=None):
     return score // 2
 
 
-# --- both ---------------------------------------------------------------------------------------
+# --- presets against formulas -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(ROUNDS))
@@ -369,7 +369,7 @@ def test_koordinator_load_aware(berth_path, seed, tmp_path):
     assert_same(got, {name: koordinator(cluster, name, measured, own.get(name)) for name in cluster.nodes})
 
 
-# --- nodes by what is written on them -------------------------------------------------------------
+# --- nodes by labels and annotations --------------------------------------------------------------
 
 NODE_METADATA = {  # name: changed params, metadata by node, the order
     "highest": ({}, {"low": "10", "high": "100", "medium": "50"}, ["high", "medium", "low"]),

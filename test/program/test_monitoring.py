@@ -129,7 +129,7 @@ def test_alerts_fire_on_the_demos_data(tmp_path):
 
 
 def test_every_alert_is_tested():
-    """Each has to fire in some test."""
+    """Each alert fires in some test."""
     tests = yaml.safe_load((FOLDER / "berth-rules.test.yaml").read_text())["tests"]
     samples = [each for test in tests for query in test.get("promql_expr_test", []) for each in query["exp_samples"]]
     fired = set(re.findall(r'alertname="(\w+)"', "".join(each["labels"] for each in samples)))

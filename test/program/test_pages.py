@@ -50,7 +50,7 @@ def statuses(pages, paths, **options):
     return {get(pages, path, **options).status for path in paths}
 
 
-# --- who sees what ---
+# --- access to pages ---
 
 
 def test_loopback_needs_nothing(start_berth):
@@ -185,7 +185,7 @@ def test_health_withholds_reasons_from_unauthorized_clients(start_berth, tmp_pat
 
 
 def test_two_tokens(start_berth, token_file):
-    """Neither counts, because two parsers could choose different ones."""
+    """berth rejects two tokens, because two parsers could choose different ones."""
     pages = pages_of(
         start_berth("--pages-listen", "127.0.0.1:0", "--pages-token-file", token_file)
     )
@@ -199,7 +199,7 @@ def test_two_tokens(start_berth, token_file):
         connection.close()
 
 
-# --- browsers: whose pages may ask a loopback address, too ---
+# --- browsers: foreign web pages can send requests to loopback ---
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_new_token_takes_the_place_of_the_old(start_berth, token_file):
     assert metrics(berth)['berth_config_last_reload_success{config="pages-token"}'] == 0
 
 
-# --- what is there ---
+# --- paths ---
 
 
 @pytest.mark.parametrize("verb", ["filter", "prioritize", "preempt", "bind", "a/b/predicates"])
@@ -333,7 +333,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_refused(berth_path, token_file, case):
+def test_rejects_invalid_flags(berth_path, token_file, case):
     flags, status, message = REFUSED[case]
     short = token_file.with_name("short")
     short.write_text("0123456789")

@@ -109,7 +109,7 @@ def test_durations(value, fits):
     assert (wrong({**HEAD, "metadata": {"name": "p"}, "spec": spec}) == []) == fits
 
 
-# --- the reader and the schema, one against the other ---
+# --- the parser against the schema ---
 
 ODD = [None, True, False, 0, 1, -1, 2.5, 101, 2000000, "", "x", "allow", "5s", "+5s", "-5s", "1d0", "1d", "10%", " 10%", "%", ".", "m",
        "-1", "1e3", "\u03bcs", "1.5\u03bcs", [], ["x"], [1, True], [None], {}, {"a": "x"}, {"a": 1}, {"a": 0}, {"exists": True},

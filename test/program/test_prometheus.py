@@ -65,7 +65,7 @@ def world(tmp_path_factory):
     world.stop()
 
 
-# --- what berth is given ---
+# --- policies and sources ---
 
 LOAD = {"query": "node_load", "nodeLabel": "node"}
 MAX_AGE = "1m"  # nothing expires during a test
@@ -326,7 +326,7 @@ def shape(value):
 
 
 def test_scripted_server_matches_real_one(world):
-    """It answers as the real one does."""
+    """The scripted Prometheus replies like the real one."""
     scripted = Scripted()
     world.cluster.set("odd", "NaN", node="n1")
     world.cluster.set("odd", "-Inf", node="n2")

@@ -42,7 +42,7 @@ CASES = {}
 
 
 class Case:
-    """The argument of a case's function."""
+    """One fault case: its metric, its source and berth. Each case's function gets one."""
 
     def __init__(self, stage, name, function, source, label, on_missing, max_age, interval):
         self.berth, self.name, self.function = stage.berth, name, function
@@ -133,7 +133,7 @@ def case(source="shared", label="node", on_missing="reject", max_age="4s", inter
     return register
 
 
-# --- no answer, or none that is one ---
+# --- missing and invalid replies ---
 
 
 @case("slow")
@@ -265,7 +265,7 @@ def watching_memory(berth):
         thread.join()
 
 
-# --- answers that say less than they should ---
+# --- valid replies with unusable series ---
 
 
 @case(max_age=NEVER)
@@ -326,7 +326,7 @@ def old_series(it):
     it.drops([*late, *by_node(**GOOD)[2:]], COOL[1:], too_old=1)
 
 
-# --- servers with a trouble of their own ---
+# --- unreliable servers ---
 
 
 @case("down")
@@ -435,7 +435,7 @@ def link_local(it):
     wait_until(lambda: "allowLinkLocal" in it.source_state()["error"], "the reason")
 
 
-# --- the berth they are all in ---
+# --- one berth for all cases ---
 
 
 # berth queries a failing server less often, so cases with special or slow failures have separate servers.
@@ -525,5 +525,5 @@ def running(start_shared, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case(running, name):
+def test_prometheus_fault(running, name):
     running[name].result()

@@ -189,7 +189,7 @@ def equal(text):
 
 @pytest.mark.parametrize("options", [[], ["--anonymize"]])
 def test_recorded_decisions(run, start_berth, files, options):
-    """what-if and explain have the namespaces of then; hashed names stay equal names."""
+    """what-if and explain use the recorded namespaces; equal names have equal hashes."""
     berth = start_berth("--policy", files / "policy.yaml", "--cluster", files / "cluster.json")
     assert decide(berth) == {"kraken": ["red"], "squid": ["blue"], "crab": NODES, "unknown": NODES}
     run("bundle", "--server", berth.url, "-o", "b.tar.gz", *options)

@@ -99,7 +99,7 @@ def test_config_map(start_berth, cluster, tmp_path, given):
     wait_passed(berth, ["n3"])
 
 
-def test_folder(start_berth, cluster, tmp_path):
+def test_reloads_a_folder(start_berth, cluster, tmp_path):
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "1.yaml").write_text(policy_text("[a, b]", name="one"))
@@ -153,7 +153,7 @@ def test_cluster(start_berth, cluster, tmp_path):
     assert passed(berth) == ["n1"]
 
 
-# --- broken ones ---
+# --- invalid policies ---
 
 
 def logfmt(line):
@@ -237,7 +237,7 @@ def test_broken_policy_keeps_the_last_good_one(start_logged, cluster, tmp_path, 
     ids=["empty", "NULs", "cut", "no UTF-8", "twice", "long", "control", "ConfigMap"],
 )
 def test_refused_files_do_not_break_pages(start_logged, cluster, tmp_path, text):
-    """Pages and logs stay readable, whatever the error quotes."""
+    """Pages and logs stay readable, even if the error quotes hostile text."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(policy_text("a"))
     berth = start_logged("--policy", policy, "--cluster", cluster)
@@ -280,7 +280,7 @@ def halted(berth):
 
 
 def test_sighup_forces(start_logged, cluster, tmp_path):
-    """Also when nothing has changed that could be seen from outside."""
+    """SIGHUP reloads even if the time and size of the file have not changed."""
     policy = tmp_path / "policy.yaml"
     policy.write_text(policy_text("a"))
     berth = start_logged("--policy", policy, "--cluster", cluster)

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, nobody_at_default, pages_of, post, wait_until, without_kubeconfig
+from client import FAILED, FINE, PATIENCE, UNREACHABLE, USAGE, unused_default_address, pages_of, post, wait_until, without_kubeconfig
 from small_api import Handler, Server, write_kubeconfig
 
 TOKENS = {"berth-pages": "the-token-for-everything", "berth-viewer": "the-token-for-viewers"}
@@ -133,7 +133,7 @@ def run(berth_path, tmp_path):
 
 
 def test_newest_of_all_replicas(cluster, run, tmp_path):
-    """Whichever replica decided last: here first one, then the other."""
+    """The newest decision of all replicas is shown: here first of one replica, then of the other."""
     cluster.kubeconfig(tmp_path / ".kube/config")
     decide(cluster.berths["two"], "early")
     for name in ("one", "two", "one"):
@@ -229,7 +229,7 @@ def test_several_installations(cluster, run, tmp_path):
     assert none.returncode == UNREACHABLE and "app.kubernetes.io/name=berth runs in any namespace" in none.stderr
 
 
-# --- which server ---
+# --- choice of the server ---
 
 
 def test_order_of_places(cluster, start_berth, run, tmp_path):
@@ -257,7 +257,7 @@ def test_order_of_places(cluster, start_berth, run, tmp_path):
 
 def test_default_place(run):
     """The address where `berth serve` listens by default, if nothing names another."""
-    with nobody_at_default():
+    with unused_default_address():
         done = run("status")
     assert done.returncode == UNREACHABLE and "http://127.0.0.1:8080 cannot be reached" in done.stdout + done.stderr
 

@@ -113,7 +113,7 @@ def test_prints_each_error_once(failing, tmp_path):
     assert len(log_lines(failing, "match expression")) == 1
 
 
-# --- time that is up ---
+# --- exceeded deadlines ---
 
 N_NODES, N_PODS = 40, 60
 # Compares every pair of pods of a node with the pod's requests, so that nothing can be precomputed.

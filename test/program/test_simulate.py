@@ -89,7 +89,7 @@ def outcomes(done):
     return {policy["name"]: policy for policy in json.loads(done.stdout)["policies"]}
 
 
-# --- what comes of it --------------------------------------------------------
+# --- results -----------------------------------------------------------------
 
 
 def test_packing_empties_nodes_that_spreading_does_not(run, files, cluster, trace):
@@ -292,7 +292,7 @@ def test_metrics_are_absent_unless_given(run, files, cluster):
     assert outcomes(run(*args, "-o", "json"))["load"]["placed"] == 4
 
 
-# --- forms -------------------------------------------------------------------
+# --- output formats ----------------------------------------------------------
 
 
 def test_the_table_has_a_column_for_each_policy(run, files, cluster, trace):
@@ -339,7 +339,7 @@ def test_reads_yaml_traces(run, files, cluster):
         "placed", "placed", "not reached"]
 
 
-# --- mistakes ----------------------------------------------------------------
+# --- errors ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("args, words", [
@@ -433,7 +433,7 @@ def pool(**annotations):
 
 
 def scale(run, files, policy, *flags, pods=None, pool_text=None):
-    """{"placed", "pending", "autoscale"} under the policy, of 10 pods and one old node unless told otherwise."""
+    """{"placed", "pending", "autoscale"} under @policy; by default of 10 pods and one old node."""
     done = run(
         "--cluster", files("c.json", list_of(node("old", cpu="16"))), "--no-baseline", "--policy", files("p.yaml", policy),
         *(flags or ["--pods", files("pods.json", list_of(*(pods or [pod(f"p{i}") for i in range(10)])))]), "-o", "json",

@@ -164,7 +164,7 @@ def test_without_metrics(start_logged, cluster):
     assert "sources" not in get(berth, "/readyz?verbose").text
 
 
-# --- a bad day ---
+# --- outages ---
 
 
 def test_down_and_up(start_logged, server, cluster, policy):
@@ -246,7 +246,7 @@ def test_promtool_accepts_source_metrics(berth):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# --- what changes while it runs ---
+# --- changes while berth runs ---
 
 
 def write_sources(path, url, more="", name="default"):

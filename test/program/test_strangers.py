@@ -120,8 +120,8 @@ def test_probe_finds_a_place_among_silent_strangers(start_berth):
 @pytest.mark.parametrize("sources", [MANY, ["127.0.0.1"]], ids=["many addresses", "the probe's address"])
 @pytest.mark.parametrize("has_tls", [False, True], ids=["plain", "TLS"])
 def test_flood_refuses_no_probe(start_berth, start_tls, authority, first_bytes, sources, has_tls):
-    """Also if it opens connections faster than berth reads; and it ends no kept connection. With TLS the
-    same bytes are not a handshake, and get an alert."""
+    """A stranger opens connections faster than berth reads: probes succeed, and no kept connection ends. With TLS
+    the same bytes are not a handshake, and get an alert."""
     flags = ["--max-connections", 1024, "--max-connections-per-address", 960]
     berth = start_tls(*flags) if has_tls else start_berth(*flags)
     stranger = authority.context() if has_tls else None
@@ -139,7 +139,7 @@ def test_flood_refuses_no_probe(start_berth, start_tls, authority, first_bytes, 
 
 
 def test_silent_strangers_do_not_evict_a_client_with_a_certificate(start_tls, authority):
-    """Also before its first request."""
+    """The client keeps its connection even before its first request."""
     berth = start_tls("--max-connections", 16)
     quiet = Client(berth, authority.context(authority.issue_client(SCHEDULER)))
     with contextlib.ExitStack() as stack:
@@ -151,7 +151,7 @@ def test_silent_strangers_do_not_evict_a_client_with_a_certificate(start_tls, au
 
 
 def test_strangers_get_few_of_the_kept_connections(start_tls, authority):
-    """They still get replies, and clients with a certificate keep their connections."""
+    """Strangers still get replies, and clients with a certificate keep their connections."""
     berth = start_tls("--max-connections", 16)
     context = authority.context(authority.issue_client(SCHEDULER))
     with contextlib.ExitStack() as stack:

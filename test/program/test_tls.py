@@ -147,7 +147,7 @@ def test_body_over_the_limit(start_tls, authorities):
     assert post(berth, authorities[0].context()) == 200
 
 
-# --- what is spoken ---
+# --- protocol versions and ciphers ---
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ def test_self_check(berth_path, berth):
     assert "10 decisions about 5 pods" in text and "not replayed" not in text
 
 
-def test_last(berth_path, berth):
+def test_last_limits_the_replayed_decisions(berth_path, berth):
     assert equal_of(text_of(what_if(berth_path, berth, "--last", 3))) == (3, 3)
 
 

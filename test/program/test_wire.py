@@ -99,7 +99,7 @@ def berth(start_shared, files):
 
 @pytest.fixture(scope="module")
 def full(start_shared, files):
-    """The same with pods that use all GPUs."""
+    """The same cluster, with pods that use all GPUs."""
     return start_shared("--policy", files / "policy.yaml", "--cluster", files / "full.json")
 
 
@@ -211,7 +211,7 @@ def nodes_request(*nodes, pod=None):
 
 # --- what kube-scheduler v1.36.4 sent ---
 
-# fixture, offered, passed, zone closed
+# fixture, candidates, passed, rejected because zone c is closed
 FILTERS = [
     ("filter-nodecache-true", [N0, N2, N4], [N0, N4], {N2}),
     ("filter-nodecache-true-https", [N2, N4, N0], [N4, N0], {N2}),
@@ -323,7 +323,7 @@ def test_every_fixture_is_sent():
 
 @pytest.mark.parametrize("pod_of", ["true", "true-gpu", "true-nominated", "true-managed-resource"])
 def test_both_modes_agree(berth, full, pod_of):
-    """Also about the pods that run there: berth's cluster has them, Node objects do not."""
+    """Names and Node objects give the same verdicts, also for rules about running pods, which Node objects do not have."""
     pod = json.loads(fixture_body(f"filter-nodecache-{pod_of}"))["Pod"]
     order = [N3, N1, N4, N2, N0]
     for server in (berth, full):
@@ -374,7 +374,7 @@ def test_unknown_nodes(berth, free, blind):
 
 
 def test_no_cluster(blind, start_berth):
-    """Names mean nothing to a berth without a cluster; it must not guess."""
+    """A berth without a cluster knows no names, and must not guess."""
     reply = post(blind, "filter", fixture_body("filter-nodecache-true"))
     assert reply.status == 200
     for word in ("--cluster", "nodeCacheCapable"):
@@ -390,7 +390,7 @@ def test_no_cluster(blind, start_berth):
 
 
 def test_any_order_and_spelling_of_names(berth):
-    """The reader guesses which name comes next; wrong guesses must never be seen."""
+    """The parser guesses the next name; wrong guesses must not change the result."""
     dice = random.Random(20)
     spelt = {name: '"' + name.replace("n", "\\u006e", 1) + '"' for name in NODES}
     with_close_names = [N0[:-1], N0 + "x", "node", "x", N0.upper()]
@@ -588,11 +588,11 @@ def test_large_replies_have_a_length_too(berth, n):
     assert len(Filtered(names, post(berth, "filter", names)).failed) == 50 * n
 
 
-# --- bodies that are not the protocol ---
+# --- invalid bodies ---
 
 DEEP = 100_000
 
-# name, verb, body, what the message says, at which byte it says so (None: somewhere)
+# name, verb, body, text of the message, byte in the message (None: any)
 MALFORMED = [
     ("empty", "filter", b"", "ends", 0),
     ("blank", "filter", b" \n ", "ends", 3),
@@ -719,7 +719,7 @@ def test_deep_json_in_unread_fields_of_nodes(berth):
 
 
 def test_every_prefix_of_a_request(berth):
-    """Cut anywhere, it is refused; whole, it is not."""
+    """Every proper prefix of the request is rejected; the whole request is not."""
     body = b'{"Pod":{"metadata":{"name":"p\\n\xc3\xa4"}},"NodeNames":["a","\\u00e4"],"x":[1e3,-0.5,true,null]}'
     connection = open_connection(berth)
     for end in range(len(body)):
@@ -769,7 +769,7 @@ def test_accepts_pods_with_missing_fields(berth):
 
 
 def test_nothing_is_null(berth, free, blind):
-    """In no reply, to anything above: kube-scheduler dereferences what it finds."""
+    """No reply to any request above contains null: kube-scheduler dereferences every field."""
     for server in (berth, free, blind):
         for name in [case[0] for case in FILTERS if "-true" in case[0]]:
             for verb in ("filter", "prioritize"):

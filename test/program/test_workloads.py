@@ -116,7 +116,7 @@ def test_explain_prints_a_row_for_each_template(run):
     assert [line.split() for line in lines[:5]] == [
         "WORKLOAD PODS ELIGIBLE NODES MAIN REASON OF REJECTIONS".split(),
         "Deployment shop/web 3 4 of 5 pools/pool: not in the pool (1 node)".split(),
-        # the nodes of the pool are too small: they can never take it, and fail one rule more
+        # the nodes of the pool are too small: they can never take the pod, and fail one more rule
         "StatefulSet shop/db 2 1 of 5 pools/pool: not in the pool (1 node)".split(),
         "DaemonSet kube-system/agent per node 5 of 5".split(),
         "CronJob default/night 2 1 of 5 pools/one: jobs need more (3 nodes)".split(),

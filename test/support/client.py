@@ -144,9 +144,9 @@ def held_port():
 
 
 @contextlib.contextmanager
-def nobody_at_default():
-    """127.0.0.1:8080, berth's default address, without a listener. Like held_port(), it also keeps others away. A test
-    that needs it is skipped while a server of this machine listens there."""
+def unused_default_address():
+    """127.0.0.1:8080, berth's default address, without a listener. Like held_port(), it keeps other processes away. If a
+    server of this machine already listens there, the test is skipped."""
     with socket.socket() as holder:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -6,8 +6,8 @@ import tarfile
 
 
 def read_choices(output, metric):
-    """[(chosen node, {node: value})] of the pods that were placed: values of @metric at the time of the filter, because on a busy
-    machine they change while the demo runs; or those of the annotation with that name, at the end."""
+    """[(chosen node, {node: value})] of the pods that were placed. Values of @metric are as of the filter, because on a busy
+    machine they change while the demo runs; if @metric is an annotation, as of the end."""
     with tarfile.open(re.search(r" explain --bundle (\S+)", output)[1]) as archive:
         names = ("sources.json", "metrics.jsonl", "cluster.json", "decisions.jsonl")
         sources, metrics, cluster, decisions = (archive.extractfile(f"berth-bundle/{name}").read() for name in names)

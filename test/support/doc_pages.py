@@ -1,12 +1,11 @@
 """The documentation pages and the commands in them.
 
-    ```console              is run in a folder with the files of a checkout, and berth in PATH. The
-                                                    text below a command is its expected output. A line "…" matches any
-                                                    lines, "…" in a line any text
-                            ```sh                   is run likewise and must succeed; its output is ignored
-                                                    Both may only use harmless programs (HARMLESS)
-                            ```sh needs-cluster     is not run; the mark is the reason (MARKS). It is checked as far as
-                                                    possible without running it: see find_wrong()
+    ```console            is run in a folder with the files of a checkout, and berth in PATH. The text below a
+                          command is its expected output: a line "…" matches any lines, "…" in a line any text
+    ```sh                 is run likewise and must succeed; its output is ignored
+    ```sh needs-cluster   is not run; the mark is the reason (MARKS). find_wrong() finds errors without running it
+
+Blocks that are run may only use harmless programs (HARMLESS).
 
 Blocks of a page share one folder, in their order.
 """
@@ -103,7 +102,7 @@ def is_output(expected, printed):
     return re.fullmatch(pattern, printed) is not None
 
 
-# --- looking at commands that are not run ---
+# --- checks of commands that are not run ---
 
 PROGRAMS = set(
     "apt-get chmod chown cp ctr curl docker export gpg install kill kind kubeadm minikube mkdir mv openssl podman printf "

@@ -3,7 +3,7 @@
 import json
 
 MIB = 1 << 20
-SIZE = 600_000  # size of an input: a parser that needs too much memory exceeds 1 MiB by far
+SIZE = 600_000  # bytes of an input: a parser that needs too much memory exceeds 1 MiB by far
 
 
 def limit_of(n_bytes):

@@ -52,7 +52,7 @@ def run_promtool(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, **options)
 
 
-# --- what is measured ---
+# --- exporters ---
 
 
 class Exporter:
@@ -102,7 +102,7 @@ class Exporter:
         self.server.server_close()
 
 
-# --- the real one ---
+# --- the real Prometheus ---
 
 
 class Prometheus:
@@ -171,7 +171,7 @@ def find_metric(berth, name):
     return found
 
 
-# --- the scripted one ---
+# --- the scripted Prometheus ---
 
 
 def sample(value, at=None, **labels):

@@ -73,7 +73,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server:
-    """On loopback, for subclasses of Handler."""
+    """An HTTP server on loopback with a subclass of Handler."""
 
     def serve(self, handler):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -94,8 +94,8 @@ class SmallApi(Server):
         self.skew = 0
         self.objects = {}  # {path: reply}, besides those above
         self.forbidden = set()  # paths that are answered with 403
-        self.trial = 404, refusal(404, "no such kind")  # of a dry run of a policy
-        self.tried = []  # their specs
+        self.trial = 404, refusal(404, "no such kind")  # the reply to a dry run of a policy
+        self.tried = []  # specs of the policies of dry runs
         self.reviews = []  # (user, request)
         api = self
 

@@ -67,7 +67,7 @@ def extension(kind, value):
 
 
 def client_hello():
-    """With a made-up key of X25519: the server computes, the client does not."""
+    """A ClientHello with a random X25519 key, so that only the server has to compute."""
     group, key = 0x001D, os.urandom(32)
     signatures = bytes.fromhex("0403080408070503060308050806")
     share = struct.pack(">HH", group, len(key)) + key
