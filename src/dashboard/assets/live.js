@@ -32,7 +32,7 @@ export function startLive(decorate) {
   const note = make('span', { id: 'live', role: 'status', 'data-own': 'added' });
   toolbar()?.append(note, button);
 
-  let isDue = false; // there are news that the page does not show yet
+  let isDue = false; // the page does not show the newest state
   let isBusy = false;
   let earliest = 0;
   let timer = 0;
