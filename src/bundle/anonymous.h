@@ -27,7 +27,7 @@
 
 typedef struct Anonymous Anonymous;
 
-/* Who does not know @salt cannot find names by hashing guesses. NULL when out of memory. */
+/* Without @salt, names cannot be found by hashing guesses. NULL when out of memory. */
 Anonymous *anonymous_new(const PolicySource *policies, size_t n_policies, const uint64_t salt[2]);
 Anonymous *anonymous_free(Anonymous *anonymous); /* takes NULL, returns NULL */
 DEFINE_CLEANUP(Anonymous *, anonymous_free)

@@ -5,7 +5,7 @@
  *   {"id":7,"verb":"filter",…,"pod":3,"scene":1,
  *    "asked":[[0,5000]],"became":"pprrn…","by":[0,1],"scores":[7,null,…]}
  *
- * "asked" has ranges of candidates: the first number, and how many. "became" has a letter for each:
+ * "asked" has ranges of candidates: first number and length. "became" has a letter for each:
  * p passed, r rejected, u unknown, n narrowed, l late, s scored. "by" has an index of "rules" for
  * each rejected node.
  */

@@ -94,7 +94,7 @@ static Access *access_of(const Scene *scene) {
     return access;
 }
 
-static Measurements *poll(
+static Measurements *poll_all(
     const Scene *scene, const Gauge *gauges, size_t n, PollStatus *ret_statuses) {
     _cleanup_(access_freep) Access *access = access_of(scene);
     Measurements *measurements = NULL;
@@ -143,7 +143,7 @@ static void test_every_node_gets_a_value(void **state) {
     table = snapshot_table(scene.snapshot);
     mock_metrics_show(scene.metrics, scene.snapshot);
     mock_metrics_follow(scene.metrics, scene.rules);
-    measurements = poll(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
+    measurements = poll_all(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         uint32_t gauge = find_gauge(scene.rules, cases[i].name);
         const PollStatus *status = &statuses[gauge];
@@ -178,7 +178,7 @@ static void test_values_follow_usage(void **state) {
     mock_metrics_follow(scene.metrics, scene.rules);
     gauge = find_gauge(scene.rules, "cpu");
     usage = usage_of_gauge(&scene.rules->gauges[gauge]);
-    measurements = poll(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
+    measurements = poll_all(&scene, scene.rules->gauges, scene.rules->n_gauges, statuses);
     for (uint32_t row = 0; row < table->n_rows; row++) {
         double expected = usage_measure(&usage, table, row, clock_wall_nsec());
         double value = measurements->items[gauge]->values[row];

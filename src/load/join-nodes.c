@@ -105,7 +105,7 @@ static int try_candidate(Find *find, Candidate *candidate) {
     return 0;
 }
 
-/* Of equal candidates the first wins: names before hostnames before addresses. */
+/* The first of equal candidates wins: names before hostnames before addresses. */
 static Candidate *best_of(Find *find) {
     Candidate *best = NULL;
 

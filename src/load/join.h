@@ -66,8 +66,8 @@ JoinIndex *join_index_new(void);              /* NULL when out of memory */
 JoinIndex *join_index_free(JoinIndex *index); /* takes NULL */
 DEFINE_CLEANUP(JoinIndex *, join_index_free)
 
-/* What the last answer for the same gauge, with the same index, has taught: the order of series,
- * and how labels are joined. A wrong memory costs time, never a value. */
+/* Learned from the last answer for the same gauge, with the same index: the order of series, and
+ * how labels are joined. A wrong memory costs time, never a value. */
 typedef struct JoinMemory JoinMemory;
 JoinMemory *join_memory_new(void);                /* NULL when out of memory */
 JoinMemory *join_memory_free(JoinMemory *memory); /* takes NULL */

@@ -82,7 +82,7 @@ int source_access(const MetricSource *source, Access **ret, char *error) MUST_CH
 /* Connections are made on any thread, and used on the poll queue's. */
 
 /* Limits of requests under way. One server has at most POLL_SHARE_MAX; failing servers have one
- * each, and as many together. So sources that answer are polled in time. */
+ * each, and POLL_SHARE_MAX together. So sources that answer are polled in time. */
 #define POLL_REQUESTS_MAX 4u
 #define POLL_SHARE_MAX (POLL_REQUESTS_MAX - 1)
 

@@ -49,10 +49,10 @@ SavedView *saved_view_without_program(const SavedView *saved_view);
 /* Whether it has the parts of @view. */
 bool saved_view_is_of(const SavedView *saved_view, const View *view);
 
-/* About how many bytes it does not share with @other (NULL: none): chunks, names, measurements; not
- * its program. Walks the chunks, and the rows of those that differ: microseconds for 5,000 nodes.
- * Compare each saved view with the next newer one: dropping the oldest then frees that many
- * bytes. */
+/* The approximate bytes that it does not share with @other (NULL: none): chunks, names,
+ * measurements; not its program. Walks the chunks, and rows of those that differ: microseconds for
+ * 5,000 nodes. Compare each saved view with the next newer one: dropping the oldest then frees that
+ * many bytes. */
 size_t saved_view_bytes(const SavedView *saved_view, const SavedView *other);
 
 /* Inputs that a saved view does not have. Pointers may be NULL, and must outlive the view. */

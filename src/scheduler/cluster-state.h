@@ -39,7 +39,7 @@ typedef struct ClusterState {
     InterPod *inter_pod; /* NULL: no pod affinity */
 } ClusterState;
 
-/* What a pod uses on its node. */
+/* The resources, ports and terms that a pod uses on its node. */
 typedef struct Footprint {
     const Resources *requests; /* borrowed */
     NonzeroRequests nonzero;
@@ -78,7 +78,7 @@ void cluster_state_show(ClusterState *cluster, uint32_t row);
 /* Whether a pod without tolerations may be placed there: no cordon, no hard taint. */
 bool cluster_state_is_open(const ClusterState *cluster, uint32_t row);
 
-/* What is left of a resource; below 0 when overcommitted. */
+/* The free amount of a resource; below 0 when overcommitted. */
 static inline int64_t cluster_state_free_amount(
     const ClusterState *cluster, size_t resource, uint32_t row) {
     return cluster->allocatable[resource][row] - cluster->requested[resource][row];

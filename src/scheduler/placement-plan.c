@@ -21,7 +21,7 @@ const ClusterNeeds placement_plan_needs = {
                        POD_BIT(POD_CONTAINER_PORTS) | POD_BIT(POD_AMOUNTS) | POD_BIT(POD_AFFINITY)},
 };
 
-/* What each pod of one workload uses on its node. */
+/* The footprint that the pods of one workload share. */
 typedef struct SharedFootprint {
     const Pod *pod; /* one of these pods; borrowed */
     Footprint footprint;

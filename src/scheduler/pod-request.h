@@ -60,7 +60,7 @@ typedef struct PodRequest {
  * set in the reader. */
 void pod_request_decode(JsonReader *reader, Arena *arena, PodRequest *ret);
 
-/* What users read, by UnmodelledFeature: "resourceClaims". */
+/* Texts for users, by UnmodelledFeature: "resourceClaims". */
 extern const char *const unmodelled_names[];
 
 /* Finds host ports of containers and sidecars, in @arena. False: too many, or out of memory. */
