@@ -17,7 +17,7 @@
 #include "model/time.h"
 #include "model/workload.h"
 
-/* Each name of a cluster once, and its replacement. */
+/* The memory holds each name of a cluster once, and its replacement. */
 #define ANONYMOUS_BUDGET ((size_t)1024 * 1024 * 1024)
 #define OBJECT_BUDGET ((size_t)64 * 1024 * 1024)
 

@@ -11,7 +11,7 @@
 #include "cluster/dump.h"
 #include "cluster/fingerprint.h"
 
-/* For numbers of pods, saved views and measurements. */
+/* The memory of numbers of pods, saved views and measurements. */
 #define WRITE_BUDGET ((size_t)1024 * 1024 * 1024)
 #define NAME_MAX_BYTES 64u /* of a policy's file, in the archive */
 

@@ -24,7 +24,7 @@
 /* The hook for DaemonOptions.dashboard. */
 extern const DashboardHook dashboard_hook;
 
-/* The headers of every page, for `berth open`, which must add them itself. Static. */
+/* The headers of every page. `berth open` adds them: its client does not hand them on. Static. */
 const HttpHeader *dashboard_headers(size_t *ret_n);
 
 typedef struct DashboardPage DashboardPage;

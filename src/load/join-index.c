@@ -15,7 +15,7 @@
 
 #define HOSTNAME_LABEL "kubernetes.io/hostname"
 
-/* For 50,000 nodes with two addresses and two hostnames each. */
+/* This is enough for 50,000 nodes with two addresses and two hostnames each. */
 #define INDEX_BYTES_MAX ((size_t)64 * 1024 * 1024)
 
 static void drop_nodes(JoinIndex *index) {

@@ -118,7 +118,7 @@ static int add_part(Merge *merge, const Recording *part) {
     return r;
 }
 
-/* By time; decisions of one replica have ids in the order of time. */
+/* Sorts by time; decisions of one replica have ids in the order of time. */
 static int compare_decisions(const void *a, const void *b) {
     const RecordedDecision *x = a, *y = b;
 

@@ -86,7 +86,7 @@ static inline bool recorded_is_filter_or_score(const RecordedDecision *decision)
     return decision->verb == VERB_FILTER || decision->verb == VERB_PRIORITIZE;
 }
 
-/* Its nodes in the order in which recorded_request() names them: narrowed nodes after the others.
+/* Returns @decision's nodes in recorded_request()'s order: narrowed nodes after the others.
  * Among nodes of equal score narrowing returns the first of the request (judge/narrow.c), so this
  * order returns the same nodes again. In @arena; NULL when out of memory. */
 const RecordedNode **recorded_order(const RecordedDecision *decision, Arena *arena);

@@ -39,7 +39,7 @@ typedef struct Tallies {
                               and the last prioritize before that; or TALLY_NONE */
 } Tallies;
 
-/* In @arena. 0, or -ENOMEM. */
+/* Allocates @tallies in @arena. 0, or -ENOMEM. */
 int tallies_init(Tallies *tallies, const Recording *recording, const Program *program, Arena *arena)
     MUST_CHECK;
 

@@ -15,7 +15,7 @@
 /* Above this the cache is cleared. */
 #define FORECAST_CACHE_BUDGET ((size_t)128 * 1024 * 1024)
 
-/* In kube-scheduler's words. */
+/* kube-scheduler's texts of the rejections. */
 extern const char *const rejection_texts[];
 
 /* PodTopologySpread counts only nodes with the bits that a constraint's policies require. */

@@ -29,7 +29,7 @@ int berth_extender_add(BerthExtender *berth, const Pod *pod);
 /* Removes @pod. */
 void berth_extender_remove(BerthExtender *berth, const Pod *pod);
 
-/* Its filter and prioritize, for a Scheduler. */
+/* Returns @berth's filter and prioritize, for a Scheduler. */
 SchedulerExtender berth_extender_verbs(BerthExtender *berth);
 
 /* The effect of berth on schedulers and autoscalers that do not call it: published filters of
