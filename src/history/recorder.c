@@ -155,7 +155,7 @@ static void record_rules(
 static Str record_pod(Recorder *recorder, size_t i, const RecordedDecision *into) {
     const FoundDecision *found = &recorder->found.items[i];
 
-    if (!found->pod_text)
+    if (!found->pod_text || found->pod_text->is_raw)
         return STR_NULL;
     for (size_t back = 1; back <= LOOK_BACK && i + back < recorder->found.n; back++)
         if (found[back].pod_text == found->pod_text)

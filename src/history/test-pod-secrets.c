@@ -222,24 +222,53 @@ static void test_text_that_is_no_pod_is_dropped(void **state) {
     random_cluster_close(&cluster);
 }
 
+/* More decisions than one call handles. Returns their number. */
+static size_t run_many(Decisions *decisions, RandomCluster *cluster, Arena *arena) {
+    size_t n = REMOVE_SECRETS_MAX + 100;
+    Answer answer;
+
+    random_cluster_open(cluster, 16, 4);
+    random_request_answer(cluster->view, VERB_FILTER, random_cluster_now(cluster),
+        secret_request(cluster, 0, arena), arena, &answer);
+    for (size_t i = 0; i < n; i++)
+        decisions_note(decisions, cluster->view, VERB_FILTER, &answer.decision, (PastTimes){0});
+    return n;
+}
+
 /* One call handles a limited number, because its thread has other work; repeated calls finish. */
 static void test_one_call_is_limited(void **state) {
     _cleanup_(decisions_freep) Decisions *decisions =
         decisions_new(3 * REMOVE_SECRETS_MAX, BYTES_MAX);
     _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
     unsigned n_calls = 1;
-    Answer answer;
     RandomCluster cluster;
 
-    random_cluster_open(&cluster, 16, 4);
-    random_request_answer(cluster.view, VERB_FILTER, random_cluster_now(&cluster),
-        secret_request(&cluster, 0, arena), arena, &answer);
-    for (unsigned i = 0; i < REMOVE_SECRETS_MAX + 100; i++)
-        decisions_note(decisions, cluster.view, VERB_FILTER, &answer.decision, (PastTimes){0});
+    (void)run_many(decisions, &cluster, arena);
     for (; !decisions_remove_secrets(decisions); n_calls++)
         assert_true(n_calls < 10000);
     assert_true(n_calls > 1);
     assert_int_equal(count_secrets(decisions), 0);
+    random_cluster_close(&cluster);
+}
+
+/* A recording begins with one call, and leaves out the pods that this call did not handle. */
+static void test_recording_leaves_out_raw_pods(void **state) {
+    _cleanup_(decisions_freep) Decisions *decisions =
+        decisions_new(3 * REMOVE_SECRETS_MAX, BYTES_MAX);
+    _cleanup_(arena_freep) Arena *arena = arena_new(TEST_BUDGET);
+    size_t n, n_pods = 0;
+    Recording recording;
+    RandomCluster cluster;
+
+    n = run_many(decisions, &cluster, arena);
+    assert_int_equal(decisions_record(decisions, 0, n, arena, &recording), 0);
+    assert_int_equal(recording.n, n);
+    for (size_t i = 0; i < n; i++) {
+        assert_false(has_secret(recording.decisions[i].pod_text));
+        n_pods += recording.decisions[i].pod_text.ptr != NULL;
+    }
+    assert_true(n_pods > 0 && n_pods < n);
+    recording_done(&recording);
     random_cluster_close(&cluster);
 }
 
@@ -290,6 +319,7 @@ int main(void) {
         cmocka_unit_test(test_text_without_secrets_is_kept),
         cmocka_unit_test(test_text_that_is_no_pod_is_dropped),
         cmocka_unit_test(test_one_call_is_limited),
+        cmocka_unit_test(test_recording_leaves_out_raw_pods),
         cmocka_unit_test(test_null_history),
         cmocka_unit_test(test_removes_secrets_beside_new_decisions),
     };
