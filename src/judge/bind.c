@@ -1,4 +1,4 @@
-/* The annotations of a bind: constants, and expressions by the scalar machine. */
+/* Annotations of a bind: constants, and expressions that the scalar machine evaluates. */
 
 #include <errno.h>
 
@@ -50,10 +50,10 @@ static BindValue evaluate(
         result.error = value.error;
         return result;
     }
-    result.value = cel_str(value); /* of dyn, too: the machine has checked it */
+    result.value = cel_str(value); /* dyn values, too: the machine has checked them */
     if (result.value.len <= BIND_VALUE_MAX)
         return result;
-    /* The API server refuses a pod with more than 256 KiB of annotations, and so the bind. */
+    /* The API server rejects a pod with more than 256 KiB of annotations: the bind would fail. */
     error = ARENA_NEW(arena, CelError);
     if (error)
         error->text = arena_printf(arena, "the value is longer than %zu bytes", BIND_VALUE_MAX);
@@ -61,7 +61,7 @@ static BindValue evaluate(
     return result;
 }
 
-/* Sorted by insertion: there are a handful. */
+/* Keeps @values sorted by insertion: there are few. */
 static void add(BindValue *values, size_t *n, BindValue value) {
     size_t at = 0;
 

@@ -9,29 +9,29 @@
 #include "cluster/loads.h"
 #include "schema/schema.h"
 
-/* For rules that read only the node. Less than that of a request (JUDGE_FUEL), because a new policy
- * is evaluated for every node: a rule that uses all of it takes seconds. */
+/* Fuel of one evaluation. Less than a request's (JUDGE_FUEL): a new policy is evaluated for every
+ * node, and a rule that uses all of it takes seconds. */
 #define FACTS_FUEL 200000
 
 #define SCRATCH_BUDGET ((size_t)256 * 1024 * 1024)
 
-/* Shared by all chunks. */
+/* The state of one facts_build(). */
 typedef struct FactsBuild {
     const Program *program;
     const NodeTable *table;
     const NodeSet *known; /* NULL: none */
-    NodeFacts *facts;     /* the result, in ... */
+    NodeFacts *facts;     /* the result, in @arena */
     Arena *arena;
     PlanTable rows;
     CelRun run;
-    Arena *scratch;    /* the run's, of one chunk */
-    Arena *evaluation; /* of one evaluation */
+    Arena *scratch;    /* of @run; reset before each chunk */
+    Arena *evaluation; /* reset before each block */
     PlanDeadline clock;
     PlanMeter *meter;     /* NULL: nothing is counted */
-    PlanStrings *strings; /* of whole chunks */
-    size_t bytes_max;     /* counted facts: of all chunks together */
-    size_t bytes;         /* of those that are made */
-    size_t n_done;        /* chunks */
+    PlanStrings *strings; /* strings of chunks that are evaluated as a whole; may be NULL */
+    size_t bytes_max;     /* limit of counted facts, all chunks together */
+    size_t bytes;         /* of the chunks so far */
+    size_t n_done;        /* number of chunks so far */
     FactsLimit limit;
 } FactsBuild;
 
@@ -62,7 +62,7 @@ static FailedRows find_failed(
     return failed;
 }
 
-/* Lowers @failing to the filter's number where it rejects the node. 0 or -ENOMEM. */
+/* Lowers @failing to the filter's number for nodes that it rejects. 0 or -ENOMEM. */
 static int note_failing(const Program *program, const Filter *filter, size_t n, Arena *keep,
     FactsChunk *chunk, uint16_t *failing) {
     const uint8_t *states = plan_block_root(program->plan, chunk->kept, filter->root).states;
@@ -104,7 +104,7 @@ static int find_failing(const Program *program, size_t n, Arena *keep, FactsChun
     return r;
 }
 
-/* Rows of the chunk that begins at @first, the unknown node included. */
+/* The number of rows of the chunk that begins at @first, with the unknown node. */
 static size_t rows_from(const NodeTable *table, uint32_t first) {
     size_t left = table->n_rows + 1 - first;
 
@@ -144,7 +144,7 @@ static int find_facts(FactsBuild *build, uint32_t first, Arena *keep, FactsChunk
     return find_failing(build->program, n, keep, chunk);
 }
 
-/* The same from earlier facts, when only the rows @slots have changed. */
+/* Like find_facts(), but takes the facts of all rows except @slots from @known. */
 static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t first,
     const uint32_t *slots, size_t n_slots, Arena *keep, FactsChunk *chunk) {
     const PlanBlock *fresh = NULL;
@@ -167,7 +167,7 @@ static int find_new_facts(FactsBuild *build, const FactsChunk *known, uint32_t f
     return r;
 }
 
-/* A new chunk with one reference, in the arena, or on the heap. */
+/* A new chunk with one reference: on the heap if facts are counted, else in the arena. */
 static FactsChunk *chunk_new_for(const FactsBuild *build) {
     Arena *arena = build->facts->is_counted ? NULL : build->arena;
     size_t size = sizeof(FactsChunk) + build->program->n_policies * CHUNK_ROWS * sizeof(uint16_t);
@@ -209,7 +209,7 @@ static bool is_same_row(const NodeChunk *a, const NodeChunk *b, size_t slot) {
     return true;
 }
 
-/* Bit by bit: NaN is absent. */
+/* Compares bits, because absent values are NaN, which == calls different. */
 static bool is_same_load(const LoadChunk *a, const LoadChunk *b, size_t n_gauges, size_t slot) {
     if (a == b)
         return true;
@@ -222,7 +222,8 @@ static bool is_same_load(const LoadChunk *a, const LoadChunk *b, size_t n_gauges
     return a && b;
 }
 
-/* Whether chunk @i of both tables can be compared row by row: numbers mean the same in both. */
+/* Whether chunk @i of both tables can be compared by row: numbers of resources, taint sets and rows
+ * mean the same. */
 static bool is_comparable(const NodeTable *a, const NodeTable *b, size_t i) {
     uint32_t first = (uint32_t)(i * CHUNK_ROWS);
 
@@ -231,8 +232,8 @@ static bool is_comparable(const NodeTable *a, const NodeTable *b, size_t i) {
            a->chunks[i]->n_resources == b->chunks[i]->n_resources;
 }
 
-/* The rows of chunk @i that differ from those of the earlier facts; false: too many, or not
- * comparable. */
+/* Finds the rows of chunk @i that differ from the earlier table's. False: more than half, or they
+ * cannot be compared. */
 static bool find_changed(
     const FactsBuild *build, size_t i, uint32_t slots[CHUNK_ROWS], size_t *ret_n) {
     size_t n = rows_from(build->table, (uint32_t)(i * CHUNK_ROWS));
@@ -248,7 +249,7 @@ static bool find_changed(
     return *ret_n <= n / 2;
 }
 
-/* Between chunks: columns without the scalar machine check nothing themselves. */
+/* Called between chunks: the column machine does not check the budget. */
 static bool has_budget(FactsBuild *build) {
     if (!build->meter)
         return true;
@@ -273,7 +274,7 @@ static int make_chunk(FactsBuild *build, size_t i, const uint32_t *slots, size_t
     return r;
 }
 
-/* Evaluates only rows that have changed since the earlier facts. */
+/* Adds the facts of chunk @i. Evaluates only rows that differ from the earlier table's. */
 static int add_chunk(FactsBuild *build, size_t i) {
     NodeFacts *facts = build->facts;
     const FactsChunk *chunk = find_shared(build->known, build->table, i);
@@ -302,7 +303,7 @@ static int add_chunk(FactsBuild *build, size_t i) {
     return r;
 }
 
-/* Whether all rows have the same nodes: then they are in the same groups. */
+/* Whether all rows have the same nodes: then the groups (by label) are the same, too. */
 static bool has_same_nodes(const NodeTable *a, const NodeTable *b) {
     if (a->n_rows != b->n_rows)
         return false;
@@ -329,7 +330,7 @@ static int find_whole(const FactsBuild *build) {
 
 /* --- the budget ----------------------------------------------------------------------------- */
 
-/* Whether @a is worse: by work, or by memory if that is exhausted. */
+/* Whether @a costs more: memory if memory is exhausted, else work. */
 static bool is_worse(const RuleCost *a, const RuleCost *b, FactsLimit limit) {
     if (limit == FACTS_OVER_MEMORY && a->cost.bytes != b->cost.bytes)
         return a->cost.bytes > b->cost.bytes;
@@ -381,7 +382,7 @@ static void report(const FactsBuild *build, FactsBudget *budget) {
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret) {
     FactsBudget *budget = options->budget;
-    /* A larger budget is a remedy for lack of temporary memory, too. */
+    /* A user who raises the budget raises the limit of temporary memory, too. */
     _cleanup_(arena_freep) Arena *scratch = arena_new(
         budget && budget->bytes_max > SCRATCH_BUDGET ? budget->bytes_max : SCRATCH_BUDGET);
     _cleanup_(arena_freep) Arena *evaluation = arena_new(SCRATCH_BUDGET);
@@ -428,7 +429,7 @@ int facts_build(const Program *program, const NodeTable *table, const FactsOptio
     if (!ret->is_late)
         return r;
     if (ret->is_counted)
-        facts_release(ret); /* a late view may be in force for long */
+        facts_release(ret); /* a late view may be in force for a long time */
     ret->is_late = true;
     return 0;
 }

@@ -21,8 +21,8 @@
 /* A chunk of the table is a block of the plan. */
 _Static_assert(CHUNK_ROWS == PLAN_BLOCK_ROWS, "one chunk, one block");
 
-/* Rows of a chunk, a bit each, on which the evaluation of a filter fails: onError decides, or,
- * where a metric that it reads is absent, onMissing. */
+/* Rows of a chunk, one bit each, on which a filter fails: because a metric is absent (onMissing
+ * decides), or otherwise (onError decides). */
 typedef struct FailedRows {
     uint64_t errors, missing;
 } FailedRows;
@@ -31,21 +31,21 @@ _Static_assert(CHUNK_ROWS <= 64, "a bit for each row");
 /* The facts about one chunk. */
 typedef struct FactsChunk {
     Ref ref;
-    Arena *arena; /* its own arena, which has @kept; NULL: a request's */
+    Arena *arena; /* owned, contains @kept; NULL: the chunk is in the arena of a request */
     const PlanBlock *kept;
-    FailedRows *failed; /* by number of the filter; NULL: none of them fails on any row */
-    uint16_t failing[]; /* by policy, then row: the first of its filters that reads the node alone
-                           and rejects it; VERDICT_PASS: none */
+    FailedRows *failed; /* by number of the filter; NULL: no filter fails on any row */
+    uint16_t failing[]; /* by policy, then row: the first filter that reads only the node and
+                           rejects it; or VERDICT_PASS */
 } FactsChunk;
 
 typedef struct NodeFacts {
-    const FactsChunk **chunks; /* as many as the table has */
-    const PlanBlock **blocks;  /* theirs */
+    const FactsChunk **chunks; /* one for each chunk of the table */
+    const PlanBlock **blocks;  /* @kept of each chunk */
     size_t n_chunks;
-    const PlanTotals *whole; /* results over all rows together; may be NULL */
-    CelValue cluster;        /* its totals, if the program reads them */
-    bool is_counted;         /* chunks are on the heap, shared and counted; else the arena's */
-    bool is_late;            /* the deadline passed, or the budget: there are no facts */
+    const PlanTotals *whole; /* sums and groups over all rows; may be NULL */
+    CelValue cluster;        /* the variable `cluster`, if the program reads it */
+    bool is_counted; /* chunks are on the heap and have references; else they are in the arena */
+    bool is_late;    /* the deadline passed, or the budget was exhausted: there are no facts */
 } NodeFacts;
 
 /* A table and the facts that go with it. */
@@ -54,7 +54,7 @@ typedef struct NodeSet {
     const NodeFacts *facts;
 } NodeSet;
 
-/* What the counted facts of a view may take when there is no budget. */
+/* The memory limit of counted facts without a budget. */
 #define FACTS_BYTES_MAX ((size_t)512 * 1024 * 1024)
 
 /* A filter or score, and its part of the cost. */
@@ -73,8 +73,8 @@ typedef enum FactsLimit {
     FACTS_OVER_MEMORY,
 } FactsLimit;
 
-/* Work that a processor of some years ago does in a second, so that a time is also an amount of
- * work: the same on every machine. */
+/* Converts a time limit to work, so that it means the same on every machine: the work that a
+ * processor of some years ago does in a second. */
 #define FACTS_WORK_PER_SEC UINT64_C(100000000)
 
 #define FACTS_WORST_MAX 5u
@@ -82,11 +82,11 @@ typedef enum FactsLimit {
 /* A budget for counted facts, and their cost. */
 typedef struct FactsBudget {
     uint64_t work_max; /* see PlanCost */
-    size_t bytes_max;  /* of all chunks, the shared ones included */
-    bool is_ranked;    /* the most expensive rules are always wanted, not only above the budget */
-    FactsLimit limit;  /* set by facts_build(), like all that follows: what is exhausted */
-    size_t n_rows;     /* for so many rows of the table */
-    PlanCost cost;     /* work: that was not known from earlier facts */
+    size_t bytes_max;  /* all chunks, also shared ones */
+    bool is_ranked;    /* always fill @worst, not only when the budget is exhausted */
+    FactsLimit limit;  /* facts_build() sets this and all members below: what is exhausted */
+    size_t n_rows;     /* evaluated rows of the table */
+    PlanCost cost;     /* work excludes chunks that earlier facts already had */
     RuleCost worst[FACTS_WORST_MAX]; /* the most expensive rules, the worst first */
     size_t n_worst;
 } FactsBudget;
@@ -95,30 +95,29 @@ typedef struct FactsOptions {
     const CelZones *zones; /* may be NULL */
     const NodeSet *known;  /* earlier facts of the same program, to share with; NULL: none */
     PlanDeadline clock;
-    FactsBudget *budget; /* NULL: FACTS_BYTES_MAX, above which facts_build() has no memory */
-    bool is_counted;     /* chunks outlive the arena by references: for a view */
+    FactsBudget *budget; /* NULL: above FACTS_BYTES_MAX facts_build() returns -ENOMEM */
+    bool is_counted;     /* for a view: chunks are on the heap and outlive the arena */
 } FactsOptions;
 
-/* All in @arena, unless counted; earlier facts are shared and borrowed. facts_release() ends
- * counted ones, also after a failure. 0, also when the deadline passes or the budget is exhausted
- * (ret->is_late), or -ENOMEM. */
+/* Computes the facts of @table, in @arena, or on the heap if they are counted; shares unchanged
+ * chunks with options->known. Call facts_release() for counted facts, also after a failure. 0, also
+ * when the deadline passes or the budget is exhausted (ret->is_late), or -ENOMEM. */
 int facts_build(const Program *program, const NodeTable *table, const FactsOptions *options,
     Arena *arena, NodeFacts *ret);
 void facts_release(NodeFacts *facts);
 
-/* The first filter of policy @policy that is known to reject row @row, or VERDICT_PASS. */
+/* The first filter of the policy that reads only the node and rejects the row; or VERDICT_PASS. */
 static inline uint16_t facts_failing(const NodeFacts *facts, size_t policy, uint32_t row) {
     return facts->chunks[row / CHUNK_ROWS]->failing[policy * CHUNK_ROWS + table_slot(row)];
 }
 
-/* A state in addition to those of columnar/column.h: an error because a metric that the rule reads
- * is absent. */
+/* A state besides those of columnar/column.h: an error because a metric that the rule reads is
+ * absent. */
 #define JUDGE_STATE_MISSING 4
 
-/* The state of a filter that is known beforehand (Filter.is_known) for a row. */
+/* The state for a row of a filter that reads only the node (Filter.is_known). */
 uint8_t facts_filter_state(
     const Program *program, const NodeFacts *facts, const Filter *filter, uint32_t row);
 
-/* The state (columnar/column.h) of root @root of the plan, which reads the node alone, for a row.
- */
+/* The state (columnar/column.h) for a row of root @root of the plan, which reads only the node. */
 uint8_t facts_state(const Program *program, const NodeFacts *facts, uint32_t root, uint32_t row);

@@ -1,5 +1,5 @@
-/* One expression over the schema, whose productions are chosen by the bytes, as a filter and as a
- * score (fuzz-run.h). */
+/* The bytes choose the parts of one expression, which is compiled as a filter and as a score
+ * (fuzz-run.h). */
 
 #include <errno.h>
 

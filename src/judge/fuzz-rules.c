@@ -1,4 +1,4 @@
-/* A policy whose expressions, built-in rules and fields are chosen by the bytes (fuzz-run.h). */
+/* The bytes choose the expressions, built-in rules and fields of a policy (fuzz-run.h). */
 
 #include "judge/fuzz-run.h"
 

@@ -1,10 +1,8 @@
 #pragma once
 
-/*
- * A policy file of a fuzzer: either a program or errors, never both; errors that can be printed. A
- * program runs over two nodes and an unknown one: no value goes out of range, and the column
- * machine and the scalar machine agree on every rule.
- */
+/* Compiles a policy file of a fuzzer: the result is a program or errors that can be printed, never
+ * both. A program runs over two nodes and an unknown one: no value is out of range, and the column
+ * machine and the scalar machine agree on every rule. */
 
 #include "base/fuzz.h"
 #include "judge/judge.h"
@@ -53,7 +51,7 @@ static inline void fuzz_check_rule(Judge *judge, const JudgeInput *input, const 
     }
 }
 
-/* A score rule by both machines; all NaN are the same. */
+/* Both machines agree on a score rule; all NaN are equal. */
 static inline void fuzz_check_score(Judge *judge, const JudgeInput *input, const Score *score) {
     double raw[3], values[3];
     uint8_t states[3];

@@ -7,8 +7,7 @@
 #include "cel/code.h"
 #include "judge/judge-internal.h"
 
-/* One evaluation by the scalar machine: some milliseconds at the very most. NodeFacts have a fifth
- * of it (FACTS_FUEL). */
+/* Fuel of one evaluation: some milliseconds at most. NodeFacts use less (FACTS_FUEL). */
 #define JUDGE_FUEL CEL_FUEL_DEFAULT
 
 static int bind_variables(Judge *judge) {
@@ -72,7 +71,7 @@ static int open_session(Judge *judge) {
     return plan_session_new(input->program->plan, &options, input->arena, &judge->session);
 }
 
-/* One of the expressions of its match; true where it is not given. */
+/* Evaluates an expression of policy @i's match; one that is not given is true. */
 static int match_expression(Judge *judge, size_t i, const Expression *expression, uint32_t root) {
     const Policy *policy = &judge->input.program->policies[i];
     CelValue value;
@@ -81,7 +80,7 @@ static int match_expression(Judge *judge, size_t i, const Expression *expression
     if (!judge->match.applies[i] || !expression_is_given(expression))
         return 0;
     r = judge->session ? plan_session_once(judge->session, root, &value) : PLAN_DEADLINE_PASSED;
-    if (r == PLAN_DEADLINE_PASSED) { /* then onTimeout decides */
+    if (r == PLAN_DEADLINE_PASSED) { /* onTimeout decides */
         judge->match.applies[i] = policy->on_timeout == FALLBACK_REJECT;
         judge->notes.n_late = judge->input.n;
         return 0;

@@ -16,9 +16,8 @@
 #include "policy/program.h"
 
 /* Verdicts other than the numbers of filters and VERDICT_PASS. */
-#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* for callers: the judge never returns it */
-#define VERDICT_NARROWED                                                                           \
-    (VERDICT_PASS - 2) /* passed, but others are better, or left out by a caller */
+#define VERDICT_UNKNOWN_NODE (VERDICT_PASS - 1) /* only callers set it */
+#define VERDICT_NARROWED (VERDICT_PASS - 2)     /* passed, but narrow or a caller left it out */
 #define VERDICT_LATE                                                                               \
     (VERDICT_PASS - 3) /* not evaluated before the deadline, and onTimeout is reject */
 
@@ -27,33 +26,33 @@ typedef struct JudgeInput {
     const NodeTable *table;
     const NodeFacts *facts; /* of that program and that table */
     const Pod *pod;
-    const RelatedObjects *related; /* where the pod's namespace is looked up; NULL: nowhere */
+    const RelatedObjects *related; /* to find the pod's namespace and claims; NULL: unknown */
     bool is_exempt;                /* no policy applies to this pod */
-    const uint32_t *rows;          /* each at most table->n_rows, the unknown node */
+    const uint32_t *rows;          /* candidates; table->n_rows stands for the unknown node */
     size_t n;
     int64_t now_nsec;
     const CelZones *zones;          /* may be NULL */
     bool (*is_over)(void *context); /* whether the deadline has passed; NULL: never */
     void *context;
     Arena *arena;
-    Arena *scratch; /* reset by the judge; NULL: @arena is used */
+    Arena *scratch; /* the judge resets it; NULL: it uses @arena */
 } JudgeInput;
 
 typedef struct Judge Judge;
 
-/* In the input's arena. Everything the input points to must outlive it. 0 or -ENOMEM. */
+/* Lies in the input's arena; borrows what the input points to. 0 or -ENOMEM. */
 int judge_open(const JudgeInput *input, Judge **ret) MUST_CHECK;
 
-/* Which policies are for the pod. */
+/* The policies that apply to the pod. */
 typedef struct JudgeMatch {
-    uint8_t *applies;         /* by policy; one whose match fails does not */
-    const CelError **errors;  /* by policy: of its match; NULL: none */
-    const Expression **unmet; /* by policy: the expression of its match (written, or of
+    uint8_t *applies;         /* by policy; 0 also if its match fails */
+    const CelError **errors;  /* by policy: the error of its match; NULL: none */
+    const Expression **unmet; /* by policy: the expression of its match (or of its
                                  namespaceSelector) that is false or fails; NULL: none */
 
     /* About the policies that apply: */
     bool has_filters, has_observed, has_scores; /* has_observed: filters in mode Observe */
-    uint32_t wire_max;                          /* the highest score on the wire */
+    uint32_t wire_max;                          /* the highest score sent */
     uint32_t narrow_to;                         /* the maximum number of nodes to return; 0: all */
 } JudgeMatch;
 
@@ -63,46 +62,46 @@ const JudgeMatch *judge_match(const Judge *judge);
 /* Whether policy @policy applies to the pod. */
 bool judge_applies(const Judge *judge, const Policy *policy);
 
-/* verdicts[i] = number of the filter that rejects row i, or one of those above. Without policies in
- * mode Observe; the unknown node passes. 0, or -ENOMEM. */
+/* verdicts[i] = number of the first filter that rejects row i, or one of the verdicts above.
+ * Ignores policies in mode Observe; the unknown node passes. 0, or -ENOMEM. */
 int judge_filters(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
 
-/* The same for the policies in mode Observe only. */
+/* Like judge_filters(), only for policies in mode Observe. */
 int judge_observed(Judge *judge, uint16_t *ret_verdicts) MUST_CHECK;
 
 /* scores[i] = weighted mean of the score rules that apply, 0..100; all 0 when none does. 0, or
  * -ENOMEM. */
 int judge_scores(Judge *judge, double *ret_scores) MUST_CHECK;
 
-/* An annotation that a policy wants on the pod when it is bound. */
+/* An annotation that a policy sets on the pod when it is bound. */
 typedef struct BindValue {
     const Policy *policy;
     const BindAnnotation *annotation;
     Str value;
-    const CelError *error; /* its expression failed, so there is no value; NULL: it did not */
+    const CelError *error; /* not NULL: the expression failed, there is no value */
 } BindValue;
 
-/* The annotations of all policies that apply and are not in mode Observe, sorted by key; the last
- * policy wins for a key of several. The judge must be open for one row. In @arena. 0, or
+/* The annotations of all policies that apply and are not in mode Observe, sorted by key, in
+ * @arena; if several policies set a key, the last wins. The judge must be open for one row. 0, or
  * -ENOMEM. */
 int judge_bind_annotations(Judge *judge, Arena *arena, BindValue **ret, size_t *ret_n) MUST_CHECK;
 
-/* Sets VERDICT_NARROWED for all rows that pass by @verdicts except the @to best by score; among
- * equals the first stay. Does nothing if no more than @to pass, or if the deadline passed while
- * judging or scoring, because the best are not known then. @ret_scores (may be NULL): the score of
- * each row that passed, -1 for the others; NULL if nothing was done. 0 or -ENOMEM. */
+/* Of the rows that pass by @verdicts, keeps the @to with the best scores (of equal scores the
+ * first) and sets VERDICT_NARROWED for the others. Does nothing if at most @to pass, or if the
+ * deadline passed while judging or scoring: the best are not known then. @ret_scores (may be NULL)
+ * gets the score of each row that passed, -1 for the others, in the judge's arena; NULL if nothing
+ * was done. 0 or -ENOMEM. */
 int judge_narrow(Judge *judge, uint32_t to, uint16_t *verdicts, const double **ret_scores)
     MUST_CHECK;
 
-/* Counts since the judge was opened. By number of the rule: rows of the input
- * on which it failed and onError decided; and those on which it failed where a metric that it reads
- * is absent, and onMissing decided. */
+/* Counts since judge_open(). The first four are by number of the rule: rows of the input on which
+ * it failed and onError decided, and rows on which a metric was absent and onMissing decided. */
 typedef struct JudgeNotes {
     uint32_t *filter_errors, *score_errors;   /* NULL: none */
     uint32_t *filter_missing, *score_missing; /* NULL: none */
-    const CelError *const *match_errors;      /* those of judge_match(); NULL: none */
+    const CelError *const *match_errors;      /* as in judge_match(); NULL: none */
     bool is_exempt;                           /* from the input */
-    size_t n_late; /* rows of the input that were not judged, or not scored, before the deadline */
+    size_t n_late; /* rows of the input not judged or not scored before the deadline */
 } JudgeNotes;
 JudgeNotes judge_notes(const Judge *judge);
 
@@ -112,22 +111,22 @@ static inline bool judge_state_passes(const Filter *filter, uint8_t state) {
            (state == JUDGE_STATE_MISSING && filter->on_missing == FALLBACK_ALLOW);
 }
 
-/* One rule over the rows: states as of columnar/column.h, and JUDGE_STATE_MISSING; the values of a
- * score rule before onError, with their states, and after it and normalize. The unknown node
- * passes, and has an error for a score. The input's facts must not be late. 0; -ENOMEM; or
- * -ENOTRECOVERABLE after the deadline. */
+/* Evaluate one rule over the rows. States are of columnar/column.h or JUDGE_STATE_MISSING. @ret_raw
+ * are values before onError, @ret_values after it and normalize. The unknown node passes filters,
+ * and has an error as score. The input's facts must not be late. 0; -ENOMEM; or -ENOTRECOVERABLE
+ * after the deadline. */
 int judge_filter_states(Judge *judge, const Filter *filter, uint8_t *ret_states) MUST_CHECK;
 int judge_score_values(Judge *judge, const Score *score, double *ret_raw, uint8_t *ret_states,
     double *ret_values) MUST_CHECK;
 
-/* Evaluates any expression of the program for one row with the scalar machine, in @arena; may be an
- * error, also out of memory. */
+/* Evaluates any expression of the program for one row with the scalar machine, in @arena. Returns a
+ * CEL_ERROR value on failure, also when out of memory. */
 CelValue judge_value(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
-/* Why @expression failed on row @row: its state there is COLUMN_ERROR. Precomputed rules have less
- * fuel than judge_value(): if that succeeds, the rule ran out of fuel. In @arena; never NULL. */
+/* Why @expression failed on row @row, where its state is COLUMN_ERROR. If judge_value() succeeds,
+ * the cause is lack of fuel: precomputed rules have less. In @arena; never NULL. */
 const CelError *judge_error(Judge *judge, const Expression *expression, uint32_t row, Arena *arena);
 
-/* The metrics that @expression reads and that are absent for row @row: "load, workload.metrics.x".
- * How many. */
+/* Appends the metrics that @expression reads and that are absent for row @row: "load,
+ * workload.metrics.x". Returns their number. */
 size_t judge_absent(const Judge *judge, const Expression *expression, uint32_t row, Buf *out);

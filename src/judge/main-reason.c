@@ -1,6 +1,6 @@
-/* Finds the main reason of a decision. Verdicts have the first rule that rejects a row, which is
- * enough for permanent filters and missing resources. The filters are judged one by one for other
- * rows, to count all rules that reject them. */
+/* Finds the main reason of a decision. A verdict has only the first rule that rejects a row. That
+ * is enough for permanent filters and missing resources; for other rows, each filter is judged
+ * again by itself, to count all rules that reject them. */
 
 #include "judge/main-reason.h"
 
@@ -9,11 +9,11 @@
 #include "cluster/pod-fit.h"
 #include "judge/judge-internal.h"
 
-/* A row of the input. */
+/* Why a row of the input is rejected. */
 typedef struct Blocked {
     uint16_t n;     /* rules that reject it; one more if it lacks a resource */
-    uint16_t never; /* why it can never take the pod: a filter, or NEVER_LACKS + request; or
-                       VERDICT_PASS */
+    uint16_t never; /* why it can never take the pod: number of a filter, or NEVER_LACKS + index of
+                       a request; VERDICT_PASS: it can */
 } Blocked;
 
 #define NEVER_LACKS PROGRAM_FILTERS_MAX
@@ -25,14 +25,14 @@ typedef struct Search {
     size_t n;
     PodFit fit;
     Blocked *rows;
-    bool only_open; /* rows that can never take the pod are left out */
+    bool only_open; /* some row can take the pod: ignore rows that never can */
 } Search;
 
 static bool is_rejected(const Search *search, size_t i) {
     return search->verdicts[i] < search->program->n_filters;
 }
 
-/* Whether row @i could be the closest. */
+/* Whether row @i may be one of the closest to eligible. */
 static bool is_seen(const Search *search, size_t i) {
     return is_rejected(search, i) && (!search->only_open || search->rows[i].never == VERDICT_PASS);
 }
@@ -76,7 +76,7 @@ static void count_filter(
     }
 }
 
-/* Counts the rules that reject each row that is seen. 0; -ENOMEM; or -ENOTRECOVERABLE after the
+/* Counts the rules that reject each row of is_seen(). 0; -ENOMEM; or -ENOTRECOVERABLE after the
  * deadline. */
 static int judge_again(Search *search) {
     JudgeInput input = search->judge->input;
@@ -125,7 +125,7 @@ static uint16_t most_frequent(const uint32_t *counts, size_t n) {
     return n > 0 && counts[best] > 0 ? (uint16_t)best : VERDICT_PASS;
 }
 
-/* The verdict of the rows with the fewest rules. */
+/* The most frequent verdict among the rows that the fewest rules reject. */
 static void find_closest(const Search *search, uint32_t *counts, MainReason *ret) {
     unsigned fewest = UINT16_MAX;
 
@@ -136,13 +136,13 @@ static void find_closest(const Search *search, uint32_t *counts, MainReason *ret
         if (is_seen(search, i) && search->rows[i].n == fewest)
             counts[search->verdicts[i]]++;
     if (fewest == UINT16_MAX)
-        return; /* no rule has rejected a row */
+        return; /* no row is rejected by a rule */
     ret->filter = most_frequent(counts, search->program->n_filters);
     for (size_t i = 0; i < search->n; i++)
         ret->n_nodes += search->verdicts[i] == ret->filter && is_seen(search, i);
 }
 
-/* The others that can never take the pod. */
+/* The most frequent cause that rows can never take the pod, without rows of the main reason. */
 static void find_never(const Search *search, uint32_t *counts, MainReason *ret) {
     uint16_t cause;
 

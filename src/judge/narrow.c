@@ -1,15 +1,13 @@
-/*
- * Narrowing: filter returns only the best nodes, which saves kube-scheduler's own work on the
- * others. The score of the last of them is found without sorting; of those with the same score the
- * first in the request stay.
- */
+/* Narrowing: filter returns only the best nodes, which saves kube-scheduler the work on the others.
+ * The lowest score that stays is found without sorting; of nodes with that score the first in the
+ * request stay. */
 
 #include <errno.h>
 
 #include "judge/judge-internal.h"
 
-/* Moves everything over @pivot in @values[0..n) to the front; how much that is, and through
- * @ret_same how much equals it and comes next. */
+/* Moves the values over @pivot to the front of @values[0..n) and those equal to it behind them.
+ * Returns the number of the former, and through @ret_same that of the latter. */
 static size_t partition(double *values, size_t n, double pivot, size_t *ret_same) {
     size_t over = 0, same = 0;
 
@@ -31,8 +29,8 @@ static size_t partition(double *values, size_t n, double pivot, size_t *ret_same
     return over;
 }
 
-/* The @k-th largest (from 1) of @n values, which are moved about. The pivot is the middle of
- * three, so that lists in order, the usual case, are not the worst one. */
+/* The @k-th largest (from 1) of @n values; reorders them. The pivot is the median of three, so that
+ * sorted lists, the usual case, are not the worst case. */
 static double find_kth(double *values, size_t n, size_t k) {
     for (;;) {
         double a = values[0], b = values[n / 2], c = values[n - 1];
@@ -61,7 +59,7 @@ typedef struct PassedRows {
 } PassedRows;
 
 static void leave_out(const PassedRows *passed, double least, uint32_t to, uint16_t *verdicts) {
-    size_t ties = to; /* how many scores equal to @least may stay */
+    size_t ties = to; /* the number of scores equal to @least that may stay */
 
     for (size_t i = 0; i < passed->n; i++)
         ties -= passed->scores[i] > least;

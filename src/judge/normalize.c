@@ -20,8 +20,8 @@ static void normalize_min_max(
         low = values[i] < low ? values[i] : low;
         high = values[i] > high ? values[i] : high;
     }
-    /* Halves where the difference is beyond a double, and only there: the least of all doubles
-     * have none. */
+    /* Halve values if their difference overflows, and only then: the smallest double has no
+     * half. */
     scale = isfinite(high - low) ? 1 : 0.5;
     for (size_t i = 0; i < n; i++) {
         if (!normalize_counts(states[i], values[i]))
@@ -40,7 +40,7 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* How many of @n sorted values are less than @value. */
+/* The number of @n sorted values that are less than @value. */
 static size_t count_less(const double *sorted, size_t n, double value) {
     size_t low = 0, high = n;
 

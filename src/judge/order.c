@@ -1,9 +1,9 @@
 /*
- * Which rows are evaluated, in which order, and how many of them failed.
+ * Decides which rows are evaluated, in which order, and counts failed rows.
  *
  * Rows are evaluated in the order of the table, so that facts are read chunk by chunk. If many of
- * them are candidates, all rows are evaluated, and whole chunks are copied; if few are, only these.
- * The results are looked up for each node of the request.
+ * them are candidates, all rows are evaluated, since whole chunks are cheap; else only the
+ * candidates. The results are looked up for each node of the request.
  */
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "cluster/loads.h"
 #include "judge/judge-internal.h"
 
-/* If more than one row in so many is a candidate, evaluating all rows in order is cheaper than
+/* If more than one row in five is a candidate, evaluating all rows in order is cheaper than
  * evaluating only the candidates. */
 #define SPARSE 5u
 
@@ -29,7 +29,7 @@ uint64_t *order_mark_candidates(const Judge *judge, const RowOrder *order) {
     return marks;
 }
 
-/* The candidates, each once. */
+/* Evaluates only the candidates, each once. */
 static int order_few(const Judge *judge, RowOrder *order) {
     size_t n_rows = judge->input.table->n_rows;
     uint64_t *marks = order_mark_candidates(judge, order);

@@ -1,4 +1,4 @@
-/* Evaluates one expression for one row, in a graph of its own where every part is a node. */
+/* Evaluates one expression for one row, in a graph of its own with a node for every part. */
 
 #include "judge/probe.h"
 
@@ -11,7 +11,7 @@
 #include "schema/amounts.h"
 
 #define LEAF_VALUE_MAX 80u /* bytes of a value */
-#define TREE_VALUE_MAX 40u /* the same in a tree, which also shows the texts */
+#define TREE_VALUE_MAX 40u /* shorter in a tree, which also shows the text of each part */
 
 struct Probe {
     Judge *judge;
@@ -90,7 +90,7 @@ int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out)
 static const char *const amount_maps[] = {
     "node.free", "node.requested", "node.allocatable", "pod.requests"};
 
-/* The key that selects from a map: .cpu, ['nvidia.com/gpu']. */
+/* Reads the key after a map: cpu of ".cpu", nvidia.com/gpu of "['nvidia.com/gpu']". */
 static bool read_key(Str text, Str *ret) {
     if (str_has_prefix(text, STR("."))) {
         *ret = str_skip(text, 1);
@@ -120,7 +120,7 @@ static bool print_amount(const CelLeaf *leaf, Buf *out) {
     return false;
 }
 
-/* Also an entry of a map or a metric that is read without `?`. */
+/* An absent value, or the error of reading an absent map entry or metric without `?`. */
 static bool is_absent(const CelLeaf *leaf) {
     return leaf->value.kind == CEL_ABSENT ||
            (leaf->value.kind == CEL_ERROR && leaf->value.error->is_absence);

@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * Probe: one expression of a program for one row at a time, with the value of each part. For
- * explanations; judge.h decides.
- */
+/* Probe: one expression of a program for one row at a time, with the value of each part. Only for
+ * explanations, not for decisions. */
 
 #include "cel/explain.h"
 #include "judge/judge.h"
@@ -12,17 +10,17 @@
 
 typedef struct Probe Probe;
 
-/* In @arena; the judge and the program must outlive it. 0 or -ENOMEM. */
+/* Lies in @arena; borrows the judge and the program. 0 or -ENOMEM. */
 int probe_new(Judge *judge, const Expression *expression, Arena *arena, Probe **ret) MUST_CHECK;
 
-/* The values that caused the result (cel_explained_leaves()): into @ret, which has room for
- * PROBE_VALUES_MAX; their number through @ret_n. In @arena. 0 or -ENOMEM. */
+/* Stores the values that caused the result (cel_explained_leaves()), in @arena, into @ret, which
+ * has room for PROBE_VALUES_MAX, and their number into @ret_n. 0 or -ENOMEM. */
 int probe_values(Probe *probe, uint32_t row, Arena *arena, CelLeaf *ret, size_t *ret_n) MUST_CHECK;
 
-/* The whole expression as a tree with all its values, then the variables it uses as trees of
- * their own. 0 or -ENOMEM. */
+/* Prints the expression as a tree with all its values, then each variable it uses as a tree. 0 or
+ * -ENOMEM. */
 int probe_print(Probe *probe, uint32_t row, bool colour, Arena *arena, Buf *out) MUST_CHECK;
 
-/* A leaf for users: `node.free.cpu = 500m`. Amounts of resources in their units, absent values as
+/* Prints a leaf for users: `node.free.cpu = 500m`; resources in their units, absent values as
  * "absent". */
 void probe_leaf_print(const CelLeaf *leaf, Buf *out);

@@ -1,9 +1,7 @@
-/*
- * Facts: state of nodes and pods that a filter reads and that could be changed, found in its graph
- * by the path of fields. Equal parts of the graph are one node, so one cut there stands for all
- * places that read it. A fact is left alone if other values depend on it (free and requested
- * amounts, the map of labels as a whole), so that only possible states are tried.
- */
+/* Facts: state of nodes and pods that a filter reads and that could be changed, found in its graph
+ * by the path of fields. Equal parts of the graph are one node, so replacing it changes all places
+ * that read the fact. A fact on which other values depend (free and requested amounts, the map of
+ * labels as a whole) is not changed, so that only possible states are tried. */
 
 #include <errno.h>
 
@@ -59,7 +57,7 @@ static bool is_variable(const CelGraphNode *node, Str name) {
     return node->op == OP_VARIABLE && str_eq(cel_str(node->constant), name);
 }
 
-/* Measured values are no part of the node itself. */
+/* Whether the node computes a measured value, which is not a property of the node object. */
 static bool is_measured(const CelGraphNode *node) {
     return cel_node_is_call(node, "@metrics") || cel_node_is_call(node, "@measured") ||
            cel_node_is_call(node, "@measured-at");
@@ -69,8 +67,8 @@ static bool is_field_op(uint16_t op) {
     return op == OP_FIELD || op == OP_TEST_FIELD || op == OP_OPT_FIELD;
 }
 
-/* Whether node @number is such a fact, or the map that has it; only the last field of its path may
- * be read as optional or tested. */
+/* Whether node @number reads the path of @kind, or of the map with it. Only the last field of the
+ * path may be read as optional or tested. */
 static bool is_at_path(const Remedies *remedies, uint32_t number, FactKind kind) {
     const CelGraphNode *node = node_at(remedies, number);
     Str path = str_from_c(fact_infos[kind].path);
@@ -98,7 +96,7 @@ static ReadMode mode_of(uint16_t op) {
     return op == OP_OPT_FIELD || op == OP_OPT_SELECT ? READ_OPTIONAL : READ_VALUE;
 }
 
-/* map.key and its like, by a constant key: the map's node, and the key. */
+/* Whether the node reads a map by a constant key: returns the node of the map, and the key. */
 static bool is_entry(
     const Remedies *remedies, const CelGraphNode *node, uint32_t *ret_map, Str *ret_key) {
     CelValue key = node->constant;
@@ -117,7 +115,7 @@ static bool is_entry(
     return key.kind == CEL_STRING;
 }
 
-/* node.pods.size(), of all or of some; or those of the node's domain. */
+/* Whether the node is node.pods.size() or node.domain(…).pods.size(), maybe with a filter(). */
 static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list, *owner;
 
@@ -143,7 +141,7 @@ static bool is_count(const Remedies *remedies, const CelGraphNode *node, RemedyF
     return true;
 }
 
-/* cluster.domains(…).map(…).sum(), the room of a pool. */
+/* Whether the node is cluster.domains(…).map(…).sum(), the room in a pool. */
 static bool is_room(const Remedies *remedies, const CelGraphNode *node, RemedyFact *ret) {
     const CelGraphNode *list;
 
@@ -169,7 +167,7 @@ static bool recognise(const Remedies *remedies, const RemedyFilter *filter_facts
         if (fact_infos[kind].is_map != is_map || !is_at_path(remedies, at, kind))
             continue;
         *ret = (RemedyFact){.kind = kind, .object = at, .key = key};
-        if (!is_map && node->n_args > 0) { /* the record, so that all reads of it are one fact */
+        if (!is_map && node->n_args > 0) { /* the record, so that all its reads are one fact */
             ret->object = node->args[0];
             ret->key = cel_str(node->constant);
         }
@@ -234,10 +232,10 @@ Str fact_resource(Str key) {
     return str_is(key, AMOUNT_MILLI_CPU) ? STR("cpu") : key;
 }
 
-/* Whether changing @a would change @b, too: free is allocatable less requested, which are changed
- * by pods that come and go; cpu has two names. */
+/* Whether changing @a would change @b, too: free = allocatable - requested, pods that come and go
+ * change requested, and cpu has two names. */
 static bool hangs_together(const RemedyFact *a, const RemedyFact *b) {
-    if (a->kind == FACT_ROOM) /* several sums: of nodes' worth */
+    if (a->kind == FACT_ROOM) /* all sums of the filter are about the same nodes */
         return b->kind == FACT_ROOM;
     if (a->kind == FACT_PODS)
         return b->kind == FACT_PODS || b->kind == FACT_FREE || b->kind == FACT_REQUESTED;
@@ -259,7 +257,7 @@ static bool is_whole(const RemedyFact *fact, uint32_t number) {
     return fact->kind != FACT_NOW && number == fact->object;
 }
 
-/* Whether node @number reads the whole that the fact is a part of. */
+/* Fixes the fact if node @number reads the object that the fact is a part of. */
 static void find_other_user(
     const Remedies *remedies, const RemedyFilter *filter_facts, uint32_t number, RemedyFact *fact) {
     const CelGraphNode *node = node_at(remedies, number);
@@ -282,9 +280,9 @@ static void find_other_user(
         fact->is_fixed = true;
 }
 
-/* @n_below: nodes of the walk. */
+/* @n_below: the number of nodes in remedies->below. */
 static void fix_facts(const Remedies *remedies, size_t n_below, RemedyFilter *filter_facts) {
-    /* Facts of a node are included in totals of the cluster. */
+    /* Totals of the cluster include the facts of each node. */
     bool reads_cluster = node_at(remedies, filter_facts->root)->groups & SCHEMA_BIT(SCHEMA_CLUSTER);
 
     for (size_t i = 0; i < filter_facts->n_facts; i++) {
@@ -418,7 +416,7 @@ static CelValue as_read(RemedyAttempt *attempt, ReadMode mode, CelValue value) {
 
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value) {
     const RemedyFilter *filter_facts = attempt->filter_facts;
-    /* Whether a resource is offered does not depend on how much of it there is. */
+    /* has() of a resource stays the same when its amount changes. */
     bool skips_tests = fact_is_amount(filter_facts->facts[fact].kind);
 
     for (size_t i = 0; i < filter_facts->n_reads; i++) {

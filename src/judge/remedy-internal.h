@@ -22,9 +22,9 @@ typedef enum FactKind {
     FACT_REQUESTED,
     FACT_ALLOCATABLE,
     FACT_TAINTS,
-    FACT_PODS, /* the number of pods that match */
+    FACT_PODS, /* number of pods */
     FACT_METRIC,
-    FACT_ROOM, /* of poolHeadroom: pods that the pool has room for */
+    FACT_ROOM, /* for poolHeadroom: pods for which the pool has room */
     FACT_NOW,
     FACT_POD_LABEL,
     FACT_POD_ANNOTATION,
@@ -35,33 +35,33 @@ typedef enum FactKind {
 
 typedef struct FactInfo {
     const char *path; /* in expressions */
-    uint8_t cost;     /* how hard it is to change; less is better */
-    bool is_map;      /* the fact is an existing entry */
+    uint8_t cost;     /* the smaller, the easier to change */
+    bool is_map;      /* the path is a map, the fact an entry that exists */
 } FactInfo;
 extern const FactInfo fact_infos[_FACT_KIND_MAX];
 
 typedef struct RemedyFact {
     FactKind kind;
-    uint32_t object;  /* graph node: the map or record it is a part of; of PODS the list */
-    Str key;          /* of a map; PODS: the label of the domain, or empty */
+    uint32_t object;  /* graph node: the map or record with the fact; PODS: the list */
+    Str key;          /* key in a map, field of a record; PODS: label of the domain, or empty */
     uint32_t counted; /* PODS: the counted list, or the filtered part of it */
-    bool is_matching; /* PODS: not all of them */
-    bool is_fixed;    /* something else that the filter reads would change with it */
+    bool is_matching; /* PODS: only those of a filter() */
+    bool is_fixed;    /* not to be changed: something else that the filter reads depends on it */
 } RemedyFact;
 
 /* How a filter reads a fact. */
 typedef enum ReadMode {
     READ_VALUE,
     READ_TEST,     /* whether it is present */
-    READ_OPTIONAL, /* an optional */
+    READ_OPTIONAL, /* as an optional: m[?key] */
 } ReadMode;
 
 typedef struct RemedyRead {
-    uint32_t node; /* of the graph */
+    uint32_t node; /* graph node */
     uint32_t fact;
     ReadMode mode;
     uint32_t slot;
-    const CelCode *code; /* its value without changes */
+    const CelCode *code; /* computes its value without changes */
 } RemedyRead;
 
 typedef struct KnownCode {
@@ -69,7 +69,7 @@ typedef struct KnownCode {
     const CelCode *code;
 } KnownCode;
 
-/* One filter, analyzed. */
+/* An analyzed filter. */
 typedef struct RemedyFilter {
     uint32_t root;
     bool is_of_pool; /* poolHeadroom */
@@ -77,7 +77,7 @@ typedef struct RemedyFilter {
     size_t n_facts;
     RemedyRead reads[READS_MAX];
     size_t n_reads;
-    KnownCode codes[CODES_MAX]; /* with all reads cut */
+    KnownCode codes[CODES_MAX]; /* code of nodes in which reads are replaced by slots */
     size_t n_codes;
     bool is_too_much; /* over a limit: no remedy */
 } RemedyFilter;
@@ -86,9 +86,9 @@ struct Remedies {
     Judge *judge;
     const CelGraph *graph;
     Arena *arena;
-    uint32_t *cuts;         /* by node of the graph; CEL_NO_SLOT but while code is made */
-    uint8_t *marks;         /* by node: seen in this walk */
-    uint32_t *below;        /* nodes of the last walk */
+    uint32_t *cuts;         /* by graph node: the slot that replaces it, or CEL_NO_SLOT */
+    uint8_t *marks;         /* by graph node: seen in this walk; else 0 */
+    uint32_t *below;        /* graph nodes of the last walk */
     RemedyFilter **filters; /* by number of the filter; NULL: not analyzed yet */
 };
 
@@ -96,11 +96,11 @@ typedef struct RemedyChange {
     uint32_t fact; /* UINT32_MAX: a toleration */
     const char *relation;
     CelValue value; /* the new value; absent: removed */
-    CelValue bound; /* the value in the description */
+    CelValue bound; /* the value to show to users */
     const Taint *taint;
 } RemedyChange;
 
-/* One row, with the changes so far. */
+/* An attempt to make a filter accept a row, with the changes so far. */
 typedef struct RemedyAttempt {
     Remedies *remedies;
     RemedyFilter *filter_facts;
@@ -110,77 +110,75 @@ typedef struct RemedyAttempt {
     CelValue before[READS_MAX];
     RemedyChange changes[REMEDIES_MAX];
     size_t n_changes;
-    uint32_t atom;    /* the comparison that is to be ... */
-    bool want;        /* ... this */
-    unsigned choices; /* bit i: at the i-th choice the other way */
+    uint32_t atom; /* the comparison that must become @want */
+    bool want;
+    unsigned choices; /* bit i: take the second way at choice i */
     unsigned n_choices;
     int error; /* -ENOMEM */
 } RemedyAttempt;
 
-/* Finds the facts below the filter's root. 0 or -ENOMEM. */
+/* Finds the facts that the filter reads; *ret is in remedies->arena. 0 or -ENOMEM. */
 int remedy_filter_new(Remedies *remedies, const Filter *filter, RemedyFilter **ret);
 
-/* The read that node @node is; NULL: none. */
+/* The read at graph node @node; NULL: it is none. */
 const RemedyRead *remedy_filter_read(const RemedyFilter *filter_facts, uint32_t node);
 
-/* Every node below @root, itself included, once each, into remedies->below; how many. */
+/* Stores @root and each node below it once in remedies->below; returns their number. */
 size_t remedies_walk(Remedies *remedies, uint32_t root);
 
-/* The value of the fact, after the changes or before; absent: it is not there, or not read. */
+/* The fact's value, before the changes or after; absent: it is not there, or only has() reads
+ * it. */
 CelValue attempt_fact(const RemedyAttempt *attempt, uint32_t fact, bool is_before);
 
-/* Sets it, in all its reads. */
+/* Sets a fact in all its reads. */
 void attempt_set(RemedyAttempt *attempt, uint32_t fact, CelValue value);
 
-/* An amount of a resource; and which, by the key of the map. */
+/* Whether the fact is an amount of a resource; and the resource for the key of the map. */
 bool fact_is_amount(FactKind kind);
 Str fact_resource(Str key);
 
-/* Runs @code under the changes. Absent when out of memory: attempt->error is set. */
+/* Runs @code with the changes. When out of memory the value is absent and attempt->error is set. */
 CelValue attempt_run(RemedyAttempt *attempt, const CelCode *code);
 
-/* The same for node @node. */
+/* Like attempt_run(), for graph node @node. */
 CelValue attempt_value(RemedyAttempt *attempt, uint32_t node);
 
-/* The same for the body of a loop, whose variable is the graph's node @local, with that variable
- * being @element. */
+/* Like attempt_run(), for the body of a loop; @local is the graph node of the loop's variable. */
 CelValue attempt_body(RemedyAttempt *attempt, uint32_t body, uint32_t local, CelValue element);
 
-/* Changes a fact so that the atom is as wanted. False, with nothing changed: no way was found. */
+/* Makes attempt->atom become attempt->want by changing a fact. False: nothing was changed. */
 bool attempt_solve(RemedyAttempt *attempt);
 
-/* The same for < and >. */
+/* Like attempt_solve(), for < and >. */
 bool attempt_solve_order(RemedyAttempt *attempt);
 
-/* Whether node @node is @want now. */
+/* Whether graph node @node is @want now. */
 bool attempt_holds(RemedyAttempt *attempt, uint32_t node, bool want);
 
-/* Sets the fact to @value if the atom then is as wanted; else changes nothing. @bound is the value
- * in the description. An earlier change is extended only in the same direction: the final text must
- * hold for both. */
+/* Sets the fact to @value if attempt->atom then is attempt->want; else changes nothing. @bound is
+ * the value to show. An earlier change of the fact is only extended in its direction: the
+ * description must hold for both. */
 bool attempt_try(
     RemedyAttempt *attempt, uint32_t fact, const char *relation, CelValue value, CelValue bound);
 
-/* How hard it is to change; less is better. */
 static inline unsigned attempt_cost(const RemedyAttempt *attempt, uint32_t fact) {
     return fact_infos[attempt->filter_facts->facts[fact].kind].cost;
 }
 
-/* A side of a comparison that is just a fact. */
+/* A side of a comparison that is only a fact. */
 typedef struct RemedySide {
     uint32_t fact;
-    bool may_lack; /* it may be absent: a constant counts */
+    bool may_lack; /* x.orValue(c): the fact may be absent */
 } RemedySide;
 
-/* Whether node @number is one, and the fact may be changed. */
+/* Whether graph node @number is such a side, and the fact may be changed. */
 bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret);
 
-/* The facts that are read below @node, a bit each. */
+/* The facts that are read below @node, one bit each. */
 uint32_t attempt_reads(const RemedyAttempt *attempt, uint32_t node);
 _Static_assert(FACTS_MAX <= 32, "a bit for each fact");
 
-/* The values of all reads, to be kept and restored as a whole: their slots follow those of the
- * program. */
+/* The values of all reads, saved and restored together: their slots follow those of the program. */
 typedef struct ReadValues {
     CelValue values[READS_MAX];
 } ReadValues;
@@ -193,5 +191,5 @@ static inline const CelGraphNode *attempt_node(const RemedyAttempt *attempt, uin
     return cel_graph_node(attempt->remedies->graph, number);
 }
 
-/* Texts are in the attempt's arena; empty when out of memory. */
+/* Describes a change for users. Texts are in the attempt's arena; empty when out of memory. */
 Remedy remedy_describe(const RemedyAttempt *attempt, const RemedyChange *change);

@@ -1,6 +1,5 @@
-/* Solves < and >: how far a number must change for the result to change. Both sides are assumed to
- * be linear, which gives the place to search; the values around it are tried one unit after the
- * other, to find the smallest change. */
+/* Solves < and >: how far a number must change until the result changes. If both sides are linear,
+ * this can be computed; rounding makes it inexact, so the units around it are tried one by one. */
 
 #include <float.h>
 #include <math.h>
@@ -8,8 +7,8 @@
 #include "base/nsec.h"
 #include "judge/remedy-internal.h"
 
-#define STEPS_TRIED 4   /* around the place where a line crosses zero */
-#define NUMBER_MAX 1e15 /* beyond, steps of one are not exact */
+#define STEPS_TRIED 4   /* units around the computed place */
+#define NUMBER_MAX 1e15 /* above it, steps of 1 are not exact */
 
 typedef enum Relation { LESS, LESS_OR_SAME, MORE, MORE_OR_SAME, NO_ORDER } Relation;
 
@@ -44,7 +43,7 @@ static bool as_number(CelValue v, double *ret) {
     return v.kind == CEL_INT || (v.kind == CEL_DOUBLE && isfinite(v.d));
 }
 
-/* How far the left side is above the right one. */
+/* Left side minus right side. False: they are not numbers or times, or it overflows. */
 static bool distance(RemedyAttempt *attempt, const CelGraphNode *node, double *ret) {
     CelValue left = attempt_value(attempt, node->args[0]);
     CelValue right = attempt_value(attempt, node->args[1]);
@@ -64,7 +63,7 @@ static bool distance(RemedyAttempt *attempt, const CelGraphNode *node, double *r
     return isfinite(*ret);
 }
 
-/* The unit in which a fact is changed; 0: it has none. */
+/* The unit in which a fact is changed; 0: it cannot be changed in steps. */
 static double step_of(const RemedyFact *fact) {
     if (fact_is_amount(fact->kind) && str_is(fact->key, "cpu"))
         return 0.001;
@@ -88,7 +87,7 @@ static CelValue moved(const RemedyFact *fact, CelValue from, double n) {
     return from.kind == CEL_INT ? cel_int((int64_t)number) : cel_double(number);
 }
 
-/* Amounts are not negative, and time does not go back. */
+/* Whether @v, @n units from now, is possible: amounts are not negative, time does not go back. */
 static bool is_possible(const RemedyFact *fact, CelValue v, double n) {
     double number = 0;
 
@@ -101,7 +100,7 @@ static bool is_possible(const RemedyFact *fact, CelValue v, double n) {
     return fact->kind == FACT_FREE || fact->kind == FACT_POD_PRIORITY || number >= 0;
 }
 
-/* How many units away the result changes, if both sides are linear. */
+/* Computes after how many units the result changes, if both sides are linear. */
 static bool find_crossing(RemedyAttempt *attempt, uint32_t number, CelValue from, double *ret) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
     const CelGraphNode *node = attempt_node(attempt, attempt->atom);
@@ -119,8 +118,8 @@ static bool find_crossing(RemedyAttempt *attempt, uint32_t number, CelValue from
     return fabs(*ret) < NUMBER_MAX;
 }
 
-/* The least number of units that does it, in the direction of @sign, from about @crossing on: one
- * less does not. */
+/* Sets the fact to the nearest value in the direction of @sign, near @crossing, that changes the
+ * result. False also if the first value tried does, unless it is 1: a nearer one might, too. */
 static bool step_towards(RemedyAttempt *attempt, uint32_t number, double crossing, int sign) {
     const RemedyFact *fact = &attempt->filter_facts->facts[number];
     CelValue from = attempt_fact(attempt, number, /* is_before= */ false);
@@ -138,7 +137,7 @@ static bool step_towards(RemedyAttempt *attempt, uint32_t number, double crossin
     return false;
 }
 
-/* Right at the limit both directions are tried. */
+/* Tries both directions if the fact is at the limit. */
 static bool solve_by_steps(RemedyAttempt *attempt, uint32_t number) {
     CelValue from = attempt_fact(attempt, number, /* is_before= */ false);
     double crossing;
@@ -152,7 +151,7 @@ static bool solve_by_steps(RemedyAttempt *attempt, uint32_t number) {
            (fabs(crossing) < 1 && step_towards(attempt, number, crossing, -sign));
 }
 
-/* int(label) > 3: the number as a text. */
+/* int(label) > 3: sets the label to the number as text. */
 static bool solve_text(
     RemedyAttempt *attempt, const CelGraphNode *node, Relation relation, double v) {
     bool is_less = relation == LESS || relation == LESS_OR_SAME;
@@ -169,7 +168,7 @@ static bool solve_text(
                            cel_string(text));
 }
 
-/* A number without a unit against another: metrics.load < 0.8. */
+/* Solves a metric, which has no unit: metrics.load < 0.8. */
 static bool solve_plain(RemedyAttempt *attempt, uint32_t number, Relation relation, double v) {
     double value = relation == LESS   ? nextafter(v, -DBL_MAX)
                    : relation == MORE ? nextafter(v, DBL_MAX)
@@ -199,7 +198,7 @@ static bool solve_sides(RemedyAttempt *attempt, Relation relation) {
     return false;
 }
 
-/* The facts that the comparison reads, the easiest to change first. */
+/* Tries the facts that the comparison reads, the easiest to change first. */
 bool attempt_solve_order(RemedyAttempt *attempt) {
     Relation relation = relation_of(attempt_node(attempt, attempt->atom));
     uint32_t reads = attempt_reads(attempt, attempt->atom);

@@ -1,5 +1,5 @@
-/* Solves one comparison: which fact on one side, changed to which value, makes it true (or false).
- * Every change is checked by evaluating the comparison again. < and > are in remedy-order.c. */
+/* Solves one comparison: which value of a fact on one side makes it true (or false)? Every change
+ * is checked by evaluating the comparison again. < and > are in remedy-order.c. */
 
 #include "judge/remedy-internal.h"
 
@@ -18,7 +18,7 @@ bool attempt_try(
 
     for (size_t i = 0; i < attempt->n_changes && !old; i++)
         old = attempt->changes[i].fact == fact ? &attempt->changes[i] : NULL;
-    if (old && strcmp(old->relation, "present") != 0 && /* of which the value is an example */
+    if (old && strcmp(old->relation, "present") != 0 && /* whose value is only an example */
         !(strchr("<>", old->relation[0]) && strcmp(old->relation, relation) == 0))
         return false;
     if (!old && attempt->n_changes == REMEDIES_MAX)
@@ -39,7 +39,7 @@ bool attempt_side(const RemedyAttempt *attempt, uint32_t number, RemedySide *ret
     const RemedyRead *read = remedy_filter_read(attempt->filter_facts, number);
 
     *ret = (RemedySide){0};
-    if (node->op == OP_CONDITIONAL) { /* x.orValue(c): is it there? that : c */
+    if (node->op == OP_CONDITIONAL) { /* x.orValue(c): x.has ? x.get : c */
         const CelGraphNode *has = attempt_node(attempt, node->args[0]);
         const CelGraphNode *get = attempt_node(attempt, node->args[1]);
         const CelGraphNode *other = attempt_node(attempt, node->args[2]);
@@ -75,7 +75,7 @@ static bool is_plain(CelValue v) {
     return v.kind == CEL_STRING || v.kind == CEL_BOOL || v.kind == CEL_INT || v.kind == CEL_DOUBLE;
 }
 
-/* Something else of the same kind; absent where that is allowed and simplest. */
+/* A different value of the same type; absent if the expression allows that for a string. */
 static CelValue other_than(const RemedyAttempt *attempt, const RemedySide *side, CelValue v) {
     Str text;
 
@@ -103,7 +103,7 @@ static bool make_equal(RemedyAttempt *attempt, const RemedySide *side, CelValue 
                     : attempt_try(attempt, side->fact, "!=", other_than(attempt, side, v), v);
 }
 
-/* The side that is easier to change comes first. */
+/* Tries the side that is easier to change first. */
 static bool solve_equal(RemedyAttempt *attempt, bool is_equal) {
     const CelGraphNode *node = attempt_node(attempt, attempt->atom);
     RemedySide sides[2];
@@ -151,13 +151,13 @@ static bool solve_read(RemedyAttempt *attempt, const RemedyRead *read) {
         return false;
     if (read->mode == READ_VALUE)
         return attempt_try(attempt, read->fact, "==", cel_bool(want), cel_bool(want));
-    if (fact->kind == FACT_METRIC || fact_is_amount(fact->kind)) /* cannot be set */
+    if (fact->kind == FACT_METRIC || fact_is_amount(fact->kind)) /* no change makes it present */
         return false;
     return attempt_try(attempt, read->fact, want ? "present" : "absent",
         want ? cel_string(STR("")) : cel_absent(), cel_absent());
 }
 
-/* The variable of a loop, as its body reads it; CEL_NO_NODE: it does not. */
+/* The graph node by which the body of a loop reads its variable; CEL_NO_NODE: it does not. */
 static uint32_t find_local(const RemedyAttempt *attempt, const CelGraphNode *loop) {
     size_t n = remedies_walk(attempt->remedies, loop->args[1]);
 
@@ -170,7 +170,7 @@ static uint32_t find_local(const RemedyAttempt *attempt, const CelGraphNode *loo
     return CEL_NO_NODE;
 }
 
-/* pod.tolerates(t), or pod.tolerates(t.text). */
+/* Whether the body is pod.tolerates(t) or pod.tolerates(t.text). */
 static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body, uint32_t local) {
     const CelGraphNode *taint;
 
@@ -181,7 +181,7 @@ static bool is_tolerance(const RemedyAttempt *attempt, const CelGraphNode *body,
     return body->args[1] == local || (taint->op == OP_FIELD && taint->args[0] == local);
 }
 
-/* Gives the pod tolerations for all taints that were found. */
+/* Gives the pod tolerations for the taints of all changes. */
 static bool set_tolerations(RemedyAttempt *attempt) {
     const JudgeInput *input = &attempt->remedies->judge->input;
     size_t n = input->pod->tolerations.n;
@@ -224,7 +224,7 @@ static bool solve_tolerations(RemedyAttempt *attempt) {
            attempt_holds(attempt, attempt->atom, /* want= */ true);
 }
 
-/* Removes the elements that make the comparison fail. */
+/* Removes the taints for which the loop's body has the wrong result. */
 static bool solve_removal(
     RemedyAttempt *attempt, const CelGraphNode *loop, const RemedyRead *read, uint32_t local) {
     CelValue v = attempt->values[read->slot];

@@ -8,9 +8,9 @@
 #include "judge/remedy-internal.h"
 
 #define TEXT_MAX ((size_t)16 * 1024)
-#define VALUES_TOLD 8u /* of a list */
+#define VALUES_SHOWN 8u /* shown elements of a list */
 
-/* A change that is described. */
+/* A change to describe. */
 typedef struct Description {
     const RemedyAttempt *attempt;
     const RemedyChange *change;
@@ -42,11 +42,11 @@ static Str describe_subject(const RemedyAttempt *attempt, const RemedyFact *fact
 }
 
 static void print_values(CelValue list, Buf *out) {
-    for (uint32_t i = 0; i < list.list->n && i < VALUES_TOLD; i++) {
+    for (uint32_t i = 0; i < list.list->n && i < VALUES_SHOWN; i++) {
         buf_append(out, i ? STR(", ") : STR_NULL);
         cel_value_print(list.list->items[i], NULL, 0, out);
     }
-    if (list.list->n > VALUES_TOLD)
+    if (list.list->n > VALUES_SHOWN)
         buf_append(out, STR(", …"));
 }
 
@@ -71,7 +71,7 @@ static void print_condition(
     buf_append(out, fact->kind >= FACT_POD_LABEL ? STR(" on the pod") : STR(" on the node"));
 }
 
-/* In units of the table. */
+/* The value in the units of NodeTable. */
 static int64_t units_of(const RemedyFact *fact, CelValue v) {
     AmountKey key = amount_key(fact->key);
     double units = v.kind == CEL_DOUBLE ? round(v.d * key.scale) : 0;
@@ -79,7 +79,7 @@ static int64_t units_of(const RemedyFact *fact, CelValue v) {
     return fabs(units) < 9e18 ? (int64_t)units : 0;
 }
 
-/* "about", if the text is not exact. */
+/* Prints "about" if the text is rounded. */
 static void print_amount(Str resource, int64_t amount, Buf *out) {
     Buf text = BUF_INIT(64);
     int64_t back = 0;
@@ -91,7 +91,7 @@ static void print_amount(Str resource, int64_t amount, Buf *out) {
     buf_done(&text);
 }
 
-/* More than evictions can free. */
+/* Adds what the node has in total if evictions cannot free enough. */
 static void print_whole(const Description *of, Buf *out) {
     const Node *node = table_node(of->attempt->remedies->judge->input.table, of->attempt->row);
     Str resource = fact_resource(of->fact->key);
@@ -132,7 +132,7 @@ static void print_taint(const Taint *taint, Buf *out) {
     buf_printf(out, ":%.*s", STR_FMT(taint_effect_word(taint->effect)));
 }
 
-/* The taints of the node that are not in the list any more. */
+/* Prints the taints of the node that the change removes. */
 static void print_removed(const Description *of, Buf *out) {
     const Node *node = table_node(of->attempt->remedies->judge->input.table, of->attempt->row);
     const CelList *left = of->change->value.list;

@@ -1,8 +1,6 @@
-/*
- * The search. It goes from the root of the filter down to a comparison that fails, changes a fact
- * so that it holds, and starts again, until the filter is true. Where one of several changes is
- * enough, all are tried, and the smallest is returned.
- */
+/* Searches for the smallest change. From the root of the filter it goes down to a comparison that
+ * fails, changes a fact so that it holds, and starts again, until the filter is true. If one of
+ * several changes is enough, all are tried, and the smallest is returned. */
 
 #include "judge/remedy.h"
 
@@ -13,9 +11,9 @@
 #define CHOICES_MAX 4u /* tried both ways: 16 attempts at most */
 #define ROUNDS_MAX 12u /* changes in a row */
 #define TOLERATION_COST 3u
-#define DEPTH_MAX 256u /* of && || ! ?: inside each other */
+#define DEPTH_MAX 256u /* nested && || ! ?: */
 
-/* False: take the first of two. */
+/* At a choice between two ways: whether to take the second. */
 static bool choose(RemedyAttempt *attempt) {
     unsigned number = attempt->n_choices++;
 
@@ -26,7 +24,8 @@ static bool reads_node(const RemedyAttempt *attempt, uint32_t number) {
     return attempt_node(attempt, number)->groups & SCHEMA_BIT(SCHEMA_NODE);
 }
 
-/* An && that must be true (an || that must be false) needs both sides: the one to solve next. */
+/* An && that must be true (an || that must be false) needs both sides: returns the side to solve
+ * next. */
 static uint32_t pick_needed(RemedyAttempt *attempt, const CelGraphNode *node, bool want) {
     bool left = attempt_holds(attempt, node->args[0], want);
 
@@ -35,7 +34,7 @@ static uint32_t pick_needed(RemedyAttempt *attempt, const CelGraphNode *node, bo
     return node->args[choose(attempt)];
 }
 
-/* An || that must be true needs one side: that which reads the node, if there is one. */
+/* An || that must be true needs one side: prefers the one that reads the node. */
 static uint32_t pick_enough(RemedyAttempt *attempt, const CelGraphNode *node) {
     bool is_right = !reads_node(attempt, node->args[0]) && reads_node(attempt, node->args[1]);
 
@@ -104,7 +103,7 @@ static unsigned cost_of(const RemedyAttempt *attempt) {
     return cost;
 }
 
-/* Tries all choices; the cost of the best, or UINT32_MAX: none. */
+/* Tries all choices; returns the cost of the best attempt, or UINT32_MAX: none succeeds. */
 static unsigned find_best(RemedyAttempt *attempt, RemedyAttempt *best) {
     unsigned least = UINT32_MAX;
     unsigned n_ways = 1;

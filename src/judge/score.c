@@ -1,4 +1,4 @@
-/* Scores: each rule is scaled to 0..100; the result is their weighted mean. */
+/* Scores: the values of each rule are clamped to 0..100; the result is their weighted mean. */
 
 #include <assert.h>
 #include <errno.h>
@@ -17,8 +17,8 @@ typedef struct ScoreColumn {
     const uint8_t *states; /* NULL: no value is absent, the usual case */
 } ScoreColumn;
 
-/* Reads the column of a score rule. Ints are converted into @room; if a metric is absent, states go
- * into @states. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
+/* Reads the column of a score rule. Uses @room to convert ints, and @states if a metric is absent.
+ * 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
 static int fetch_score(
     Judge *judge, const Score *score, size_t n, double *room, uint8_t *states, ScoreColumn *ret) {
     const Column *column;
@@ -55,8 +55,8 @@ static void settle(const Score *score, const uint8_t *states, size_t n, double *
                                                        : settled(values[i], score->on_error);
 }
 
-/* Equals share * settled(value, on_error), but each step is one instruction. Multiplying first is
- * safe: rounding keeps the order, so min(a * s, b * s) == min(a, b) * s. */
+/* The same as share * settled(value, on_error), with one instruction for each step. It may multiply
+ * first: rounding keeps the order, so min(a * s, b * s) == min(a, b) * s. */
 static inline double settled_share(double value, double on_error, double share) {
     double least = (value > 0 ? value : 0) * share, most = 100 * share;
 
@@ -64,7 +64,7 @@ static inline double settled_share(double value, double on_error, double share) 
     return value == value ? least : on_error * share;
 }
 
-/* Adds to @totals, or with @is_first sets them. */
+/* Adds to @totals; with @is_first sets them. */
 WIDE_LOOPS static void add_values(const double *restrict values, size_t n, double on_error,
     double share, bool is_first, double *restrict totals) {
     for (size_t i = 0; is_first && i < n; i++)
@@ -73,7 +73,7 @@ WIDE_LOOPS static void add_values(const double *restrict values, size_t n, doubl
         totals[i] += settled_share(values[i], on_error, share);
 }
 
-/* RawScores values of a rule that is normalized, by the order's rows. */
+/* Values of a rule before normalization, by the order's rows. */
 typedef struct RawScores {
     double *values;
     uint8_t *states;
@@ -83,10 +83,10 @@ typedef struct RawScores {
 typedef struct ScoreBatch {
     RowOrder order;
     double weights;
-    double *totals;  /* rules without normalization, by the order's rows; a 0 follows the last */
-    RawScores *raws; /* values of normalized rules, by rule number */
+    double *totals;  /* without normalized rules, by the order's rows; a 0 follows the last */
+    RawScores *raws; /* by number of the rule; empty unless it is normalized */
     double values[PLAN_BATCH_ROWS];
-    uint8_t states[PLAN_BATCH_ROWS]; /* states of a rule with absent metrics */
+    uint8_t states[PLAN_BATCH_ROWS]; /* room for fetch_score() */
 } ScoreBatch;
 
 static int keep_raw(Judge *judge, ScoreBatch *batch, const Score *score, size_t begin,
@@ -139,12 +139,12 @@ static int score_batch(Judge *judge, ScoreBatch *batch, size_t begin, size_t n) 
         add_values(column.values, n, score->on_error, share, is_first, batch->totals + begin);
         is_first = false;
     }
-    if (is_first) /* all are normalized */
+    if (is_first) /* all rules are normalized */
         memset(batch->totals + begin, 0, n * sizeof(double));
     return 0;
 }
 
-/* The values of a rule, normalized over the candidates. */
+/* Normalizes the values of a rule over the candidates. */
 static int normalize_rule(
     Judge *judge, const RowOrder *order, const Score *score, const RawScores *raw, double *ret) {
     uint8_t *states = ARENA_ARRAY(judge->input.arena, uint8_t, order->n_candidates);
@@ -218,7 +218,7 @@ static int score_batch_init(Judge *judge, const uint32_t *rows, size_t n, ScoreB
     return 0;
 }
 
-/* An unknown node reads the 0 after the last total. */
+/* Copies scores to candidates; the unknown node gets the 0 after the last total. */
 static void hand_out(const ScoreBatch *batch, double *restrict ret) {
     UNROLLED
     for (size_t i = 0; i < batch->order.n_candidates; i++)
@@ -232,7 +232,7 @@ int score_rows(Judge *judge, const uint32_t *rows, size_t n_rows, double *ret) {
 
     if (r < 0)
         return r;
-    if (!judge->session) { /* the deadline passed before it began */
+    if (!judge->session) { /* the deadline passed before scoring began */
         judge->notes.n_late = judge->input.n;
         memset(ret, 0, n_rows * sizeof(*ret));
         return 0;

@@ -4,7 +4,7 @@
 
 #define N_NODES 200
 
-/* "nested" takes most work, "long" most memory; "cheap" shares nothing with them. */
+/* "nested" needs the most work, "long" the most memory; "cheap" shares nothing with them. */
 static const char policies[] = "p: {filters: [{name: cheap, nodeLabels: {pool: a}},"
                                "    {name: nested, expression: '[0, 1, 2].all(a, [0, 1, 2].all(b, "
                                "[0, 1, 2].all(c, a + b + c + "
@@ -53,7 +53,8 @@ static void test_ranks_rules_by_work(void **state) {
     fixture_done(&fixture.judge);
 }
 
-/* As much work as was counted is enough; less is not, and the rule is known. */
+/* A budget of exactly the counted work is enough; with half of it the most expensive rule is
+ * reported. */
 static void test_work_is_the_same_each_time(void **state) {
     BudgetFixture fixture;
     NodeFacts facts;
@@ -61,7 +62,7 @@ static void test_work_is_the_same_each_time(void **state) {
 
     begin(&fixture);
     build(&fixture, NULL, &facts);
-    assert_int_equal(fixture.budget.n_worst, 0); /* none was wanted */
+    assert_int_equal(fixture.budget.n_worst, 0); /* is_ranked is false */
     work = fixture.budget.cost.work;
     facts_release(&facts);
 
@@ -110,7 +111,7 @@ static bool always_over(void *context) {
     return true;
 }
 
-static void test_time_is_up(void **state) {
+static void test_stops_at_the_deadline(void **state) {
     BudgetFixture fixture;
     NodeFacts facts;
 
@@ -133,7 +134,7 @@ int main(void) {
         cmocka_unit_test(test_ranks_rules_by_work),
         cmocka_unit_test(test_work_is_the_same_each_time),
         cmocka_unit_test(test_memory_counts_shared_chunks),
-        cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_stops_at_the_deadline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 
 #define NODES 1500u
 
-/* A scene with nodes n0, n1, …; every third has the label pool=a, node i the label n=i. */
+/* A scene with nodes n0, n1, …: node i has the label n=i, and every third pool=a. */
 typedef struct JudgeFixture {
     TestScene scene;
     NodeFacts facts;
@@ -77,7 +77,7 @@ static inline void fixture_rows(const JudgeFixture *fixture, uint32_t *ret, unsi
         ret[i] = row_of(fixture, i);
 }
 
-/* How many of them equal @verdict. */
+/* The number of @verdicts that equal @verdict. */
 static inline size_t count_verdicts(const uint16_t *verdicts, size_t n, uint16_t verdict) {
     size_t found = 0;
 

@@ -65,7 +65,7 @@ static void write_form(
     }
 }
 
-/* Leaves, and forms with parts. Loops over pods have one more variable. */
+/* Leaves have no parts. In loops over pods, leaves may also read the variable p (pod_leaves). */
 #define LEAVES_MAX 24u
 
 static const char *const leaves[][LEAVES_MAX] = {
@@ -169,11 +169,11 @@ static const char *choose_form(Choices *choices, const char *const *list, unsign
 
 static void write_any(Choices *choices, Sort sort, unsigned depth, bool in_pods, Buf *out) {
     if (depth == 0 || choose(choices, 4) == 0) {
-        bool of_pod = in_pods && choose(choices, 2);
+        bool reads_pod = in_pods && choose(choices, 2);
 
         write_form(choices,
-            of_pod ? choose_form(choices, pod_leaves[sort], POD_LEAVES_MAX)
-                   : choose_form(choices, leaves[sort], LEAVES_MAX),
+            reads_pod ? choose_form(choices, pod_leaves[sort], POD_LEAVES_MAX)
+                      : choose_form(choices, leaves[sort], LEAVES_MAX),
             0, in_pods, out);
     } else if (!in_pods && choose(choices, 4) == 0) {
         write_form(choices, choose_form(choices, loops[sort], 8), depth - 1, false, out);
@@ -309,7 +309,7 @@ static void write_labels(Choices *choices, Buf *out) {
     buf_append(out, STR("}"));
 }
 
-/* For some nodes or none; sometimes older than maxAge. */
+/* Measured values for some nodes or none; sometimes older than maxAge. */
 static void write_measured(Choices *choices, Buf *out) {
     static const char *const names[] = {"load", "podCpu"};
 
@@ -329,7 +329,7 @@ static void write_measured(Choices *choices, Buf *out) {
         buf_append(out, STR("workloads: {podCpu: {team-a/ReplicaSet/o1: 1.5}}\n"));
 }
 
-/* Fields of pods that few have. */
+/* Fields that few pods have. */
 static void write_details(Choices *choices, Buf *out) {
     buf_printf(out, "%s", CHOOSE(choices, "", ", limits: {cpu: 2, memory: 1Gi}"));
     buf_printf(out, "%s", CHOOSE(choices, "", ", images: [a, x]"));
@@ -383,7 +383,7 @@ void generate_scene(Choices *choices, Buf *out) {
     }
     buf_append(out, STR("pod: {namespace: team-a, uid: me, owner: o1, requests: {cpu: 250m}, "));
     buf_printf(out, "%s", CHOOSE(choices, "", "priorityClassName: x, "));
-    if (choose(choices, 3) > 0) { /* else namespaces are not known */
+    if (choose(choices, 3) > 0) { /* else the namespace is unknown */
         buf_append(out, STR("related: {namespace: {metadata: {annotations: {a: zone, n: b}, "));
         write_labels(choices, out);
         buf_append(out, STR("}}"));

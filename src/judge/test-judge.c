@@ -1,12 +1,12 @@
-/* What a judge guarantees besides verdicts and scores (suite/test-cases.c): order, errors and
- * narrowing. Deadlines are in test-late.c. */
+/* Order of rows, errors and narrowing. Verdicts and scores are tested in suite/test-cases.c,
+ * deadlines in test-late.c. */
 
 #include "judge/test-fixture.h"
 
 /* --- order ---------------------------------------------------------------------------- */
 
-/* Few or many rows, in any order, some of them repeated or unknown: each gets its own verdict. */
-static void test_any_order(void **state) {
+/* Few or many rows, in any order, some repeated or unknown: each gets its own verdict. */
+static void test_rows_in_any_order_get_their_own_verdict(void **state) {
     static const char policies[] =
         "p: {filters: [{name: pool, nodeLabels: {pool: a}},"
         "              {name: room, headroom: {cpu: 3}}],"
@@ -47,7 +47,7 @@ static void test_any_order(void **state) {
 
 /* --- errors ---------------------------------------------------------------------------------- */
 
-static void test_errors(void **state) {
+static void test_on_error_decides_and_errors_are_counted(void **state) {
     static const char policies[] =
         "p: {filters: [{name: a, expression: \"node.metadata.labels['pool'] == 'a'\"},"
         "              {name: b, expression: \"node.metadata.labels['pool'] == 'a'\","
@@ -82,7 +82,7 @@ static void test_errors(void **state) {
 
 /* Each product is rounded before it is added, on every processor (-ffp-contract=off). Rounded once,
  * the sum would be 2.333333333333333. */
-static void test_rounding(void **state) {
+static void test_products_are_rounded_before_they_are_added(void **state) {
     uint32_t row;
     double score;
     JudgeFixture fixture;
@@ -115,7 +115,7 @@ static const char missing_text[] =
     "  wrong: {labels: {n: x}}\n"
     "  silent: {labels: {n: '1'}}\n"
     "  both: {}\n"
-    "  spare: {}\n" /* not a candidate: a judge of one node is a judge of few */
+    "  spare: {}\n" /* not a candidate: so one candidate of five nodes is few (SPARSE) */
     "measured: {load: {good: 0.5, wrong: 0.5}, other: {good: 2}}\n"
     "pod: {requests: {cpu: 1}}\n";
 static const char *const missing_nodes[] = {"good", "wrong", "silent", "both"};
@@ -158,8 +158,8 @@ static void test_missing_metric_is_counted_separately(void **state) {
     fixture_done(&fixture);
 }
 
-/* The same for a single node, which is evaluated without columns. */
-static void test_missing_metric_of_a_single_node(void **state) {
+/* Like the test above, for a single node, which is evaluated without columns. */
+static void test_missing_metric_is_counted_for_a_single_node(void **state) {
     uint32_t rows[ELEMENTS_OF(missing_nodes)];
     uint16_t verdict;
     double score;
@@ -188,7 +188,7 @@ static void test_missing_metric_of_a_single_node(void **state) {
 }
 
 /* A policy whose match.expression fails applies to no pod, and the error is counted. */
-static void test_failing_match_expression(void **state) {
+static void test_policy_with_failing_match_applies_to_no_pod(void **state) {
     static const char policies[] =
         "yes: {match: {expression: \"pod.metadata.labels['app'] == 'web'\"},"
         "      filters: [{name: f, expression: 'false'}]},"
@@ -223,9 +223,9 @@ static void test_failing_match_expression(void **state) {
     fixture_done(&fixture);
 }
 
-/* Elements of many rows are evaluated together. Their strings may take more memory than one
- * evaluation is allowed, without an error. */
-static void test_little_scratch(void **state) {
+/* Elements of many rows are evaluated together. Their strings may need more memory than the limit
+ * of one evaluation, without an error. */
+static void test_elements_of_many_rows_fit_little_scratch(void **state) {
     _cleanup_(arena_freep) Arena *scratch = arena_new((size_t)1024 * 1024);
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
     uint32_t rows[40];
@@ -258,8 +258,8 @@ static void test_little_scratch(void **state) {
 
 /* --- narrowing ------------------------------------------------------------------------- */
 
-/* Only passing nodes count; the best stay; of equal ones the first in the request. */
-static void test_narrow(void **state) {
+/* Only passing nodes count; the best stay, and of equal scores the first in the request. */
+static void test_narrow_keeps_the_best_nodes(void **state) {
     static const char policies[] =
         "p: {filters: [{name: pool, nodeLabels: {pool: a}}],"
         "    scores: [{name: s, expression: 'double(int(node.metadata.labels[\"n\"]) % 4) * "
@@ -308,14 +308,14 @@ static void test_narrow(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_rows_in_any_order_get_their_own_verdict),
+        cmocka_unit_test(test_on_error_decides_and_errors_are_counted),
+        cmocka_unit_test(test_products_are_rounded_before_they_are_added),
         cmocka_unit_test(test_missing_metric_is_counted_separately),
-        cmocka_unit_test(test_missing_metric_of_a_single_node),
-        cmocka_unit_test(test_failing_match_expression),
-        cmocka_unit_test(test_little_scratch),
-        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_missing_metric_is_counted_for_a_single_node),
+        cmocka_unit_test(test_policy_with_failing_match_applies_to_no_pod),
+        cmocka_unit_test(test_elements_of_many_rows_fit_little_scratch),
+        cmocka_unit_test(test_narrow_keeps_the_best_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

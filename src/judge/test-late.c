@@ -49,8 +49,8 @@ static bool always_over(void *context) {
     return true;
 }
 
-/* Candidates are counted once each. Other rows are not counted, although the whole table is
- * evaluated when there are many candidates, and a missing score is not counted again. */
+/* Each candidate counts once, also if both a filter and a score are late. Other rows do not count,
+ * although the whole table is evaluated when there are many candidates. */
 static void test_late_rows_are_counted_once(void **state) {
     static const char policies[] =
         "p: {onTimeout: allow, narrow: {to: 1},"
@@ -86,9 +86,9 @@ static void test_late_rows_are_counted_once(void **state) {
     }
 }
 
-/* The deadline passes before match.expression is known. Precomputed rejections (here of six nodes)
- * count only with onTimeout: reject. */
-static void test_deadline_before_match(void **state) {
+/* The deadline passes before match.expression is evaluated. Precomputed rejections (here of six
+ * nodes) count only with onTimeout: reject. */
+static void test_on_timeout_decides_when_match_is_late(void **state) {
     static const struct {
         const char *on_timeout;
         size_t passing, late, failing;
@@ -125,7 +125,7 @@ static void test_deadline_before_match(void **state) {
 
 /* NodeFacts that were not ready in time are not used: nothing is evaluated, and onTimeout
  * decides. */
-static void test_late_facts(void **state) {
+static void test_on_timeout_decides_when_facts_are_late(void **state) {
     static const char policies[] =
         "p: {onTimeout: %s, match: {expression: 'pod.metadata.namespace != \"\"'},"
         "    filters: [{name: slow, expression: 'node.metadata.name.replace(\"n\", \"m\") == "
@@ -203,9 +203,9 @@ static void test_deadline_during_scoring_keeps_all_nodes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_on_timeout_decides_after_the_deadline),
-        cmocka_unit_test(test_late_facts),
+        cmocka_unit_test(test_on_timeout_decides_when_facts_are_late),
         cmocka_unit_test(test_late_rows_are_counted_once),
-        cmocka_unit_test(test_deadline_before_match),
+        cmocka_unit_test(test_on_timeout_decides_when_match_is_late),
         cmocka_unit_test(test_deadline_during_scoring_keeps_all_nodes),
     };
 

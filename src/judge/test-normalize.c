@@ -7,7 +7,7 @@
 #include "judge/judge-internal.h"
 
 #define ON_ERROR 7.0
-#define FAILED (-123456.0) /* in a row of the table: the expression failed */
+#define FAILED (-123456.0) /* marks a value in @cases as failed */
 
 typedef struct Case {
     const char *name;
@@ -16,7 +16,7 @@ typedef struct Case {
 } Case;
 
 static const Case cases[] = {
-    {"nobody", 0, {0}, {0}, {0}},
+    {"no values", 0, {0}, {0}, {0}},
     {"one", 1, {42}, {100}, {100}},
     {"equal", 3, {5, 5, 5}, {100, 100, 100}, {0, 0, 0}},
     {"even", 3, {0, 5, 10}, {0, 50, 100}, {0, 50, 100}},
@@ -43,7 +43,7 @@ static void check(const Case *test, Normalize mode, const double *want) {
         assert_case(test->name, fabs(values[i] - want[i]) < 1e-9);
 }
 
-static void test_cases(void **state) {
+static void test_values_are_normalized(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         check(&cases[i], NORMALIZE_MIN_MAX, cases[i].min_max);
@@ -51,8 +51,8 @@ static void test_cases(void **state) {
     }
 }
 
-/* The worst of the known ones stays ahead of one with 0. */
-static void test_least(void **state) {
+/* The lowest known value stays ahead of a candidate without a value, which gets 0. */
+static void test_lowest_value_stays_ahead_of_missing_ones(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(65536);
     double values[] = {0, 2, 4};
     const uint8_t states[] = {COLUMN_ERROR, COLUMN_OK, COLUMN_OK};
@@ -68,8 +68,8 @@ static void test_least(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_values_are_normalized),
+        cmocka_unit_test(test_lowest_value_stays_ahead_of_missing_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,8 @@
-/*
- * Random policies over random clusters and pods: the column machine and the scalar machine agree,
+/* Random policies over random clusters and pods: the column machine and the scalar machine agree,
  * bit for bit, on every rule and node, including errors, NaN and absent metrics. Facts that are
  * shared with an earlier cluster, or updated from it for the rows that changed, equal facts that
  * are computed from scratch, also after many changes. Verdicts, scores and counts follow from the
- * single rules, onError and onMissing.
- */
+ * single rules, onError and onMissing. */
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +22,7 @@ static unsigned pick(Rng *rng, unsigned n) {
     return (unsigned)rng_pick(rng, n);
 }
 
-/* NULL: the random policy has errors. */
+/* Compiles a random policy; NULL: it has errors. */
 static Program *compile(Rng *rng, Arena *arena) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
     _cleanup_(buf_done) Buf messages = BUF_INIT((size_t)1 << 20);
@@ -39,7 +37,8 @@ static Program *compile(Rng *rng, Arena *arena) {
     r = program_compile(&source, 1, &diags, &program);
     if (r == 0)
         return program;
-    assert_int_equal(r, PROGRAM_E_INVALID); /* what the check accepts can be planned */
+    assert_int_equal(
+        r, PROGRAM_E_INVALID); /* the only error: what passes the type check can be planned */
     diag_list_print(&diags, /* colour= */ false, &messages);
     if (getenv("SHOW_REFUSED"))
         (void)fprintf(stderr, "%.*s\n", STR_FMT(buf_str(&messages)));
@@ -55,7 +54,7 @@ typedef struct Round {
     size_t n;
     Judge *judge;
     Arena *scratch;  /* for the scalar machine */
-    Arena *of_judge; /* for the judge's evaluations; NULL: in the scene's arena */
+    Arena *of_judge; /* scratch of the judge; NULL: it uses the scene's arena */
     size_t n_missing;
 } Round;
 
@@ -108,7 +107,7 @@ static void check_filter_counts(Round *round, const Filter *filter, const uint8_
     assert_int_equal(missing, count_of(states, round->n, JUDGE_STATE_MISSING));
 }
 
-/* @first: by row, the first filter that rejects. */
+/* Lowers @first, by row the first filter that rejects, to @filter if it rejects. */
 static void check_filter(Round *round, const Filter *filter, uint16_t *first) {
     uint8_t states[GENERATED_NODES];
 
@@ -237,7 +236,7 @@ static void check_facts(const Round *round) {
 
     assert_non_null(arena);
     fresh.scene.arena = shared.scene.arena = arena;
-    fresh.of_judge = shared.of_judge = NULL; /* they take turns */
+    fresh.of_judge = shared.of_judge = NULL; /* two judges must not share scratch */
     assert_int_equal(
         facts_build(round->program, round->table, &(FactsOptions){0}, arena, &fresh.facts), 0);
     for (size_t i = 0; i < round->table->n_chunks; i++)
@@ -288,7 +287,6 @@ static void change(Rng *rng, Round *round) {
     round->table = changed;
 }
 
-/* Many small changes, one after the other. */
 static void check_changed(Rng *rng, Round *round) {
     for (unsigned i = 0; i < CHANGES; i++) {
         change(rng, round);
@@ -297,7 +295,7 @@ static void check_changed(Rng *rng, Round *round) {
     check_round(round);
 }
 
-static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
+static void run_round(Rng *rng, size_t *n_compiled, size_t *n_missing) {
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)1 << 20);
     Round *round = calloc(1, sizeof(*round));
 
@@ -316,7 +314,7 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
         choose_rows(rng, round);
         check_round(round);
         check_changed(rng, round);
-        ++*n_played;
+        ++*n_compiled;
         *n_missing += round->n_missing;
     }
     program_unref(round->program);
@@ -326,21 +324,22 @@ static void play(Rng *rng, size_t *n_played, size_t *n_missing) {
     free(round);
 }
 
-static void test_rounds(void **state) {
+static void test_both_machines_agree_on_random_policies(void **state) {
     const char *seed = getenv("SEED");
     Rng rng = {.state = seed ? strtoull(seed, NULL, 10) : 1};
-    size_t n_played = 0, n_missing = 0;
+    size_t n_compiled = 0, n_missing = 0;
 
     (void)state;
     for (unsigned i = 0; i < ROUNDS; i++)
-        play(&rng, &n_played, &n_missing);
-    print_message("%zu of %u programs, %u rules each\n", n_played, ROUNDS, 2 * GENERATED_RULES);
-    assert_true(n_played > ROUNDS / 2);
+        run_round(&rng, &n_compiled, &n_missing);
+    print_message("%zu of %u programs, %u rules each\n", n_compiled, ROUNDS, 2 * GENERATED_RULES);
+    assert_true(n_compiled > ROUNDS / 2);
     assert_true(n_missing > 1000);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both_machines_agree_on_random_policies)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

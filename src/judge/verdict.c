@@ -1,7 +1,5 @@
-/*
- * Filters. Facts about the nodes come first, then each filter that needs the pod, in order of
- * precedence, as long as there is a row that it could still reject.
- */
+/* Filters. Facts about nodes come first, then each filter that reads the pod, in order, while there
+ * is a row that it could still reject. */
 
 #include <assert.h>
 #include <errno.h>
@@ -10,12 +8,12 @@
 #include "base/wide-loops.h"
 #include "judge/judge-internal.h"
 
-/* Verdicts as they are found, by the order's rows. */
+/* Verdicts so far, by the order's rows. */
 typedef struct VerdictBatch {
     RowOrder order;
-    uint16_t *verdicts; /* VERDICT_PASS after the last */
+    uint16_t *verdicts; /* a VERDICT_PASS follows the last */
     bool observed;
-    uint8_t states[PLAN_BATCH_ROWS]; /* of a filter that fails because of a missing metric */
+    uint8_t states[PLAN_BATCH_ROWS]; /* room for missing_mark() */
 } VerdictBatch;
 
 static bool filter_applies(const Judge *judge, const VerdictBatch *batch, const Filter *filter) {
@@ -28,7 +26,7 @@ WIDE_LOOPS static void take_lower(
         verdicts[i] = verdicts[i] < other[i] ? verdicts[i] : other[i];
 }
 
-/* Takes over the facts about these rows. */
+/* Lowers the verdicts of a batch to the facts about its rows. */
 static void note_known(
     const Judge *judge, size_t policy, const VerdictBatch *batch, size_t begin, size_t n) {
     const NodeFacts *facts = judge->input.facts;
@@ -43,7 +41,7 @@ static void note_known(
         }
         return;
     }
-    for (size_t i = 0; i < n; i += CHUNK_ROWS) /* batches begin with a chunk */
+    for (size_t i = 0; i < n; i += CHUNK_ROWS) /* a batch begins at a chunk */
         take_lower(verdicts + i,
             facts->chunks[(begin + i) / CHUNK_ROWS]->failing + policy * CHUNK_ROWS,
             n - i < CHUNK_ROWS ? n - i : CHUNK_ROWS);
@@ -68,7 +66,7 @@ WIDE_LOOPS static bool is_open(const uint16_t *verdicts, size_t n, uint16_t numb
     return most > number;
 }
 
-/* An error is as good as @on_error, which is true or false. */
+/* An error counts as @on_error: COLUMN_TRUE or COLUMN_FALSE. */
 WIDE_LOOPS static void note_states(uint16_t number, uint8_t on_error,
     const uint8_t *restrict states, size_t n, uint16_t *restrict verdicts) {
     for (size_t i = 0; i < n; i++) {
@@ -85,7 +83,8 @@ WIDE_LOOPS static void settle_missing(uint8_t on_missing, size_t n, uint8_t *sta
         states[i] = states[i] == JUDGE_STATE_MISSING ? on_missing : states[i];
 }
 
-/* A filter over a batch, in which some rows may have failed. 0, PLAN_DEADLINE_PASSED or -ENOMEM. */
+/* Applies the states of a filter to a batch and counts failures. 0, PLAN_DEADLINE_PASSED or
+ * -ENOMEM. */
 static int note_filter(Judge *judge, VerdictBatch *batch, size_t begin, size_t n,
     const Filter *filter, const uint8_t *states) {
     FailureCounts counts = {.n_rules = judge->input.program->n_filters,
@@ -139,8 +138,8 @@ static bool rejects_late(const Judge *judge, bool observed) {
     return false;
 }
 
-/* The deadline has passed: onTimeout decides for the rows from @begin on that no filter has
- * rejected. Facts are applied to all rows; those before @noted have them already. */
+/* After the deadline: onTimeout decides for rows from @begin on that no filter has rejected. Facts
+ * are applied to all rows; rows before @noted have them already. */
 static void note_late(Judge *judge, const VerdictBatch *batch, size_t begin, size_t noted) {
     bool rejects = rejects_late(judge, batch->observed);
 
@@ -163,7 +162,7 @@ typedef struct FailedCounts {
     uint32_t errors, missing;
 } FailedCounts;
 
-/* Runs for every request while metrics are absent, so it only counts bits. */
+/* Only counts bits, because it runs for every request while metrics are absent. */
 WIDE_LOOPS static FailedCounts count_bits(
     const NodeFacts *facts, const uint64_t *candidates, size_t filter) {
     FailedCounts counts = {0};
@@ -179,7 +178,7 @@ WIDE_LOOPS static FailedCounts count_bits(
     return counts;
 }
 
-/* Rules that read the node alone may have failed, too; usually none has. */
+/* Counts failures of rules that read only the node; usually there are none. */
 static void note_known_errors(Judge *judge, const VerdictBatch *batch) {
     const Program *program = judge->input.program;
     size_t n = program->n_filters;
@@ -200,7 +199,7 @@ static void note_known_errors(Judge *judge, const VerdictBatch *batch) {
     }
 }
 
-/* The unknown node's verdict is after the last. */
+/* Copies verdicts to candidates; the unknown node gets the one after the last. */
 static void hand_out(const VerdictBatch *batch, uint16_t *restrict ret) {
     UNROLLED
     for (size_t i = 0; i < batch->order.n_candidates; i++)
