@@ -66,7 +66,7 @@ void answer_error(Answer *answer, Arena *arena, unsigned status, Str text) {
         .summary.n_in = before.summary.n_in,
         .error = str_is_empty(text) ? text : arena_copy(arena, text),
     };
-    if (!answer->decision.error.ptr && !str_is_empty(text)) /* it must not look like success */
+    if (!answer->decision.error.ptr && !str_is_empty(text)) /* an empty text means success */
         answer->decision.error = STR(NO_MEMORY);
     if (rope_error(&answer->body)) { /* no memory even for this: an empty 500 */
         answer->status = 500;

@@ -1,5 +1,5 @@
-/* bind: the protocol only. The caller puts the pod on the node, through an API server or a demo
- * cluster. */
+/* bind: decodes requests, judges them and encodes replies. The caller creates the Binding, on an
+ * API server or in a demo cluster. */
 
 #include "extender/verbs-internal.h"
 
@@ -17,7 +17,7 @@ bool extender_bind_request(Str body, Arena *arena, BindArgs *ret_args, Answer *r
 
 #define NO_VERDICT "berth: refused: out of time or memory"
 
-/* Fills @ret. Returns false if a required annotation failed, or out of memory. */
+/* Fills @ret. Returns false if an annotation with onError: fail failed, or out of memory. */
 static bool take_annotations(const BindValue *values, size_t n, Arena *arena, BindVerdict *ret) {
     Label *labels = ARENA_ARRAY(arena, Label, n);
 
@@ -48,8 +48,8 @@ static Str refusal_of(Arena *arena, Str node, Str reason) {
     return text.ptr ? text : STR(NO_VERDICT);
 }
 
-/* Evaluates all filters again for one node, as @pod sees the cluster. False: with the reason of the
- * rejection. */
+/* Evaluates all filters again for @node, with the cluster adjusted to @pod (view_adjust()). False:
+ * *ret_refusal is the reason. */
 static bool passes(const View *view, const RequestTime *time, const Pod *pod, Str node,
     Arena *arena, Judge **ret, Str *ret_refusal) {
     uint32_t *row = ARENA_NEW(arena, uint32_t);
@@ -102,7 +102,7 @@ bool extender_may_bind(const View *view, const RequestTime *time, const Pod *pod
 
 void extender_bind_reply(const BindArgs *args, Str error, Arena *arena, Answer *ret) {
     *ret = (Answer){.status = 200, .body = ROPE_INIT_IN(arena)};
-    answer_error(ret, arena, 200, error); /* {"Error":""} means success */
+    answer_error(ret, arena, 200, error); /* {"Error":""} is the reply on success */
     ret->decision = (Decision){
         .pod_namespace = args->pod_namespace,
         .pod_name = args->pod_name,

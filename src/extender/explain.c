@@ -1,9 +1,7 @@
-/*
- * Explains a decision. First all rules are evaluated together, for the nodes that pass and their
- * order, then each rule alone, over all nodes. Scores are those of prioritize, over the nodes that
- * are returned to kube-scheduler, because normalize depends on the candidates; ranks are those of
- * narrowing, over all nodes that pass.
- */
+/* Explains a decision. First all rules are evaluated together, to find the nodes that pass, then
+ * each rule alone, over all nodes. Scores are computed as by prioritize, only over nodes that
+ * filter returns, because normalize depends on the candidates; ranks as by narrowing, over all
+ * nodes that pass. */
 
 #include "extender/explain.h"
 
@@ -16,25 +14,25 @@
 #include "extender/verbs.h"
 
 #define ERROR_TEXT_MAX ((size_t)4096)
-#define ERROR_PART_MAX 60u /* bytes of the part of an expression that failed */
+#define ERROR_PART_MAX 60u /* bytes of a failed part of an expression to show */
 
-/* What one evaluation may build: as in a request (serve/answers.c). */
+/* The memory limit of one evaluation, as in a request (serve/answers.c). */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 struct Explainer {
     const View *view;
-    JudgeInput input; /* over all candidate nodes */
+    JudgeInput input; /* with all candidate nodes */
     Judge *judge;
     Arena *arena;
-    Arena *messages; /* of one value of a message or an error; NULL after extender_explain_rows() */
+    Arena *messages; /* for one message or error at a time; NULL after extender_explain_rows() */
     Explanation *result;
-    Probe **probes; /* by number of the filter; NULL: not made yet */
+    Probe **probes; /* by number of the filter; NULL: not needed so far */
     Remedies *remedies;
 };
 
 /* --- policies ----------------------------------------------------------------------------- */
 
-/* The innermost part of the text that an error points to. */
+/* The part of the expression that an error points to; empty if it is too long. */
 static Str failed_part(const Expression *expression, const CelError *error) {
     const CelTree *tree = expression->checked->tree;
 
@@ -49,7 +47,7 @@ static Str failed_part(const Expression *expression, const CelError *error) {
 }
 
 /* "no such key: zone, in node.metadata.labels['zone'] (policy.yaml:12)" */
-static Str tell_error(const Explainer *x, const Expression *expression, const CelError *error) {
+static Str error_text(const Explainer *x, const Expression *expression, const CelError *error) {
     _cleanup_(buf_done) Buf out = BUF_INIT(ERROR_TEXT_MAX);
     Str part = error->is_limit ? STR_NULL : failed_part(expression, error);
 
@@ -78,7 +76,7 @@ static PolicyExplanation explain_policy(const Explainer *x, const Policy *policy
         result.fit = FIT_OTHER_LABELS;
     } else if (error) {
         result.fit = is_by_namespace ? FIT_NAMESPACE_FAILED : FIT_EXPRESSION_FAILED;
-        result.error = tell_error(x, unmet, error);
+        result.error = error_text(x, unmet, error);
     } else {
         result.fit = is_by_namespace ? FIT_OTHER_NAMESPACE_LABELS : FIT_EXPRESSION_FALSE;
     }
@@ -141,7 +139,7 @@ static int set_verdicts(Explainer *x) {
 }
 
 /* "metric load is missing" */
-static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row) {
+static Str missing_text(Explainer *x, const Expression *expression, uint32_t row) {
     _cleanup_(buf_done) Buf names = BUF_INIT(ERROR_TEXT_MAX);
     size_t n = judge_absent(x->judge, expression, row, &names);
 
@@ -149,27 +147,27 @@ static Str tell_missing(Explainer *x, const Expression *expression, uint32_t row
         STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
 }
 
-/* The error of an expression that failed. */
-static Str tell_failure(Explainer *x, const Expression *expression, uint32_t row) {
+/* Why an expression failed on @row. */
+static Str failure_text(Explainer *x, const Expression *expression, uint32_t row) {
     arena_reset(x->messages);
-    return tell_error(x, expression, judge_error(x->judge, expression, row, x->messages));
+    return error_text(x, expression, judge_error(x->judge, expression, row, x->messages));
 }
 
-/* The message of the rule: which value met which limit. */
+/* The message of the rule (value and limit), or why it failed; empty: it has no message. */
 static Str detail_of(Explainer *x, const Filter *filter, size_t i, uint8_t state) {
     uint32_t row = x->input.rows[i];
     CelValue value;
 
     if (state == JUDGE_STATE_MISSING)
-        return tell_missing(x, &filter->test, row);
+        return missing_text(x, &filter->test, row);
     if (state == COLUMN_ERROR)
-        return tell_failure(x, &filter->test, row);
+        return failure_text(x, &filter->test, row);
     if (!expression_is_given(&filter->message))
         return STR_NULL;
     arena_reset(x->messages);
     value = judge_value(x->judge, &filter->message, row, x->messages);
     if (value.kind == CEL_ERROR)
-        return tell_error(x, &filter->message, value.error);
+        return error_text(x, &filter->message, value.error);
     return value.kind == CEL_STRING ? arena_copy(x->arena, cel_str(value)) : STR_NULL;
 }
 
@@ -183,7 +181,7 @@ static int add_failure(Explainer *x, NodeExplanation *node, FailedRule failed) {
     return 0;
 }
 
-/* One more node on which a rule failed. */
+/* Counts a node on which a rule failed; keeps the first. */
 static void count_error(RuleErrors *errors, Str node, Str text) {
     if (errors->n++ > 0)
         return;
@@ -272,7 +270,7 @@ static int find_failures(Explainer *x) {
 
 /* --- scores ------------------------------------------------------------------------------- */
 
-/* A judge for some of the nodes only: normalize is over these. */
+/* Some of the nodes, with a judge for them, because normalize compares candidates. */
 typedef struct Candidates {
     NodeExplanation **nodes;
     size_t n;
@@ -343,7 +341,7 @@ static int set_scores(Explainer *x, const Candidates *candidates) {
     return r;
 }
 
-/* The first of equals ranks higher, as in narrowing. */
+/* Of equal scores the first node ranks higher, as in narrowing. */
 static int compare_scores(const void *a, const void *b) {
     const NodeExplanation *x = *(const NodeExplanation *const *)a;
     const NodeExplanation *y = *(const NodeExplanation *const *)b;
@@ -397,8 +395,8 @@ static void find_errors_of_score(Explainer *x, size_t number, bool is_missing) {
         if (!part || !(is_missing ? part->is_missing : part->is_error))
             continue;
         if (errors.n == 0)
-            errors.text = is_missing ? tell_missing(x, &errors.score->value, node->row)
-                                     : tell_failure(x, &errors.score->value, node->row);
+            errors.text = is_missing ? missing_text(x, &errors.score->value, node->row)
+                                     : failure_text(x, &errors.score->value, node->row);
         count_error(&errors, node->node, errors.text);
     }
     add_errors(x, &errors);
@@ -454,9 +452,9 @@ int extender_explain_rows(const View *view, int64_t now_nsec, const Pod *pod, co
     for (size_t i = 0; r == 0 && i < 2 * ret->n_scores; i++)
         find_errors_of_score(x, i / 2, /* is_missing= */ i % 2);
     if (r == 0 && arena_has_failed(arena))
-        r = -ENOMEM;                       /* a text is missing */
-    x->messages = x->input.scratch = NULL; /* the judges' sessions are over */
-    x->result = NULL;                      /* the caller's: it may be moved */
+        r = -ENOMEM;                       /* a text may be missing */
+    x->messages = x->input.scratch = NULL; /* freed on return */
+    x->result = NULL;                      /* the caller may move it */
     return r;
 }
 

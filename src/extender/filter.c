@@ -1,5 +1,5 @@
-/* filter: which of the candidate nodes may take this pod? Nodes that pass are returned exactly as
- * they came, in the same order: a run of consecutive ones is one slice of the request. */
+/* filter: which of the candidate nodes may take this pod? Nodes that pass are returned byte for
+ * byte, in the same order: consecutive ones are one slice of the request. */
 
 #include <assert.h>
 #include <errno.h>
@@ -9,22 +9,22 @@
 #include "extender/guessed-pods.h"
 #include "extender/verbs-internal.h"
 
-/* Reasons in the form of view->reasons. */
+/* Reasons in the format of view->reasons. */
 #define LATE_TEXT ":\"" LATE_NODE_REASON "\","
 #define UNKNOWN_NODE_TEXT ":\"" UNKNOWN_NODE_REASON "\","
 
 /* The verdict of each node, and the nodes that do not pass. */
 typedef struct FilterResult {
-    uint16_t *verdicts; /* by node: number of a filter, or a VERDICT_… */
-    uint32_t *failed;   /* nodes that do not pass, in the order of the request; then n */
+    uint16_t *verdicts; /* by node of the request: number of a filter, or a VERDICT_… */
+    uint32_t *failed;   /* indexes of nodes that do not pass, ascending; then n */
     size_t n_failed;
 } FilterResult;
 
-/* Counts of special verdicts come after those of the filters, from VERDICT_PASS down. */
+/* Counts of other verdicts follow those of the filters, from VERDICT_PASS down. */
 #define SPECIAL(verdict) (VERDICT_PASS - (verdict))
 #define N_SPECIAL (SPECIAL(VERDICT_LATE) + 1)
 
-/* How many nodes have each verdict; VERDICT_PASS is not counted. */
+/* The number of nodes with each verdict except VERDICT_PASS. */
 static uint32_t *count_verdicts(const FilterResult *result, const Program *program, Arena *arena) {
     size_t n_filters = program->n_filters;
     uint32_t *counts = ARENA_ARRAY(arena, uint32_t, n_filters + N_SPECIAL);
@@ -79,7 +79,7 @@ static void mark_unknown(const FilterArgs *args, uint16_t *verdicts) {
             verdicts[i] = VERDICT_UNKNOWN_NODE;
 }
 
-/* Evaluates the policies in mode Observe, for counts only. */
+/* Evaluates the policies in mode Observe, to count their rejections. */
 static int observe(
     Judge *judge, const View *view, const FilterArgs *args, Arena *arena, Decision *decision) {
     FilterResult result = {0};
@@ -94,8 +94,8 @@ static int observe(
     return r;
 }
 
-/* Leaves out nodes that pass but are not among the best, if a policy has `narrow`. Not if no node
- * is known, or their pods are not known yet. */
+/* If a policy has `narrow`, leaves out nodes that pass but are not among the best; not if no node
+ * is known, or if pods have not been listed yet. */
 static int narrow(Judge *judge, const View *view, const FilterArgs *args, FilterResult *result,
     Decision *decision) {
     uint32_t to = judge_match(judge)->narrow_to;
@@ -131,8 +131,8 @@ static int decide(Judge *judge, const View *view, const FilterArgs *args, bool i
     return r;
 }
 
-/* Copies @run, mostly a few names of @body, to @to. It may write BYTES_BLOCK bytes beyond the copy,
- * whose end it returns. */
+/* Copies @run, usually a few names of @body, to @to and returns the end of the copy. It may write
+ * BYTES_BLOCK bytes beyond it. */
 static inline char *put_run(char *to, Str body, Str run) {
     size_t left = (size_t)(body.ptr + body.len - run.ptr);
 
@@ -144,7 +144,7 @@ static inline char *put_run(char *to, Str body, Str run) {
     return to + run.len;
 }
 
-/* Copies the names, so that the reply is one piece; there is room for all of them. */
+/* Copies the names of nodes that pass into the reply, which has room for all of them. */
 WIDE_LOOPS static void encode_names(const FilterArgs *args, const FilterResult *result, Rope *out) {
     const BodySpan *spans = args->spans;
     const uint32_t *failed = result->failed;
@@ -166,7 +166,7 @@ WIDE_LOOPS static void encode_names(const FilterArgs *args, const FilterResult *
     pen_close(pen);
 }
 
-/* Node objects are large: the reply refers to them. */
+/* Node objects are large: the reply refers to the request, without a copy. */
 static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rope *out) {
     bool needs_comma = false;
 
@@ -184,7 +184,7 @@ static void encode_nodes(const FilterArgs *args, const FilterResult *result, Rop
     }
 }
 
-/* The reason, in the form of view->reasons, of a verdict that is not a filter's. */
+/* The reason of a VERDICT_…, in the format of view->reasons. */
 static Str special_reason(uint16_t verdict) {
     static const char late[BYTES_BLOCK] = LATE_TEXT, unknown[BYTES_BLOCK] = UNKNOWN_NODE_TEXT;
 
@@ -200,13 +200,13 @@ static inline char *put_reason(char *to, Str reason) {
     return to + reason.len;
 }
 
-/* Whether a filter below @limit rejects the node. Nodes left out by narrowing have failed none. */
+/* Whether the verdict is below @limit. VERDICT_NARROWED is no rejection. */
 static inline bool is_rejected(uint16_t verdict, size_t limit) {
     return verdict < limit && verdict != VERDICT_NARROWED;
 }
 
-/* Names mode; there is room for all. The loop reads local variables only: the compiler would read
- * fields again after each byte that is written, which might be one of them. */
+/* Names mode; the reply has room for all. The loop reads only local variables: after each byte that
+ * it writes the compiler would have to read fields again, since the byte might be part of them. */
 WIDE_LOOPS static char *put_rejected_names(
     char *at, const View *view, const FilterArgs *args, const FilterResult *result, size_t limit) {
     const BodySpan *spans = args->spans;
@@ -246,7 +246,8 @@ static Pen put_rejected_nodes(
     return pen;
 }
 
-/* Writes the members of one of the two maps: nodes that a filter below @limit rejects. */
+/* Writes the members of FailedNodes or FailedAndUnresolvableNodes: nodes with a verdict below
+ * @limit. */
 static void encode_rejected(
     const View *view, const FilterArgs *args, const FilterResult *result, size_t limit, Rope *out) {
     Pen pen = pen_open(out, 1);
@@ -263,7 +264,7 @@ static void encode_rejected(
     pen_close(pen);
 }
 
-/* The number of unresolvable filters, which come first. */
+/* The number of unresolvable filters, which have the lowest numbers. */
 static size_t count_unresolvable(const Program *program) {
     size_t n = 0;
 
@@ -272,16 +273,16 @@ static size_t count_unresolvable(const Program *program) {
     return n;
 }
 
-/* Reserves room for the whole reply, so that it is one piece. An upper bound, with BYTES_BLOCK to
- * spare: memory that is not written costs nothing. In whole-node mode the nodes that pass are not
- * copied, and it is a bound for the rest. */
+/* Reserves an upper bound of the reply, with BYTES_BLOCK to spare, so that the reply is one piece;
+ * memory that is not written costs nothing. In whole-node mode passing nodes are not copied and
+ * need none. */
 static void reserve_reply(
     const View *view, const FilterArgs *args, const Decision *decision, Rope *out) {
     size_t names = 256;
 
     if (args->has_names && args->n > 0)
         names += filter_args_run(args, 0, args->n).len;
-    names *= 3; /* passed, failed, and failed and unresolvable */
+    names *= 3; /* passed, failed, unresolvable */
     for (size_t i = 0; i < view->program->n_filters; i++)
         names += 2 * decision->rejected[i] * view->reasons[i].len;
     names += decision->summary.n_late * sizeof(LATE_TEXT);
@@ -306,8 +307,8 @@ static void encode(const View *view, const FilterArgs *args, const FilterResult 
     rope_copy(out, STR("},\"Error\":\"\"}"));
 }
 
-/* Why nothing can be decided, or empty. A policy that is not known yet might reject any node, and a
- * node whose pods are not listed yet looks emptier than it is. */
+/* The error if nothing can be decided yet, or empty. A policy that is not known yet might reject
+ * any node; without its pods, a node looks emptier than it is. */
 static Str find_missing(const View *view, const FilterArgs *args, const Judge *judge) {
     if (view->program->is_partial && !exemptions_cover(view->exemptions, &args->pod))
         return STR("berth: the policies of the cluster have not been listed yet; try again in a "

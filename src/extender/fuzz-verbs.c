@@ -1,18 +1,14 @@
-/*
- * Any bytes as the body of each verb, against a small cluster and a policy that
- * has every rule: no crash, and what comes back with status 200 is a whole reply
- * that names no node which was not asked for.
- *
- * Twice: with a budget that is ample, and with one that may not last.
- */
+/* Any bytes as the body of each verb, with a small cluster and a policy of many rules: no crash,
+ * and a reply with status 200 is complete and only names nodes of the request.
+ * Each body is sent with a large memory budget and with one that may not be enough. */
 
 #include "base/fuzz.h"
 #include "extender/test-reply.h"
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
 
-#define AMPLE ((size_t)64 << 20)
-#define SCANT ((size_t)24 << 10)
+#define LARGE_BUDGET ((size_t)64 << 20)
+#define SMALL_BUDGET ((size_t)24 << 10)
 
 static const char scene_text[] =
     "policies:\n"
@@ -43,7 +39,7 @@ static const char scene_text[] =
     "  - {on: n1, uid: u1, labels: {app: web}, requests: {cpu: 1}}\n"
     "  - {on: n2, uid: u2, requests: {cpu: 1, memory: 1Mi}}\n";
 
-/* Made once for the process: reachable memory is not a leak. */
+/* Made once: the leak check ignores memory that a static variable points to. */
 static const View *fixed_view(void) {
     static TestScene scene;
     static View *view;
@@ -56,12 +52,12 @@ static const View *fixed_view(void) {
     return view;
 }
 
-/* Whether @part is a slice of @whole. Passing nodes are raw text of the request in both modes. */
+/* Whether @whole contains @part: passing nodes are copied from the request in both modes. */
 static bool is_within(Str part, Str whole) {
     return part.len == 0 || memmem(whole.ptr, whole.len, part.ptr, part.len) != NULL;
 }
 
-/* Each of @some is one of @all. */
+/* Whether @all has each node of @some, in the same order. */
 static bool is_subset(const ReplyNodes *some, const ReplyNodes *all) {
     size_t at = 0;
 
@@ -110,7 +106,7 @@ static void check_candidates(const Answer *answer, Str text, Arena *arena) {
 
 static void check(Verb verb, Str body, size_t budget) {
     _cleanup_(arena_freep) Arena *arena = arena_new(budget);
-    _cleanup_(arena_freep) Arena *reading = arena_new(2 * AMPLE);
+    _cleanup_(arena_freep) Arena *reading = arena_new(2 * LARGE_BUDGET);
     Answer answer;
     Str text, error;
 
@@ -120,7 +116,7 @@ static void check(Verb verb, Str body, size_t budget) {
     text = reply_text(&answer.body, reading);
     if (answer.status != 200 || verb == VERB_BIND) {
         require(answer.status == 200 || answer.status == 400 || answer.status == 500);
-        require(answer.status != 500 || budget != AMPLE);
+        require(answer.status != 500 || budget != LARGE_BUDGET);
         require((answer.status == 500 && text.len == 0) || reply_error(text, reading, &error));
         return;
     }
@@ -136,8 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Str body = str_of((const char *)data, size);
 
     for (Verb verb = 0; verb < _VERB_MAX; verb++) {
-        check(verb, body, AMPLE);
-        check(verb, body, SCANT);
+        check(verb, body, LARGE_BUDGET);
+        check(verb, body, SMALL_BUDGET);
     }
     return 0;
 }

@@ -1,13 +1,13 @@
-/* Nodes near a limit are left out of a reply while the nodes of other pods are only guessed. */
+/* Leaves nodes near a limit out of a reply while the nodes of other pods are only guessed. */
 
 #include "extender/guessed-pods.h"
 
 #include <errno.h>
 
-/* By node of the request, over all limits. */
+/* Room for pods on a node of the request: the least over all limits. */
 typedef struct NodeRoom {
-    int64_t least;  /* places left if all guessed pods are there */
-    int64_t likely; /* ... if every guess is right */
+    int64_t least;  /* places left if all guessed pods are on this node */
+    int64_t likely; /* places left if every guess is right */
 } NodeRoom;
 
 static NodeRoom find_room(
@@ -15,7 +15,7 @@ static NodeRoom find_room(
     const PodList *list = table_chunk(table, row)->pods[table_slot(row)];
     int64_t n_known = 0, n_here = 0;
 
-    /* Far from the limit even if the rule counts every pod: no need to look at them. */
+    /* Far from the limit even if the rule counted every pod: need not look at each. */
     if (list && rule->limit - list->n - n_guessed > GUESSED_FEW_PLACES)
         return (NodeRoom){rule->limit - list->n - n_guessed, rule->limit - list->n};
     for (uint32_t i = 0; list && i < list->n; i++) {
@@ -37,7 +37,7 @@ static void note_room(NodeRoom *room, NodeRoom other) {
 static void apply_limit(
     const SlotRule *rule, const FilterArgs *args, const uint16_t *verdicts, NodeRoom *rooms) {
     const NodeTable *table = args->node_set.table;
-    int64_t n_guessed = 0, n_places = 0; /* without the pod itself */
+    int64_t n_guessed = 0, n_places = 0; /* n_guessed: without the pod itself */
 
     if (!slot_rule_counts(rule, &args->pod))
         return;
@@ -63,7 +63,7 @@ static void apply_limit(
 }
 
 static void leave_out(const NodeRoom *rooms, size_t n, uint16_t *verdicts) {
-    size_t n_safe = 0, best = n; /* the best stays even if all are near a limit */
+    size_t n_safe = 0, best = n; /* the best node stays even if all are near a limit */
 
     for (size_t i = 0; i < n; i++) {
         if (verdicts[i] != VERDICT_PASS)

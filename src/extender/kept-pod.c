@@ -1,14 +1,14 @@
-/* The decoded pod of the last request: taken by one thread at a time, found by its text. */
+/* Keeps the decoded pod of the last request; one thread at a time takes it. */
 
 #include "extender/kept-pod.h"
 
 #include <stdlib.h>
 
 struct KeptPod {
-    Arena *arena; /* of the text and the pod */
-    char *text;   /* NULL: none is kept */
-    size_t size;  /* of it, and ... */
-    size_t len;   /* ... of the pod in it */
+    Arena *arena; /* has the text and the pod */
+    char *text;   /* copied from the request; NULL: none */
+    size_t size;  /* of @text */
+    size_t len;   /* of the pod at its start */
     Pod pod;
 };
 
@@ -62,8 +62,8 @@ void kept_pods_done(KeptPods *pods) {
     kept_pod_free(atomic_exchange(&pods->last, NULL));
 }
 
-/* Decodes the value that @reader is at from a copy of @size bytes. Returns false if it does not end
- * there, is too large, or has an error. */
+/* Copies @size bytes at @reader and decodes the pod in the copy. Returns false if the pod does not
+ * end there, is too large, or has an error. */
 static bool keep(KeptPod *kept, const JsonReader *reader, size_t size) {
     JsonReader inner;
 
@@ -85,8 +85,8 @@ static bool keep(KeptPod *kept, const JsonReader *reader, size_t size) {
     return false;
 }
 
-/* Most pods are about as long as the one before: looking for the end costs more than copying too
- * much. */
+/* Keeps the pod at @reader. Most pods are about as long as the last one: copying some bytes too
+ * many is cheaper than finding the end first. */
 static bool keep_next(KeptPod *kept, const JsonReader *reader) {
     JsonReader ahead = *reader;
     Str raw = STR_NULL;
@@ -102,7 +102,8 @@ void kept_pod_decode(KeptPod *kept, JsonReader *reader, Arena *arena, Pod *ret) 
                    (json_is_at(reader, str_of(kept->text, kept->len)) || keep_next(kept, reader));
 
     if (!is_kept) {
-        pod_decode(reader, arena, ret); /* errors, too: with their place in the request */
+        pod_decode(
+            reader, arena, ret); /* errors, too, so that they have their place in the request */
         return;
     }
     json_take_value(reader, kept->len);

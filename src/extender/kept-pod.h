@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * KeptPod: the pod of the last request, decoded, for the next one.
+ * KeptPod: the decoded pod of the last request, for use by the next.
  *
- * kube-scheduler sends the same text of a pod with filter and, a moment later, with prioritize, and
- * decoding it is a third of a request with 500 names. A pod that is byte for byte the kept one is
- * not decoded again. It is only a cache: answers are the same without it.
+ * kube-scheduler sends the same pod with filter and, a moment later, with prioritize; decoding it
+ * takes a third of the time of a request with 500 names. A pod that is byte for byte the kept one
+ * is not decoded again. It is only a cache: answers are the same without it.
  *
- * A pod has secrets, so call kept_pods_forget() several times a second.
+ * A pod may have secrets in its environment: call kept_pods_forget() several times a second.
  *
  * Threads: a KeptPod belongs to one request at a time; another request gets a new one meanwhile.
  */
@@ -16,21 +16,21 @@
 
 #include "model/pod.h"
 
-/* Larger pods, as text or decoded, are not kept. */
+/* The limits of the text and of the decoded pod; larger pods are not kept. */
 #define KEPT_POD_TEXT_MAX ((size_t)64 * 1024)
 #define KEPT_POD_BUDGET ((size_t)1024 * 1024)
 
 typedef struct KeptPod KeptPod;
 
-/* Holds the one that was given back last. Set up as zeros. Any thread. */
+/* Has the KeptPod that was given back last. Initialize to zeros. Any thread. */
 typedef struct KeptPods {
     KeptPod *_Atomic last;
 } KeptPods;
 
-/* For one request. NULL when out of memory. */
+/* Takes it, or makes a new one, for one request. NULL when out of memory. */
 KeptPod *kept_pods_take(KeptPods *pods) MUST_CHECK;
 
-/* At the end of the request: its pod is not used any more. Takes NULL. */
+/* Gives it back at the end of the request, when its pod is no longer used. Takes NULL. */
 void kept_pods_give(KeptPods *pods, KeptPod *kept);
 
 /* Wipes the pod that no request uses, if there is one. */
@@ -38,6 +38,6 @@ void kept_pods_forget(KeptPods *pods);
 
 void kept_pods_done(KeptPods *pods);
 
-/* As pod_decode(). @ret is of @arena and the reader's input, or of @kept (may be NULL), until that
- * is given back or used again. */
+/* Like pod_decode(), but may use @kept (may be NULL). @ret borrows from @arena and the reader's
+ * input, or from @kept, until it is given back or used again. */
 void kept_pod_decode(KeptPod *kept, JsonReader *reader, Arena *arena, Pod *ret);

@@ -1,4 +1,5 @@
-/* Reads node names by comparing them with the order of the last requests; hashes the others. */
+/* Reads node names: compares them with the order in earlier requests, and hashes only the
+ * others. */
 
 #include "extender/nodelist.h"
 
@@ -7,13 +8,13 @@
 
 #define NODE_LIST_FIRST 256u
 
-/* So many names are compared with the sequence at once. */
+/* Names of the sequence that are compared at once. */
 #define STRETCH 32u
 
-/* So many nodes of the sequence may be left out in one place; beyond, hashing is faster. */
-#define NEAR 16u
+/* Nodes of the sequence that may be missing in a row; for more, hashing is faster. */
+#define GAP_MAX 16u
 
-/* Makes room for @size entries. False with the reader's error over the budget. */
+/* Makes room for @size entries. False if over the memory budget: the reader has the error. */
 static bool reserve(JsonReader *reader, Arena *arena, NodeList *list, size_t size) {
     BodySpan *spans = ARENA_RAW(arena, BodySpan, size);
     uint32_t *rows = ARENA_RAW(arena, uint32_t, size);
@@ -46,12 +47,12 @@ void name_check(JsonReader *reader, Str name) {
         json_fail(reader, JSON_E_TYPE, "a node name is empty or holds a control character");
 }
 
-/* The node that came last; the unknown one before the first. */
+/* The row of the last name; before the first, the unknown node's. */
 static uint32_t last_row(const View *view, const NodeList *list) {
     return list->n > 0 ? list->rows[list->n - 1] : (uint32_t)view->table->n_rows;
 }
 
-/* Reads one name and finds its row by hashing, if there is no hint. */
+/* Reads one name and finds its row by hashing. */
 static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena, Str *ret_raw) {
     bool escaped = false;
     Str raw = STR_NULL, name;
@@ -67,7 +68,7 @@ static uint32_t look_up_name(const View *view, JsonReader *reader, Arena *arena,
     return table_find(view->table, name);
 }
 
-/* A name that was not the expected one: found by hashing, and remembered to follow the last. */
+/* Reads a name that was not expected, and stores it as the follower of the last one. */
 static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
     uint32_t unknown = (uint32_t)view->table->n_rows, last = last_row(view, list);
     Str raw = STR_NULL;
@@ -81,7 +82,7 @@ static bool add_other_name(const View *view, JsonReader *reader, Arena *arena, N
     return node_list_add(reader, arena, list, raw, row);
 }
 
-/* The list has @n names now, and the reader is at @at. */
+/* Sets the list's length to @n, and the reader's position to @at. */
 static void note_taken(JsonReader *reader, NodeList *list, size_t n, const char *at) {
     if (n == list->n)
         return;
@@ -89,19 +90,19 @@ static void note_taken(JsonReader *reader, NodeList *list, size_t n, const char 
     json_take_elements(reader, (size_t)(at - reader->data) - reader->at, list->spans[n - 1].at);
 }
 
-/* Where the sequence may continue, or SEQUENCE_NOWHERE. */
+/* The place of the last name in the sequence, or SEQUENCE_NOWHERE. */
 static uint32_t find_place(const View *view, const NodeList *list, const NameSequence *sequence) {
     return sequence ? sequence->places[last_row(view, list)] : SEQUENCE_NOWHERE;
 }
 
-/* The names of a stretch, which are where the sequence has them plus @shift, without the comma. */
+/* Stores the spans of a stretch, without commas: positions in the sequence plus @shift. */
 WIDE_LOOPS static void put_spans(
     BodySpan *restrict spans, const uint32_t *restrict at, uint32_t shift) {
     for (size_t i = 0; i < STRETCH; i++)
         spans[i] = (BodySpan){at[i] + shift + 1, at[i + 1] - at[i] - 1};
 }
 
-/* Takes runs of names that follow the learned sequence. */
+/* Takes names that follow the learned sequence without gaps, STRETCH at once. */
 static void take_stretches(const View *view, JsonReader *reader, NodeList *list) {
     const NameSequence *sequence = names_sequence(view->table->names);
     Str ahead = json_ahead(reader);
@@ -127,9 +128,8 @@ static void take_stretches(const View *view, JsonReader *reader, NodeList *list)
     note_taken(reader, list, n, at);
 }
 
-/* Takes as many names as come in the expected order, STRETCH at most, each compared with
- * the one that followed its predecessor last time. The loop keeps its place in local
- * variables; reader and list learn of it at the end. */
+/* Takes up to STRETCH names, while each is the one that followed its predecessor last time. The
+ * loop uses local variables, for speed, and updates reader and list at the end. */
 static void take_expected(const View *view, JsonReader *reader, NodeList *list) {
     const NameHint *hints = view->hints;
     Str ahead = json_ahead(reader);
@@ -154,8 +154,8 @@ static void take_expected(const View *view, JsonReader *reader, NodeList *list) 
     note_taken(reader, list, n, at);
 }
 
-/* Takes names in the order of the sequence, STRETCH at most, where some are left out. */
-static void take_near(const View *view, JsonReader *reader, NodeList *list) {
+/* Takes up to STRETCH names in the order of the sequence, of which some may be missing. */
+static void take_with_gaps(const View *view, JsonReader *reader, NodeList *list) {
     const NameSequence *sequence = names_sequence(view->table->names);
     Str ahead = json_ahead(reader);
     const char *at = ahead.ptr, *end = at + ahead.len;
@@ -164,7 +164,7 @@ static void take_near(const View *view, JsonReader *reader, NodeList *list) {
 
     if (place == SEQUENCE_NOWHERE)
         return;
-    for (size_t n_left_out = 0; n < limit && ++place < sequence->n && n_left_out <= NEAR;) {
+    for (size_t n_left_out = 0; n < limit && ++place < sequence->n && n_left_out <= GAP_MAX;) {
         const uint32_t *from = &sequence->at[place];
         uint32_t len = from[1] - from[0];
 
@@ -180,7 +180,7 @@ static void take_near(const View *view, JsonReader *reader, NodeList *list) {
     note_taken(reader, list, n, at);
 }
 
-/* The hot loop of berth: tries the fastest way first. */
+/* The most expensive loop of berth: tries the fastest way first. */
 static void take_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list) {
     for (;;) {
         size_t before = list->n;
@@ -188,7 +188,7 @@ static void take_names(const View *view, JsonReader *reader, Arena *arena, NodeL
         take_stretches(view, reader, list);
         take_expected(view, reader, list);
         if (list->n == before)
-            take_near(view, reader, list);
+            take_with_gaps(view, reader, list);
         if (list->n == before &&
             (!json_element(reader) || !add_other_name(view, reader, arena, list)))
             return;

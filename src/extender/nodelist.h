@@ -3,8 +3,8 @@
 /*
  * NodeList: the nodes of a request while they are read.
  *
- * In names mode each name is to become a row of the view's table. Mostly that takes no parsing and
- * no hashing: what comes is compared with what came before (cluster/names.h).
+ * In names mode the row of each name in the view's table must be found. Usually that needs no
+ * parsing and no hashing: names are compared with those of earlier requests (cluster/names.h).
  */
 
 #include "base/vec.h"
@@ -16,19 +16,20 @@
 typedef struct NodeList {
     bool is_given;
     size_t n, size;
-    BodySpan *spans; /* size of them, n used */
+    BodySpan *spans; /* of @size, @n used */
     uint32_t *rows;
     size_t n_unknown;
-    size_t n_expected; /* names that were guessed one by one */
+    size_t n_expected; /* names that take_expected() found */
     VEC(Node) nodes;   /* whole-node mode only */
 } NodeList;
 
-/* Adds the node at @raw in the request. False with the reader's error over the budget. */
+/* Adds the node at @raw in the request. False if over the memory budget: the reader has the
+ * error. */
 bool node_list_add(JsonReader *reader, Arena *arena, NodeList *list, Str raw, uint32_t row);
 
-/* The value of "NodeNames". */
+/* Decodes the value of "NodeNames"; errors are the reader's. */
 void node_list_decode_names(const View *view, JsonReader *reader, Arena *arena, NodeList *list);
 
-/* Gives @reader an error when @name is empty, or holds control characters: everything else that is
- * not a name is only unknown. */
+/* Sets an error in @reader if @name is empty or has control characters. Other invalid names are
+ * only unknown nodes. */
 void name_check(JsonReader *reader, Str name);

@@ -1,11 +1,10 @@
 /*
- * preempt: keeps the nodes that every filter lets pass without the victims.
+ * preempt: keeps the nodes that pass every filter once the victims are gone.
  *
- * Evicting pods does not help on a node that berth would still reject, so that is dropped. So are
- * nodes that berth does not know, and nodes without victims: for kube-scheduler these are an error.
- * The reply has the Meta form, whatever the form of the request, with the same victims in the same
- * order and the same number of disruption budgets; berth adds no victim. It never has a null, which
- * would crash kube-scheduler.
+ * A node that berth would still reject is dropped: evicting pods does not help there. So are nodes
+ * that berth does not know, and nodes without victims, which are an error for kube-scheduler. The
+ * reply is always NodeNameToMetaVictims, with the same victims in the same order and the same
+ * number of violated disruption budgets. It never has a null, which would crash kube-scheduler.
  */
 
 #include <errno.h>
@@ -15,8 +14,8 @@
 
 #define PREEMPT_REPLY_MAX ((size_t)64 * 1024 * 1024)
 
-/* Every victim of every candidate, removed from its node. Candidates are independent: rules read
- * only the pods of their own node. */
+/* Lists the victims of all candidates, as removals. One table without all of them is enough: rules
+ * read only the pods of their own node. */
 static int collect_gone(
     const PreemptArgs *args, const uint32_t *rows, Arena *arena, PodChange **ret, size_t *ret_n) {
     size_t n = 0;
@@ -32,7 +31,7 @@ static int collect_gone(
         const Candidate *candidate = &args->candidates.items[i];
 
         for (size_t j = 0; j < candidate->victims.n; j++) {
-            Str quoted = candidate->victims.items[j]; /* no pod has a UID with escapes */
+            Str quoted = candidate->victims.items[j]; /* UIDs have no escapes */
 
             (*ret)[n++] =
                 (PodChange){.row = rows[i], .remove = str_of(quoted.ptr + 1, quoted.len - 2)};
@@ -41,8 +40,8 @@ static int collect_gone(
     return 0;
 }
 
-/* ret_keep[i] = whether candidate i goes back, judged without the victims. Without a cluster of its
- * own berth has no ground to drop any but the victimless. */
+/* ret_keep[i] = whether candidate i is returned, judged without the victims. If berth has no
+ * cluster, only candidates without victims are dropped. */
 static int choose(const View *view, const RequestTime *time, const PreemptArgs *args, Arena *arena,
     bool *ret_keep, JudgeNotes *ret_notes) {
     size_t n = args->candidates.n;

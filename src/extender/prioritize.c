@@ -1,9 +1,9 @@
 /*
  * prioritize: how good is each of the remaining nodes?
  *
- * Rules are combined at full precision, 0 to 100, and mapped to the wire's whole
- * numbers (score.h) last. A node that scores 0 is left out: kube-scheduler reads it
- * as 0 all the same, and decoding a full list costs it more than berth takes.
+ * Rules are combined as doubles, 0 to 100, and rounded last (score.h). A node with score 0 is left
+ * out: for kube-scheduler that is the same as 0, and decoding a full list would cost it more time
+ * than berth needs.
  */
 
 #include <assert.h>
@@ -19,15 +19,15 @@
 
 /* The text between two names: the score of the first, and the start of the next entry. */
 typedef struct Tail {
-    char text[32]; /* a power of two: copied at once */
+    char text[32]; /* a power of two, to copy it at once */
     size_t len;
-    size_t kept;                     /* all bits, or none for a score of 0 */
-} __attribute__((aligned(64))) Tail; /* a power of two: found by a shift */
+    size_t kept;                     /* mask for the length: 0 for a score of 0, else all bits */
+} __attribute__((aligned(64))) Tail; /* a power of two, to find it by a shift */
 
 static_assert(WIRE_MAX_LIMIT <= 100 && sizeof(SCORE "100}," HOST) - 1 <= sizeof(((Tail *)0)->text),
     "every text fits");
 
-/* An upper bound of the reply, so that it is one piece. Unused memory costs nothing. */
+/* An upper bound of the reply's length, so that it is one piece. Unused memory costs nothing. */
 static size_t reply_bound(const FilterArgs *args) {
     size_t names = 16 + BYTES_BLOCK;
 
@@ -36,9 +36,8 @@ static size_t reply_bound(const FilterArgs *args) {
     return names + args->n * sizeof(((Tail *)0)->text);
 }
 
-/* Nodes from @begin up to, not including, @end. No branch on the score: no processor could predict
- * which nodes score 0. The loop reads local variables only: the compiler would read fields again
- * after each byte that is written, which might be one of them. */
+/* Writes nodes @begin to @end - 1. No branch on the score, because processors cannot predict it.
+ * The loop reads only local variables, as in put_rejected_names() of filter.c. */
 static inline __attribute__((always_inline)) char *put_range(char *at, const FilterArgs *args,
     const uint8_t *scores, const Tail *tails, size_t begin, size_t end, bool is_roomy) {
     const BodySpan *spans = args->spans;
@@ -68,7 +67,7 @@ static char *put(char *at, Str text) {
     return at + text.len;
 }
 
-/* Scores 0 to @most. */
+/* Fills the tails of scores 0 to @most. */
 static void fill_tails(Tail *tails, unsigned most) {
     for (unsigned score = 0; score <= most; score++) {
         char *at = put(tails[score].text, STR(SCORE));
@@ -106,7 +105,7 @@ WIDE_LOOPS static size_t count_scored(const uint8_t *scores, size_t n) {
     return n_scored;
 }
 
-/* [{"Host":"<name>","Score":7},…]. Returns how many nodes have a score. */
+/* Writes [{"Host":"<name>","Score":7},…]. Returns the number of entries. */
 static size_t encode(const FilterArgs *args, const uint8_t *scores, unsigned most, Rope *out) {
     size_t n_scored = count_scored(scores, args->n);
     SCRATCH Tail tails[WIRE_MAX_LIMIT + 1];
@@ -122,13 +121,14 @@ static size_t encode(const FilterArgs *args, const uint8_t *scores, unsigned mos
         pen = put_quoted(pen, args, scores, tails);
     if (!pen.at)
         return 0;
-    pen.at -= sizeof(HOST) - 1 + (n_scored > 0); /* no entry follows, nor a comma */
+    pen.at -=
+        sizeof(HOST) - 1 + (n_scored > 0); /* removes the last start of an entry, and the comma */
     pen_close(pen);
     rope_copy(out, STR("]"));
     return n_scored;
 }
 
-/* Without branches, and restrict, so that the compiler makes vector code of it. */
+/* No branches, and restrict: so the compiler makes vector code. */
 WIDE_LOOPS static void map_scores(
     const double *restrict scores, size_t n, unsigned most, uint8_t *restrict ret) {
     for (size_t i = 0; i < n; i++)
@@ -174,7 +174,7 @@ void extender_prioritize(
         r = extender_scores(&input, &decision->notes, &most, &scores);
     }
     for (size_t i = 0; scores && args->n_unknown > 0 && i < args->n; i++)
-        if (args->rows[i] == args->node_set.table->n_rows) /* berth does not know it */
+        if (args->rows[i] == args->node_set.table->n_rows) /* an unknown node */
             scores[i] = 0;
     if (r == 0 && scores)
         decision->summary.n_out = encode(args, scores, most, &ret->body);

@@ -1,17 +1,15 @@
 #pragma once
 
-/*
- * Sample: after how many feasible nodes kube-scheduler stops and sends those to its extenders
- * (numFeasibleNodesToFind() there).
- */
+/* Sample: the number of feasible nodes after which kube-scheduler stops and sends them to its
+ * extenders (its function numFeasibleNodesToFind()). */
 
 #include <stddef.h>
 
-#define SAMPLE_LEAST 100u /* fewer nodes are all evaluated */
+#define SAMPLE_LEAST 100u /* with fewer nodes, all are evaluated */
 #define SAMPLE_PERCENTAGE_LEAST 5u
 
-/* The sample of a cluster with @n_nodes. @percentage is percentageOfNodesToScore; 0: the default of
- * kube-scheduler, half of a small cluster, and less the larger it is. */
+/* The sample in a cluster with @n_nodes. @percentage is percentageOfNodesToScore; 0: the default of
+ * kube-scheduler, which is 50 % minus 1 % for each 125 nodes. */
 static inline size_t sample_size(size_t n_nodes, unsigned percentage) {
     size_t less = n_nodes / 125, n;
 

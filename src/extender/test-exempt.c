@@ -1,4 +1,4 @@
-/* Exempt pods: every verb, and both ways of sending nodes. */
+/* Exempt pods: every verb, in both node modes. */
 
 #include "base/test-assert.h"
 #include "extender/verbs.h"
@@ -75,7 +75,7 @@ static void check_filter(const Fixture *fixture, const char *body, size_t n_pass
     assert_null(answer.decision.observed);
 }
 
-static void test_filter(void **state) {
+static void test_filter_passes_exempt_pods(void **state) {
     const Fixture *fixture = *state;
 
     check_filter(fixture, "{" POD("free") NAMES, 3, false);
@@ -86,8 +86,7 @@ static void test_filter(void **state) {
     check_filter(fixture, "{" POD("bound") NAMES, 0, true);
 }
 
-/* Exempt pods pass even before the cluster is listed. */
-static void test_filter_before_the_cluster_is_known(void **state) {
+static void test_filter_passes_exempt_pods_before_the_cluster_is_listed(void **state) {
     Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     _cleanup_(view_unrefp) View *view = NULL;
@@ -105,7 +104,7 @@ static void test_filter_before_the_cluster_is_known(void **state) {
     assert_false(str_is_empty(answer.decision.error));
 }
 
-static void test_prioritize(void **state) {
+static void test_prioritize_sends_no_scores_for_exempt_pods(void **state) {
     const Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
     Answer answer;
@@ -117,7 +116,7 @@ static void test_prioritize(void **state) {
     assert_int_equal(answer.decision.summary.n_out, 2);
 }
 
-static void test_preempt(void **state) {
+static void test_preempt_keeps_nodes_for_exempt_pods(void **state) {
 #define VICTIMS ",\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"u\"}]}}}"
     const Fixture *fixture = *state;
     _cleanup_(arena_freep) Arena *arena = arena_new(BUDGET);
@@ -130,7 +129,7 @@ static void test_preempt(void **state) {
     assert_int_equal(answer.decision.summary.n_out, 0);
 }
 
-static void test_bind(void **state) {
+static void test_exempt_pods_may_be_bound_anywhere(void **state) {
     static const struct {
         const char *namespace, *node;
         bool may;
@@ -156,11 +155,13 @@ static void test_bind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_filter, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_filter_before_the_cluster_is_known, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_prioritize, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_preempt, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bind, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_filter_passes_exempt_pods, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_filter_passes_exempt_pods_before_the_cluster_is_listed, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_prioritize_sends_no_scores_for_exempt_pods, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_preempt_keeps_nodes_for_exempt_pods, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_exempt_pods_may_be_bound_anywhere, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,12 @@
 #include "extender/verbs.h"
 #include "policy/test-scene.h"
 
-/* A scene, explained. */
+/* A scene, and the explanation of its pod. */
 typedef struct Fixture {
     TestScene scene;
     View *view;
     Arena *arena;
-    Explanation told;
+    Explanation explained;
 } Fixture;
 
 static void fixture_init(Fixture *f, const char *text) {
@@ -25,7 +25,8 @@ static void fixture_init(Fixture *f, const char *text) {
                                   .uptime_nsec = SCENE_UPTIME},
                          /* before= */ NULL, &f->view),
         0);
-    assert_int_equal(extender_explain(f->view, f->scene.now, &f->scene.pod, f->arena, &f->told), 0);
+    assert_int_equal(
+        extender_explain(f->view, f->scene.now, &f->scene.pod, f->arena, &f->explained), 0);
 }
 
 static void fixture_done(Fixture *f) {
@@ -62,16 +63,16 @@ static void test_which_policies_apply(void **state) {
         "nodeReady: true}]}\n"
         "nodes: {n: {}}\n"
         "pod: {namespace: team, name: p, related: {namespace: {metadata: {name: team}}}}\n");
-    assert_int_equal(f.told.n_policies, ELEMENTS_OF(want));
-    assert_int_equal(f.told.n_applying, 1);
+    assert_int_equal(f.explained.n_policies, ELEMENTS_OF(want));
+    assert_int_equal(f.explained.n_applying, 1);
     for (size_t i = 0; i < ELEMENTS_OF(want); i++)
-        assert_int_equal(f.told.policies[i].fit, want[i]);
+        assert_int_equal(f.explained.policies[i].fit, want[i]);
     assert_true(str_has_prefix(
-        f.told.policies[4].error, STR("no such key: x, in pod.metadata.labels['x']")));
+        f.explained.policies[4].error, STR("no such key: x, in pod.metadata.labels['x']")));
     fixture_done(&f);
 }
 
-static void test_unknown_namespaces(void **state) {
+static void test_namespace_selector_fails_if_namespaces_are_unknown(void **state) {
     Fixture f;
 
     (void)state;
@@ -80,8 +81,8 @@ static void test_unknown_namespaces(void **state) {
                      "  filters: [{name: a, nodeReady: true}]\n"
                      "nodes: {n: {}}\n"
                      "pod: {namespace: team, name: p}\n");
-    assert_int_equal(f.told.policies[0].fit, FIT_NAMESPACE_FAILED);
-    assert_true(str_has_prefix(f.told.policies[0].error, STR("namespaces are not known: ")));
+    assert_int_equal(f.explained.policies[0].fit, FIT_NAMESPACE_FAILED);
+    assert_true(str_has_prefix(f.explained.policies[0].error, STR("namespaces are not known: ")));
     fixture_done(&f);
 }
 
@@ -104,29 +105,30 @@ static void test_ranks_and_parts(void **state) {
         "  n2: {labels: {pool: a}, allocatable: {cpu: 8}}\n"
         "  n3: {labels: {pool: a, cost: '40'}, allocatable: {cpu: 8}}\n"
         "pod: {name: p}\n");
-    assert_int_equal(f.told.n_passed, 3);
-    assert_int_equal(f.told.n_narrowed, 1);
-    assert_int_equal(f.told.narrow_to, 2);
+    assert_int_equal(f.explained.n_passed, 3);
+    assert_int_equal(f.explained.n_narrowed, 1);
+    assert_int_equal(f.explained.narrow_to, 2);
     /* n2 and n3 are equal: the first in order wins. n1 fails and does not count in minMax. */
-    assert_text("first", f.told.ranking[0]->node, "n2");
-    assert_text("second", f.told.ranking[1]->node, "n3");
-    assert_text("third", f.told.ranking[2]->node, "n0");
-    assert_int_equal(f.told.nodes[0].outcome, NODE_NARROWED);
-    assert_int_equal(f.told.nodes[0].rank, 3);
-    assert_true(f.told.nodes[0].parts[0].raw == 2 && f.told.nodes[0].parts[0].value == 0);
-    assert_true(f.told.nodes[0].score == 0.25 * 20);
-    assert_int_equal(f.told.nodes[1].outcome, NODE_REJECTED);
-    assert_int_equal(f.told.nodes[1].rank, 0);
-    assert_false(f.told.nodes[1].is_scored);
-    assert_true(f.told.nodes[2].parts[1].is_error && f.told.nodes[2].parts[1].value == 40);
-    assert_true(f.told.nodes[2].parts[1].contribution == 10);
-    assert_int_equal(f.told.n_errors, 1);
-    assert_int_equal(f.told.errors[0].n, 1);
-    assert_text("error", f.told.errors[0].node, "n2");
+    assert_text("first", f.explained.ranking[0]->node, "n2");
+    assert_text("second", f.explained.ranking[1]->node, "n3");
+    assert_text("third", f.explained.ranking[2]->node, "n0");
+    assert_int_equal(f.explained.nodes[0].outcome, NODE_NARROWED);
+    assert_int_equal(f.explained.nodes[0].rank, 3);
+    assert_true(f.explained.nodes[0].parts[0].raw == 2 && f.explained.nodes[0].parts[0].value == 0);
+    assert_true(f.explained.nodes[0].score == 0.25 * 20);
+    assert_int_equal(f.explained.nodes[1].outcome, NODE_REJECTED);
+    assert_int_equal(f.explained.nodes[1].rank, 0);
+    assert_false(f.explained.nodes[1].is_scored);
+    assert_true(
+        f.explained.nodes[2].parts[1].is_error && f.explained.nodes[2].parts[1].value == 40);
+    assert_true(f.explained.nodes[2].parts[1].contribution == 10);
+    assert_int_equal(f.explained.n_errors, 1);
+    assert_int_equal(f.explained.errors[0].n, 1);
+    assert_text("error", f.explained.errors[0].node, "n2");
     fixture_done(&f);
 }
 
-/* minMax compares the nodes that are left: prioritize gets no others. */
+/* minMax compares only nodes that filter returns: prioritize gets no others. */
 static void test_narrowing_comes_before_normalizing(void **state) {
     Fixture f;
 
@@ -141,9 +143,10 @@ static void test_narrowing_comes_before_normalizing(void **state) {
         "  n1: {labels: {pool: a}, allocatable: {cpu: 4}}\n"
         "  n2: {labels: {pool: a}, allocatable: {cpu: 10}}\n"
         "pod: {name: p}\n");
-    assert_int_equal(f.told.nodes[0].outcome, NODE_NARROWED);
-    assert_true(f.told.nodes[1].parts[0].value == 0 && f.told.nodes[1].score == 0);
-    assert_true(f.told.nodes[2].parts[0].value == 100 && f.told.nodes[2].wire_score == 10);
+    assert_int_equal(f.explained.nodes[0].outcome, NODE_NARROWED);
+    assert_true(f.explained.nodes[1].parts[0].value == 0 && f.explained.nodes[1].score == 0);
+    assert_true(
+        f.explained.nodes[2].parts[0].value == 100 && f.explained.nodes[2].wire_score == 10);
     fixture_done(&f);
 }
 
@@ -155,9 +158,9 @@ static void test_distance_counts_failed_filters_of_rejected_nodes(void **state) 
                      "  filters: [{name: a, nodeLabels: {a: x}}, {name: b, nodeLabels: {b: x}}]\n"
                      "nodes: {good: {labels: {a: x, b: x}}, near: {labels: {a: x}}, far: {}}\n"
                      "pod: {name: p}\n");
-    assert_int_equal(f.told.closest, EXPLAIN_NEVER + 1); /* nodes keep their labels */
-    for (size_t i = 0; i < f.told.n_nodes; i++) {
-        const NodeExplanation *node = &f.told.nodes[i];
+    assert_int_equal(f.explained.closest, EXPLAIN_NEVER + 1); /* filters by labels are permanent */
+    for (size_t i = 0; i < f.explained.n_nodes; i++) {
+        const NodeExplanation *node = &f.explained.nodes[i];
         uint32_t n_failed = str_is(node->node, "good") ? 0 : str_is(node->node, "near") ? 1 : 2;
 
         assert_int_equal(node->distance, n_failed ? EXPLAIN_NEVER + n_failed : 0);
@@ -167,7 +170,7 @@ static void test_distance_counts_failed_filters_of_rejected_nodes(void **state) 
 
 /* --- metrics that are missing ------------------------------------------------------------- */
 
-static void test_missing(void **state) {
+static void test_missing_metrics_are_not_errors(void **state) {
     Fixture f;
 
     (void)state;
@@ -181,18 +184,18 @@ static void test_missing(void **state) {
         "  scores: [{name: s, expression: '100.0 * metrics.load', onMissing: 40}]\n"
         "nodes: {a: {}, b: {}}\n"
         "pod: {name: p}\n");
-    assert_int_equal(f.told.nodes[0].n_failed, 1);
-    assert_true(f.told.nodes[0].failed[0].is_missing);
-    assert_false(f.told.nodes[0].failed[0].is_error);
-    assert_text("detail", f.told.nodes[0].failed[0].detail, "metrics load, heat are missing");
-    assert_int_equal(f.told.n_errors, 2);
+    assert_int_equal(f.explained.nodes[0].n_failed, 1);
+    assert_true(f.explained.nodes[0].failed[0].is_missing);
+    assert_false(f.explained.nodes[0].failed[0].is_error);
+    assert_text("detail", f.explained.nodes[0].failed[0].detail, "metrics load, heat are missing");
+    assert_int_equal(f.explained.n_errors, 2);
     for (size_t i = 0; i < 2; i++) {
-        assert_true(f.told.errors[i].is_missing);
-        assert_int_equal(f.told.errors[i].n, 2);
-        assert_text("node", f.told.errors[i].node, "a");
+        assert_true(f.explained.errors[i].is_missing);
+        assert_int_equal(f.explained.errors[i].n, 2);
+        assert_text("node", f.explained.errors[i].node, "a");
     }
-    assert_text("lax", f.told.errors[0].filter->name, "lax");
-    assert_text("lax", f.told.errors[0].text, "metric load is missing");
+    assert_text("lax", f.explained.errors[0].filter->name, "lax");
+    assert_text("lax", f.explained.errors[0].text, "metric load is missing");
     fixture_done(&f);
 
     fixture_init(&f, "policy:\n"
@@ -200,9 +203,10 @@ static void test_missing(void **state) {
                      "  scores: [{name: s, expression: '100.0 * metrics.load', onMissing: 40}]\n"
                      "nodes: {a: {}}\n"
                      "pod: {name: p}\n");
-    assert_true(f.told.nodes[0].parts[0].is_missing && f.told.nodes[0].parts[0].value == 40);
-    assert_int_equal(f.told.n_errors, 1);
-    assert_text("score", f.told.errors[0].text, "metric load is missing");
+    assert_true(
+        f.explained.nodes[0].parts[0].is_missing && f.explained.nodes[0].parts[0].value == 40);
+    assert_int_equal(f.explained.n_errors, 1);
+    assert_text("score", f.explained.errors[0].text, "metric load is missing");
     fixture_done(&f);
 }
 
@@ -231,7 +235,7 @@ static void init_pairs(Fixture *f, unsigned n_labels, const char *wanted) {
 
 /* When a rule runs out of fuel, the explanation reports it. A rule that reads only the node has
  * less fuel: the scalar machine completes the first rule. */
-static void test_out_of_fuel(void **state) {
+static void test_rule_without_fuel_is_reported(void **state) {
     static const struct {
         unsigned n_labels;
         const char *wanted;
@@ -244,12 +248,13 @@ static void test_out_of_fuel(void **state) {
         Fixture f;
 
         init_pairs(&f, cases[i].n_labels, cases[i].wanted);
-        node = &f.told.nodes[0];
+        node = &f.explained.nodes[0];
         assert_int_equal(node->n_failed, 1);
         assert_true(node->failed[0].is_error);
         assert_true(str_has_prefix(node->failed[0].detail, STR("out of fuel: ")));
-        assert_true(str_has_prefix(f.told.errors[0].text, STR("out of fuel: ")));
-        assert_int_equal(explain_failure(&f.told, node, &node->failed[0], f.arena, &details), 0);
+        assert_true(str_has_prefix(f.explained.errors[0].text, STR("out of fuel: ")));
+        assert_int_equal(
+            explain_failure(&f.explained, node, &node->failed[0], f.arena, &details), 0);
         assert_int_equal(details.n_remedies, 0);
         for (size_t k = 0; k < details.n_values; k++) {
             _cleanup_(buf_done) Buf text = BUF_INIT(8192);
@@ -261,8 +266,7 @@ static void test_out_of_fuel(void **state) {
     }
 }
 
-/* With any memory budget an explanation is complete or -ENOMEM. */
-static void test_budgets(void **state) {
+static void test_explanation_is_complete_or_fails_with_any_budget(void **state) {
     const NodeExplanation *node;
     FailureDetails details;
     Fixture f;
@@ -284,24 +288,25 @@ static void test_budgets(void **state) {
         "pod: {name: p}\n");
     for (size_t budget = 64; r == -ENOMEM; budget += 64) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
-        Explanation told;
+        Explanation explained;
 
         assert_true(budget < (size_t)1 << 20);
-        r = arena ? extender_explain(f.view, f.scene.now, &f.scene.pod, arena, &told) : -ENOMEM;
+        r = arena ? extender_explain(f.view, f.scene.now, &f.scene.pod, arena, &explained)
+                  : -ENOMEM;
         if (r == -ENOMEM)
             continue;
         assert_int_equal(r, 0);
-        assert_int_equal(told.n_passed, 2);
-        assert_int_equal(told.n_errors, f.told.n_errors);
-        assert_int_equal(told.nodes[0].n_failed, 2);
+        assert_int_equal(explained.n_passed, 2);
+        assert_int_equal(explained.n_errors, f.explained.n_errors);
+        assert_int_equal(explained.nodes[0].n_failed, 2);
     }
-    node = &f.told.nodes[0];
+    node = &f.explained.nodes[0];
     details.n_remedies = 0;
     for (size_t budget = 64; details.n_remedies == 0; budget += 64) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
 
         assert_true(arena && budget < (size_t)1 << 20);
-        r = explain_failure(&f.told, node, &node->failed[1], arena, &details);
+        r = explain_failure(&f.explained, node, &node->failed[1], arena, &details);
         assert_true(r == 0 || r == -ENOMEM);
         assert_true(r == 0 || details.n_remedies == 0);
     }
@@ -309,8 +314,8 @@ static void test_budgets(void **state) {
     fixture_done(&f);
 }
 
-/* An error names the part that failed, unless the part is longer than a line. */
-static void test_part_of_error(void **state) {
+/* An error names the part that failed, unless the part is too long. */
+static void test_error_names_the_failed_part(void **state) {
     static const struct {
         const char *key, *detail;
     } cases[] = {
@@ -330,14 +335,13 @@ static void test_part_of_error(void **state) {
             cases[i].key);
         buf_append_char(&text, '\0');
         fixture_init(&f, text.data);
-        if (!str_has_prefix(f.told.nodes[0].failed[0].detail, str_from_c(cases[i].detail)))
-            assert_text(cases[i].key, f.told.nodes[0].failed[0].detail, cases[i].detail);
+        if (!str_has_prefix(f.explained.nodes[0].failed[0].detail, str_from_c(cases[i].detail)))
+            assert_text(cases[i].key, f.explained.nodes[0].failed[0].detail, cases[i].detail);
         fixture_done(&f);
     }
 }
 
-/* Annotations of a bind are evaluated for the node that is explained. */
-static void test_bind_values_are_of_the_node(void **state) {
+static void test_bind_annotations_are_evaluated_for_each_node(void **state) {
     Fixture f;
 
     (void)state;
@@ -345,13 +349,13 @@ static void test_bind_values_are_of_the_node(void **state) {
         "policy:\n"
         "  bind: {annotations: {zone: {expression: \"node.metadata.labels['zone']\"}}}\n"
         "nodes: {a: {labels: {zone: x}}, b: {labels: {zone: y}}, c: {}}\n");
-    assert_int_equal(f.told.n_nodes, 3);
+    assert_int_equal(f.explained.n_nodes, 3);
     for (size_t i = 0; i < 3; i++) {
-        const NodeExplanation *node = &f.told.nodes[i];
+        const NodeExplanation *node = &f.explained.nodes[i];
         BindValue *values;
         size_t n;
 
-        assert_int_equal(explain_bind(&f.told, node, f.arena, &values, &n), 0);
+        assert_int_equal(explain_bind(&f.explained, node, f.arena, &values, &n), 0);
         assert_int_equal(n, 1);
         assert_text("key", values[0].annotation->key, "zone");
         assert_int_equal(values[0].error != NULL, str_is(node->node, "c"));
@@ -525,9 +529,9 @@ static void check_case(const Case *test) {
 #pragma GCC diagnostic pop
     buf_append_char(&text, 0);
     fixture_init(&f, text.data);
-    node = &f.told.nodes[0];
+    node = &f.explained.nodes[0];
     assert_case(test->rule, node->outcome == NODE_REJECTED && node->n_failed == 1);
-    assert_int_equal(explain_failure(&f.told, node, &node->failed[0], f.arena, &details), 0);
+    assert_int_equal(explain_failure(&f.explained, node, &node->failed[0], f.arena, &details), 0);
     print_details(&details, &values, &remedies);
     if (test->values)
         assert_text(test->rule, buf_str(&values), test->values);
@@ -544,15 +548,15 @@ static void test_values_and_remedies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_which_policies_apply),
-        cmocka_unit_test(test_unknown_namespaces),
+        cmocka_unit_test(test_namespace_selector_fails_if_namespaces_are_unknown),
         cmocka_unit_test(test_ranks_and_parts),
         cmocka_unit_test(test_narrowing_comes_before_normalizing),
         cmocka_unit_test(test_distance_counts_failed_filters_of_rejected_nodes),
-        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_out_of_fuel),
-        cmocka_unit_test(test_budgets),
-        cmocka_unit_test(test_part_of_error),
-        cmocka_unit_test(test_bind_values_are_of_the_node),
+        cmocka_unit_test(test_missing_metrics_are_not_errors),
+        cmocka_unit_test(test_rule_without_fuel_is_reported),
+        cmocka_unit_test(test_explanation_is_complete_or_fails_with_any_budget),
+        cmocka_unit_test(test_error_names_the_failed_part),
+        cmocka_unit_test(test_bind_annotations_are_evaluated_for_each_node),
         cmocka_unit_test(test_values_and_remedies),
     };
 

@@ -1,10 +1,8 @@
 /*
- * What a real kube-scheduler v1.36.4 sent (test/data/wire/fixtures), and what berth
- * answers: with no policy, what the recorder answered; with one, what the policy
- * says. In both node modes.
+ * Requests that a real kube-scheduler v1.36.4 sent (test/data/wire/fixtures), in both node modes.
+ * Without a policy, berth's replies equal the recorder's; with one, they follow from the policy.
  *
- * berth's own cluster is put together from the Node objects of the whole-node
- * requests.
+ * berth's cluster has the Node objects of the whole-node requests.
  */
 
 #include <stdio.h>
@@ -25,7 +23,7 @@
 #define N3 "node-00003.pool-3.example.internal"
 #define N4 "node-00004.pool-4.example.internal"
 
-/* Zone c is excluded; gpu nodes are for pods that request gpus. */
+/* Rejects zone c, and nodes without enough GPUs. */
 static const char policy_text[] =
     "policy:\n"
     "  filters:\n"
@@ -157,10 +155,10 @@ static void filter(const Fixture *fixture, const View *view, const char *name, F
     check_bytes(body, ret);
 }
 
-static void test_filter(void **state) {
+static void test_filter_of_recorded_requests(void **state) {
     static const struct {
         const char *name;
-        const char *offered[6], *passed[6], *closed[6], *short_of_gpus[6];
+        const char *candidates[6], *passed[6], *closed[6], *short_of_gpus[6];
     } cases[] = {
         {"filter-nodecache-true", {N0, N2, N4}, {N0, N4}, {N2}, {NULL}},
         {"filter-nodecache-false", {N4, N0, N2}, {N4, N0}, {N2}, {NULL}},
@@ -182,7 +180,7 @@ static void test_filter(void **state) {
         FilterReply reply;
 
         filter(fixture, fixture->open, name, &reply);
-        check_names(name, &reply.passed, cases[i].offered);
+        check_names(name, &reply.passed, cases[i].candidates);
         assert_case(name, reply.failed.n + reply.unresolvable.n == 0);
 
         filter(fixture, fixture->closed, name, &reply);
@@ -201,8 +199,8 @@ static void test_filter(void **state) {
     }
 }
 
-/* The recorder let every node pass; so does berth without rules. */
-static void test_filter_recorded(void **state) {
+/* The recorder passed every node, like berth without rules. */
+static void test_filter_without_policy_replies_like_the_recorder(void **state) {
     static const char *const names[] = {
         "filter-nodecache-true",
         "filter-nodecache-true-affinity",
@@ -229,7 +227,7 @@ static void test_filter_recorded(void **state) {
 
 /* --- prioritize ----------------------------------------------------------------------- */
 
-static void test_prioritize(void **state) {
+static void test_prioritize_of_recorded_requests(void **state) {
     static const struct {
         const char *name, *closed;
     } cases[] = {
@@ -239,7 +237,7 @@ static void test_prioritize(void **state) {
             "[{\"Host\":\"" N4 "\",\"Score\":4},{\"Host\":\"" N0 "\",\"Score\":10}]"},
         {"prioritize-nodecache-true-https",
             "[{\"Host\":\"" N4 "\",\"Score\":4},{\"Host\":\"" N0 "\",\"Score\":10}]"},
-        /* Filter and prioritize have the same body; these were recorded once. */
+        /* These bodies were recorded from filter; prioritize has the same arguments. */
         {"filter-nodecache-true-affinity",
             "[{\"Host\":\"" N0 "\",\"Score\":10},{\"Host\":\"" N4 "\",\"Score\":4}]"},
         {"filter-nodecache-false-affinity",
@@ -262,7 +260,7 @@ static void test_prioritize(void **state) {
 
 /* --- preempt and bind -------------------------------------------------------------------- */
 
-static void test_preempt(void **state) {
+static void test_preempt_of_recorded_requests(void **state) {
     static const struct {
         const char *name, *recorded;
     } cases[] = {
@@ -294,7 +292,7 @@ static void test_preempt(void **state) {
     }
 }
 
-static void test_bind(void **state) {
+static void test_bind_of_recorded_requests(void **state) {
     static const char *const names[] = {
         "bind-nodecache-true", "bind-nodecache-false", "bind-nodecache-true-https"};
     const Fixture *fixture = *state;
@@ -317,11 +315,11 @@ static void test_bind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_filter_recorded),
-        cmocka_unit_test(test_prioritize),
-        cmocka_unit_test(test_preempt),
-        cmocka_unit_test(test_bind),
+        cmocka_unit_test(test_filter_of_recorded_requests),
+        cmocka_unit_test(test_filter_without_policy_replies_like_the_recorder),
+        cmocka_unit_test(test_prioritize_of_recorded_requests),
+        cmocka_unit_test(test_preempt_of_recorded_requests),
+        cmocka_unit_test(test_bind_of_recorded_requests),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

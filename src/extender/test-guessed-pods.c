@@ -1,4 +1,3 @@
-/* Nodes near a limit are left out while the nodes of other pods are only guessed. */
 
 #include "extender/guessed-pods.h"
 
@@ -11,28 +10,28 @@
 
 #define NODES_MAX 3u
 
-/* Pods on nodes a, b and c. A letter is a pod: upper case guessed there, lower case known; 'x' and
- * 'X' are not counted by the rule. A digit is that many known ones. */
+/* Pods on nodes a, b and c. A lower case letter is a pod that is known to be there, an upper case
+ * one a guessed pod; the rule does not count 'x' and 'X'. A digit is that number of known pods. */
 typedef struct Case {
     const char *name;
-    const char *limit; /* of the rule */
+    const char *limit; /* fields of maxPods */
     const char *pods[NODES_MAX];
-    const char *passed; /* nodes of the reply */
+    const char *passed; /* nodes that pass */
 } Case;
 
 static const Case cases[] = {
-    {"nothing is guessed", "limit: 3", {"pp", "", "p"}, "abc"},
+    {"no pod is guessed", "limit: 3", {"pp", "", "p"}, "abc"},
     {"full", "limit: 3", {"ppp", "pp", "p"}, "bc"},
     {"room for all guessed pods", "limit: 40", {"P", "P", ""}, "abc"},
     {"one node is near its limit", "limit: 40", {"9999ppp", "P", ""}, "bc"},
     {"a guess counts once, where it is", "limit: 40", {"9999ppP", "", "p"}, "abc"},
-    {"few places: the roomiest", "limit: 3", {"P", "P", ""}, "c"},
+    {"few places: the node with the most room", "limit: 3", {"P", "P", ""}, "c"},
     {"few places: the first of equals", "limit: 2", {"P", "p", "p"}, "a"},
     {"not few", "limit: 23", {"P", "p", "p"}, "abc"},
     {"few", "limit: 22", {"P", "p", "p"}, "a"},
     {"full by a guess", "limit: 1", {"P", "p", ""}, "c"},
     {"pods that do not count", "limit: 2", {"xX", "X", "X"}, "abc"},
-    {"no limit of a node", "limit: 8, topologyKey: zone", {"pP", "P", "P"}, "abc"},
+    {"the limit is not of one node", "limit: 8, topologyKey: zone", {"pP", "P", "P"}, "abc"},
 };
 
 static void add_pod(Store *store, const char *node, unsigned number, char letter) {
@@ -114,7 +113,7 @@ static void test_nodes_near_their_limit_are_left_out(void **state) {
         run_case(&cases[i], "new", cases[i].passed, /* is_dry_run= */ false);
 }
 
-/* The pod that kube-scheduler asks about again is not counted, neither here nor there. */
+/* kube-scheduler sends a pod again that is already guessed to be on a node. */
 static void test_pod_does_not_count_against_itself(void **state) {
     const Case again = {"again", "limit: 1", {"P", "", "p"}, "ab"};
 
@@ -122,7 +121,7 @@ static void test_pod_does_not_count_against_itself(void **state) {
     run_case(&again, "a-0", again.passed, /* is_dry_run= */ false);
 }
 
-static void test_dry_run_leaves_nothing_out(void **state) {
+static void test_dry_run_leaves_out_no_node(void **state) {
     const Case dry = {"dry run", "limit: 2", {"P", "P", ""}, "abc"};
 
     (void)state;
@@ -133,7 +132,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_near_their_limit_are_left_out),
         cmocka_unit_test(test_pod_does_not_count_against_itself),
-        cmocka_unit_test(test_dry_run_leaves_nothing_out),
+        cmocka_unit_test(test_dry_run_leaves_out_no_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /*
- * Hostile request bodies: each gets a clear error or a correct reply, in bounded memory; never half
- * a reply.
+ * Hostile request bodies: each gets an error or a complete reply, in bounded memory.
  *
  * Bodies are copied to the heap at their exact size, so that AddressSanitizer sees any read beyond
  * the end.
@@ -109,7 +108,7 @@ static unsigned ask(Fixture *fixture, Verb verb, Str body, Str *ret_text) {
 
 /* --- depth ------------------------------------------------------------------------- */
 
-/* @before, then @open repeated up to the limit of depth, and closed again. */
+/* @before, then @open @depth times, the same number of @close, and @after. */
 static Str nest(const char *before, const char *open, const char *close, const char *after,
     size_t depth, Buf *out) {
     buf_reset(out);
@@ -123,7 +122,7 @@ static Str nest(const char *before, const char *open, const char *close, const c
     return buf_str(out);
 }
 
-static void test_deep(void **state) {
+static void test_deep_nesting_is_an_error(void **state) {
     static const struct {
         const char *before, *after;
     } places[] = {
@@ -152,7 +151,7 @@ static void test_deep(void **state) {
 }
 
 /* Unread fields of Node objects are skipped by counting brackets, at any depth. */
-static void test_deep_in_node(void **state) {
+static void test_deep_nesting_in_unread_node_fields_is_skipped(void **state) {
     static const char before[] = "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"n1\","
                                  "\"labels\":{\"pool\":\"a\"}},\"status\":{\"allocatable\":{"
                                  "\"cpu\":2}},\"x\":";
@@ -195,7 +194,7 @@ static const struct {
         "{\"PodName\":\"p\",\"PodNamespace\":\"ns\",\"PodUID\":\"u\",\"Node\":\"n\\u0031\"}"},
 };
 
-static void test_truncated(void **state) {
+static void test_truncated_bodies_are_errors(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(requests); i++) {
         Str whole = str_from_c(requests[i].body);
 
@@ -205,8 +204,8 @@ static void test_truncated(void **state) {
     }
 }
 
-/* Replaces each byte by those with a meaning in JSON or UTF-8: an error or a complete reply. */
-static void test_one_byte(void **state) {
+/* Replaces each byte by bytes that have a meaning in JSON or UTF-8. */
+static void test_any_changed_byte_gets_a_complete_reply(void **state) {
     static const char bytes[] = "\0\x01\n\"\\{}[],:0-.enu \x7f\x80\xc3\xf0\xff";
 
     for (size_t i = 0; i < ELEMENTS_OF(requests); i++) {
@@ -227,7 +226,7 @@ static void test_one_byte(void **state) {
     }
 }
 
-static void test_bad_text(void **state) {
+static void test_invalid_text_is_an_error_with_its_place(void **state) {
     static const struct {
         const char *name;
         Str body;
@@ -270,8 +269,8 @@ static void append_whole_node(Buf *body, char letter, size_t name_len) {
     buf_append(body, STR("\"},\"status\":{\"allocatable\":{\"cpu\":\"2\"}}}]}}"));
 }
 
-/* Names far longer than Kubernetes allows, in every place that has a name. */
-static void test_long_names(void **state) {
+/* Names far longer than Kubernetes allows, in both node modes. */
+static void test_names_of_any_length_are_copied(void **state) {
     static const size_t lengths[] = {253, 254, 65535, 65536, 200000};
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)4 << 20);
     Str text;
@@ -295,7 +294,7 @@ static void test_long_names(void **state) {
 }
 
 /* Offsets in a request have 32 bits: a longer body is rejected unread. */
-static void test_too_large(void **state) {
+static void test_bodies_over_4_gib_are_rejected(void **state) {
     Fixture *fixture = *state;
     Str body = {.ptr = "", .len = WIRE_BODY_MAX + 1};
 
@@ -308,7 +307,7 @@ static void test_too_large(void **state) {
     }
 }
 
-static void test_many_names(void **state) {
+static void test_many_unknown_names(void **state) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)4 << 20);
     FilterReply reply;
     Fixture *fixture = *state;
@@ -326,8 +325,8 @@ static void test_many_names(void **state) {
 
 /* --- memory ------------------------------------------------------------------------ */
 
-/* After an error there is no decision, whatever was computed before. A bind that happened is still
- * recorded. */
+/* After an error there is no decision, even if a part was computed before. A bind that happened is
+ * still recorded. */
 static void assert_undecided(Verb verb, const Decision *decision) {
     assert_true(decision->error.len > 0);
     assert_true(decision->summary.n_out == 0 || verb == VERB_BIND);
@@ -341,9 +340,8 @@ static void assert_undecided(Verb verb, const Decision *decision) {
     assert_null(decision->notes.filter_errors);
 }
 
-/* With any memory budget the reply is correct, an out-of-memory error, or an empty 500; never half
- * a reply. */
-static void test_budgets(void **state) {
+/* The reply is complete, an error, or an empty body with status 500. */
+static void test_reply_is_complete_with_any_memory_budget(void **state) {
     Fixture *fixture = *state;
 
     for (size_t i = 0; i < ELEMENTS_OF(requests); i++) {
@@ -376,8 +374,8 @@ static void test_budgets(void **state) {
     }
 }
 
-/* Memory runs out at a name that must be escaped. */
-static void test_budgets_odd_name(void **state) {
+/* Memory may run out while a long name is written. */
+static void test_reply_with_long_name_is_complete_with_any_memory_budget(void **state) {
     Fixture *fixture = *state;
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1 << 20);
 
@@ -402,16 +400,21 @@ static void test_budgets_odd_name(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_deep, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_deep_in_node, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_truncated, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_one_byte, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_bad_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_too_large, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_many_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_budgets, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_budgets_odd_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deep_nesting_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_deep_nesting_in_unread_node_fields_is_skipped, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_truncated_bodies_are_errors, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_any_changed_byte_gets_a_complete_reply, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_invalid_text_is_an_error_with_its_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_of_any_length_are_copied, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bodies_over_4_gib_are_rejected, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many_unknown_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_reply_is_complete_with_any_memory_budget, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_reply_with_long_name_is_complete_with_any_memory_budget, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
  *   - Reasons are those of the policies, or one of berth's own two.
  *   - The same view and the same request give the same bytes.
  *   - Both node modes agree.
- *   - Each node is in the reply once, or narrowing left it out because others are as good.
+ *   - Each node is in the reply once, or narrowing left it out.
  *   - The reason is that of the first filter, by number, that rejects when evaluated alone.
  *   - An explanation agrees with filter and prioritize about each node.
  *   - After the deadline all of this holds too, and no node is left out.
@@ -69,7 +69,7 @@ static Str ask(const Round *round, const View *view, Verb verb, Str body) {
     return reply_text(&answer.body, round->arena);
 }
 
-/* With the pod that the last request has kept: of another round at first, then of this one. */
+/* Sends a request with the kept pod of the last one: first of another round, then of this one. */
 static Str ask_kept(const Round *round, Verb verb, Str body) {
     static KeptPods pods;
     KeptPod *kept = kept_pods_take(&pods);
@@ -88,8 +88,8 @@ static Str ask_kept(const Round *round, Verb verb, Str body) {
     return text;
 }
 
-/* Twice to one view, which learns the order of names from the first request; once to a new view;
- * and twice with a kept pod. */
+/* Sends a request twice to a view, which learns the order of names from the first; once to a new
+ * view; and twice with a kept pod. */
 static bool is_repeatable(const Round *round, Verb verb, Str body) {
     Str first = ask(round, round->view, verb, body);
     Str second = ask(round, round->view, verb, body);
@@ -125,7 +125,7 @@ static bool is_over(void *context) {
     return *left == 0;
 }
 
-/* Each node is counted under one outcome, in time or not. */
+/* Each node is counted under one outcome, also after the deadline. */
 static void check_summary(const Round *round, const Decision *decision) {
     const DecisionSummary *summary = &decision->summary;
     size_t n_rejected = 0;
@@ -138,8 +138,7 @@ static void check_summary(const Round *round, const Decision *decision) {
     assert_true(summary->n_late <= summary->n_unjudged);
 }
 
-/* The reply of a filter that may check the deadline @n_checks times; and the number of late nodes.
- */
+/* The reply of a filter whose deadline passes at check @n_checks, and the number of late nodes. */
 static Str filter_with_deadline(
     const Round *round, Str body, unsigned n_checks, size_t *ret_n_late) {
     RequestTime time = {.is_over = is_over, .context = &n_checks};
@@ -163,7 +162,7 @@ static bool may_reject_late(const Round *round) {
     return false;
 }
 
-/* The reason for a late node is a rule that rejects it anyway, or the deadline. */
+/* Whether @reason is the deadline's, or of a rule that rejects the node also without a deadline. */
 static bool is_late_reason(const Round *round, const ExpectedNode *node, Str reason) {
     const Program *program = round->scene.program;
 
@@ -173,11 +172,11 @@ static bool is_late_reason(const Round *round, const ExpectedNode *node, Str rea
         return str_is(reason, "node is not known to berth");
     for (size_t i = 0; i < program->n_filters; i++)
         if (str_eq(reason, program->filters[i]->reason))
-            return node->fails; /* a rule that would not reject in time does not reject now */
+            return node->fails; /* a rule that passes in time also passes now */
     return false;
 }
 
-/* Each node is in the reply once, in order, for a reason that holds; no node is left out. */
+/* Each node is in the reply once, in order, with a valid reason; no node is left out. */
 static bool check_late_answers(const Round *round, const FilterReply *reply) {
     ExpectedNode expected[EXPECTED_MAX];
     size_t passed = 0, failed = 0, unresolvable = 0;
@@ -200,7 +199,7 @@ static bool check_late_answers(const Round *round, const FilterReply *reply) {
            unresolvable == reply->unresolvable.n && str_is_empty(reply->error);
 }
 
-static unsigned n_late_rounds; /* counted to prove that the deadline was tested */
+static unsigned n_late_rounds; /* proves that some deadlines passed */
 
 static bool check_late(const Round *round) {
     Str body = round_names_body(round), in_time = ask(round, round->view, VERB_FILTER, body);
@@ -213,7 +212,7 @@ static bool check_late(const Round *round) {
         if (!str_eq(text, filter_with_deadline(round, body, n_checks, &n_again)) ||
             n_again != n_late || !reply_filter(text, round->arena, &reply))
             return false;
-        /* The late nodes may be those of policies in mode Observe. */
+        /* The reply is the same if only policies in mode Observe were late. */
         if (!str_eq(text, in_time) && (n_late == 0 || !check_late_answers(round, &reply)))
             return false;
         n_late_rounds += n_late > 0;
@@ -231,7 +230,7 @@ static bool check_scores(const Round *round, const ReplyScores *reply) {
             return false;
     for (unsigned i = 0; i < round->n && at < reply->n; i++)
         at += round_is_node(reply->items[at].host, round->order[i]);
-    return at == reply->n; /* all of them found, in order */
+    return at == reply->n; /* all were found, in order */
 }
 
 static bool check_prioritize(const Round *round) {
@@ -308,7 +307,7 @@ static bool check_explain(const Round *round) {
     return true;
 }
 
-static void test_rounds(void **state) {
+static void test_answers_keep_the_invariants(void **state) {
     Rng rng = {.state = SEED};
 
     (void)state;
@@ -337,7 +336,7 @@ static void test_rounds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rounds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers_keep_the_invariants)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

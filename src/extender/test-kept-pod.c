@@ -1,7 +1,5 @@
-/*
- * Kept pods: the second request for a pod uses the first one's, if and only if the text is the
- * same. Whether it does shows in the addresses of the pod's parts.
- */
+/* Kept pods: the second request for a pod uses the decoded pod of the first if and only if the text
+ * is the same. Addresses of the pod's parts show whether it does. */
 
 #include <stdio.h>
 
@@ -26,7 +24,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* The pod of a request with @pod, which is valid. */
+/* Decodes a request with @pod, which must be valid; returns the pod. */
 static Pod decode(KeptPod *kept, Str pod) {
     Str names =
         STR("\"a\",\"a name after which the copy of a short pod ends, since it has 256 bytes "
@@ -51,7 +49,7 @@ static Pod decode(KeptPod *kept, Str pod) {
     return ret;
 }
 
-/* The result equals that of a new request, with the kept pod. */
+/* Decodes a request with the kept pod of the last one. */
 static Pod decode_next(const char *pod) {
     KeptPod *kept = kept_pods_take(&pods);
     Pod ret = decode(kept, str_from_c(pod));
@@ -84,7 +82,7 @@ static void test_other_text_with_the_same_uid_is_decoded(void **state) {
     }
 }
 
-/* Where the copy of a longer pod, or of one before much other text, ends does not matter. */
+/* The copy may end in the pod, or in any text behind it. */
 static void test_pods_of_any_length_follow_each_other(void **state) {
     static const size_t lengths[] = {1, 200, 3, 3000, 2999, 10, 255, 256, 257};
 
@@ -112,7 +110,7 @@ static void test_pod_outlives_its_request(void **state) {
     kept_pods_give(&pods, kept);
 }
 
-/* Two requests at a time: none changes the pod of the other. */
+/* Two concurrent requests do not change each other's pods. */
 static void test_each_request_has_its_own(void **state) {
     KeptPod *a = kept_pods_take(&pods), *b = kept_pods_take(&pods);
     Pod of_a = decode(a, STR(POD(",\"namespace\":\"a\"")));
@@ -142,7 +140,7 @@ static void test_large_pod_is_not_kept(void **state) {
     assert_ptr_not_equal(decode_next(text).details, pod.details);
 }
 
-/* Adds labels; only those of the last object of a pod count. */
+/* Adds a "labels" object; of several in a pod, the last counts. */
 static void add_labels(Buf *text, size_t n, const char *label) {
     buf_append(text, STR("\"labels\":{"));
     for (size_t i = 0; i < n; i++)
@@ -161,9 +159,9 @@ static size_t memory_of(Str pod) {
     return arena_used(large) + pod.len;
 }
 
-/* Wherever memory ends, also at a key that has to be decoded, the pod is whole. */
-static void test_pod_that_needs_much_memory_is_whole(void **state) {
-    static const size_t sizes[] = {1025, 65}; /* just over powers of two: they need much memory */
+/* The pod is complete wherever memory runs out, also at a key with escapes. */
+static void test_pod_that_needs_much_memory_is_complete(void **state) {
+    static const size_t sizes[] = {1025, 65}; /* just over powers of two, which wastes memory */
     _cleanup_(buf_done) Buf front = BUF_INIT(KEPT_POD_TEXT_MAX);
     size_t memory = 0;
 
@@ -207,7 +205,6 @@ static void test_forgotten_pod_is_wiped(void **state) {
     assert_true(str_is(decode_next(POD("")).name, "web"));
 }
 
-/* The error and its place are those of the request. */
 static void test_errors_are_those_without_a_kept_pod(void **state) {
     static const char *const texts[] = {"{\"metadata\":{\"name\":1}}",
         "{\"metadata\":{\"name\":\"a\"", "{\"metadata\":[}", "7", "\"a\"", "[]",
@@ -230,7 +227,7 @@ static void test_errors_are_those_without_a_kept_pod(void **state) {
     }
 }
 
-/* A pod is as deep in its copy as in the request. */
+/* The copy of a pod starts at the depth that the pod has in the request. */
 static void test_depth_counts_the_request(void **state) {
     char text[256] = "{\"Pod\":{\"x\":";
     size_t at = strlen(text), n = JSON_DEPTH_MAX - 1;
@@ -260,7 +257,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_pod_outlives_its_request, setup, teardown),
         cmocka_unit_test_setup_teardown(test_each_request_has_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(test_large_pod_is_not_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pod_that_needs_much_memory_is_whole, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_pod_that_needs_much_memory_is_complete, setup, teardown),
         cmocka_unit_test_setup_teardown(test_forgotten_pod_is_wiped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_errors_are_those_without_a_kept_pod, setup, teardown),
         cmocka_unit_test_setup_teardown(test_depth_counts_the_request, setup, teardown),

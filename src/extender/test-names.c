@@ -1,9 +1,9 @@
 /*
- * Names and rows: remembering the order of earlier requests makes finding names faster and changes
- * nothing else.
+ * Names and rows: the remembered order of earlier requests makes finding names faster and does not
+ * change results.
  *
- * One view gets many lists in turn, so that it learns orders that later turn out wrong. Each name
- * must be found at its row and at its position in the request.
+ * One view gets many lists in turn, so that it learns orders that are wrong for later ones. Each
+ * name must be found at its row and at its position in the request.
  */
 
 #include "base/rng.h"
@@ -14,7 +14,7 @@
 #define N_NODES 1000u
 #define LIST_MAX (2 * N_NODES)
 
-/* Nodes from N_NODES on are not in the cluster: an existing name plus a letter. */
+/* Nodes from N_NODES on are not in the cluster: their names are existing ones plus a letter. */
 typedef struct List {
     size_t n;
     uint32_t nodes[LIST_MAX];
@@ -165,7 +165,7 @@ static void shuffle(List *list) {
 }
 
 /* Unknown nodes in some positions. */
-static void spoil(List *list) {
+static void make_some_unknown(List *list) {
     for (size_t i = 0; i < list->n; i++)
         if (below(50) == 0)
             list->nodes[i] += N_NODES;
@@ -177,8 +177,8 @@ static void repeat(List *list) {
     list->n *= 2;
 }
 
-/* One of the above. */
-static void fill_somehow(List *list) {
+/* Fills the list and changes it in one of the ways above. */
+static void fill_at_random(List *list) {
     fill_all(list);
     switch (below(8)) {
     case 0:
@@ -194,7 +194,7 @@ static void fill_somehow(List *list) {
         shuffle(list);
         break;
     case 4:
-        spoil(list);
+        make_some_unknown(list);
         break;
     case 5:
         repeat(list);
@@ -207,8 +207,8 @@ static void fill_somehow(List *list) {
     }
 }
 
-/* Before, while and after an order is learnt. */
-static void test_same_list(void **state) {
+/* The same list before, while and after its order is learned. */
+static void test_names_of_a_repeated_list_are_found(void **state) {
     List list;
 
     (void)state;
@@ -221,18 +221,17 @@ static void test_same_list(void **state) {
     check(&list, STYLE_ESCAPED);
 }
 
-static void test_other_lists(void **state) {
+static void test_names_of_changing_lists_are_found(void **state) {
     List list;
 
     (void)state;
     for (int turn = 0; turn < 200; turn++) {
-        fill_somehow(&list);
+        fill_at_random(&list);
         check(&list, below(4) == 0 ? (Style)below(_STYLE_MAX) : STYLE_PLAIN);
     }
 }
 
-/* A request that is cut anywhere is an error. */
-static void test_cut_short(void **state) {
+static void test_truncated_lists_are_errors(void **state) {
     _cleanup_(buf_done) Buf body = BUF_INIT((size_t)1 << 20);
     List list;
 
@@ -250,9 +249,9 @@ static void test_cut_short(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_list),
-        cmocka_unit_test(test_other_lists),
-        cmocka_unit_test(test_cut_short),
+        cmocka_unit_test(test_names_of_a_repeated_list_are_found),
+        cmocka_unit_test(test_names_of_changing_lists_are_found),
+        cmocka_unit_test(test_truncated_lists_are_errors),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

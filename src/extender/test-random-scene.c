@@ -39,7 +39,7 @@ static const char *const filters[] = {
     "expression: \"cel.bind(m, metrics, m.load + m.used < 2.0)\"",
 };
 
-/* The same in every policy, except for one name: measured once, and read by all. */
+/* All policies declare the same metrics, except for one name: these are measured once for all. */
 static const char metrics[] = "metrics: ["
                               "{name: load, prometheus: {query: q},"
                               " placements: {resource: cpu, unit: fraction, settle: 60s}}, "
@@ -155,7 +155,7 @@ static void draw_measured(Rng *rng, unsigned n_nodes, Buf *out) {
 
 Str random_scene(Rng *rng, Arena *arena, unsigned *ret_n_nodes) {
     _cleanup_(buf_done) Buf text = BUF_INIT(TEXT_MAX);
-    unsigned n_policies = pick(rng, 4), n_pods = pick(rng, PODS_MAX), asked = pick(rng, PODS_MAX);
+    unsigned n_policies = pick(rng, 4), n_pods = pick(rng, PODS_MAX), number = pick(rng, PODS_MAX);
     unsigned homes[PODS_MAX];
 
     *ret_n_nodes = 1 + pick(rng, RANDOM_NODES_MAX);
@@ -174,8 +174,8 @@ Str random_scene(Rng *rng, Arena *arena, unsigned *ret_n_nodes) {
         draw_pod(rng, i, homes[i], &text);
         buf_append(&text, STR("\n"));
     }
-    buf_append(&text, STR("pod: ")); /* sometimes a pod that already runs */
-    draw_pod(rng, asked, asked < n_pods && pick(rng, 3) == 0 ? homes[asked] : NOWHERE, &text);
+    buf_append(&text, STR("pod: ")); /* sometimes the pod already runs */
+    draw_pod(rng, number, number < n_pods && pick(rng, 3) == 0 ? homes[number] : NOWHERE, &text);
     buf_append(&text, STR("\n"));
     return arena_copy(arena, buf_str(&text));
 }

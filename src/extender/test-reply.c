@@ -38,7 +38,7 @@ Str reply_text(const Rope *rope, Arena *arena) {
     return str_of(text, len);
 }
 
-/* Enters a member that must exist and must not be null. */
+/* Enters an object or array, which must not be null. */
 static void enter(JsonReader *reader, JsonToken wanted) {
     if (json_peek(reader) != wanted)
         json_fail(reader, JSON_E_TYPE, "another kind of value is wanted");

@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * Sends requests and parses replies strictly, because kube-scheduler crashes on less: every list is
- * a list, nothing is null, a score is a whole number. For tests and fuzzers.
- */
+/* Sends requests and parses replies strictly, because kube-scheduler crashes on less: every list is
+ * a list, nothing is null, a score is a whole number. For tests and fuzzers. */
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -12,7 +10,7 @@
 #include "base/vec.h"
 #include "extender/verbs.h"
 
-/* Sends @verb without a deadline. A bind ends with @bind_error; empty: success. */
+/* Sends @verb without a deadline. @bind_error is the result of a bind; empty: success. */
 void reply_ask(const View *view, Verb verb, Str body, Str bind_error, Arena *arena, Answer *ret);
 
 typedef struct ReplyNode {

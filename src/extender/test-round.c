@@ -88,7 +88,7 @@ Str round_nodes_body(const Round *round) {
 
 /* --- expected results -------------------------------------------------------------------- */
 
-/* Victim @k of a node: an existing pod, while there are any. */
+/* UID of victim @k of a node: a pod on it; beyond its pods, one that does not exist. */
 static Str victim_of(const Round *round, uint32_t row, unsigned k) {
     const NodeTable *table = snapshot_table(round->scene.snapshot);
     const PodList *pods = table_chunk(table, row)->pods[table_slot(row)];
@@ -197,7 +197,7 @@ static bool has_filters(const Round *round) {
     return false;
 }
 
-/* How many nodes narrowing keeps; UINT_MAX: all. */
+/* The number of nodes that narrowing keeps; UINT_MAX: all. */
 static unsigned narrow_to(const Round *round) {
     const Program *program = round->scene.program;
     unsigned least = UINT_MAX;
@@ -211,7 +211,7 @@ static unsigned narrow_to(const Round *round) {
     return least;
 }
 
-/* Leaves out the worst node, of equal ones the last, until @to are left. */
+/* Leaves out the node with the lowest score, of equal ones the last, until @to are left. */
 static void narrow_expected(ExpectedNode *expected, size_t n, unsigned to) {
     for (;;) {
         ExpectedNode *worst = NULL;

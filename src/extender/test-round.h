@@ -1,10 +1,8 @@
 #pragma once
 
-/*
- * Round: a random scene, some of its nodes in some order, the requests for them, and the expected
+/* Round: a random scene, some of its nodes in some order, the requests for them, and the expected
  * result of each node. Expected results do not use the tested code: the scalar machine evaluates
- * one filter and one node after the other.
- */
+ * one filter and one node after the other. */
 
 #include <limits.h>
 
@@ -28,11 +26,11 @@ typedef struct Round {
 void round_init(Round *round, Rng *rng);
 void round_done(Round *round);
 
-/* Another view of the scene; a reference. */
+/* A new view of the scene, which the caller owns. */
 View *round_view(const Round *round);
 
-/* The request for filter and prioritize, in both modes, and for preempt: node N has N mod 3 victims
- * and N violated budgets. */
+/* Request bodies: filter and prioritize in both node modes, and preempt, where node N has N mod 3
+ * victims and N violated budgets. */
 Str round_names_body(const Round *round);
 Str round_nodes_body(const Round *round);
 Str round_victims_body(const Round *round);
@@ -60,5 +58,5 @@ typedef struct ExpectedNode {
 
 #define EXPECTED_MAX (RANDOM_NODES_MAX + 1)
 
-/* In the order of the request. Returns their number. */
+/* Fills @ret in the order of the request; returns the number of nodes. */
 size_t round_expected(const Round *round, bool with_unknown, ExpectedNode ret[static EXPECTED_MAX]);

@@ -1,15 +1,14 @@
-/* Scores on the wire. */
 
 #include "extender/score.h"
 
 #include "base/test-assert.h"
 #include "policy/policy.h"
 
-/* Scores are limited to the range of the protocol; halves are rounded up. */
-static void test_range(void **state) {
+/* Scores are limited to the range that is sent; halves are rounded up. */
+static void test_scores_are_rounded_and_limited(void **state) {
     static const struct {
         double score;
-        unsigned wire, wide; /* of 10, and of 100 */
+        unsigned wire, wide; /* the score sent with a maximum of 10, and of 100 */
     } cases[] = {
         {0, 0, 0},
         {0.5, 0, 1},
@@ -36,7 +35,7 @@ static void test_range(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_range)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_scores_are_rounded_and_limited)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

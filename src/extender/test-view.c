@@ -1,4 +1,4 @@
-/* Views: what they share with the previous one, per-pod adjustments, and answers without a
+/* Views: facts shared with the previous view, adjustments to a pod, and answers without a
  * cluster. */
 
 #include "extender/view.h"
@@ -67,17 +67,17 @@ static void test_facts_are_shared(void **state) {
     assert_int_equal(n_shared(first, second), first->facts.n_chunks - 1);
     assert_int_equal(failing(second, 70), 0);
     assert_int_equal(failing(second, 71), VERDICT_PASS);
-    assert_int_equal(failing(first, 70), VERDICT_PASS); /* a reader keeps the old view */
+    assert_int_equal(failing(first, 70), VERDICT_PASS); /* the old view does not change */
     first = view_unref(first);
     assert_int_equal(failing(second, 3), VERDICT_PASS); /* shared, and still valid */
     third = next_view(store, other.program, second);
-    assert_int_equal(n_shared(second, third), 0); /* another program has its own facts */
+    assert_int_equal(n_shared(second, third), 0); /* other programs have other facts */
     scene_done(&scene);
     scene_done(&other);
 }
 
-/* With a pod removed or added, only its chunk is computed again. */
-static void test_adjust_is_local(void **state) {
+/* If a pod is removed or added, only its chunk is computed again. */
+static void test_adjusting_computes_only_the_changed_chunk(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL;
@@ -105,8 +105,8 @@ static void test_adjust_is_local(void **state) {
     scene_done(&scene);
 }
 
-/* Two nodes have a nominated pod, and one of them is judged. */
-static void test_adjusts_only_judged_rows(void **state) {
+/* Two nodes have a nominated pod, and only one node is judged. */
+static void test_nominated_pods_of_other_nodes_count_only_if_read(void **state) {
     static const struct {
         const char *policy;
         bool reads_others;
@@ -144,7 +144,7 @@ static void test_adjusts_only_judged_rows(void **state) {
     }
 }
 
-static void test_may_bind(void **state) {
+static void test_full_node_may_not_be_bound(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)16 << 20);
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL, *later = NULL;
@@ -173,12 +173,11 @@ static void test_may_bind(void **state) {
     assert_true(extender_may_bind(later, /* time= */ NULL, &first, STR("n1"), arena, &verdict));
     node_set = (NodeSet){.table = later->table, .facts = &later->facts};
     assert_int_equal(view_adjust(later, /* time= */ NULL, &first, NULL, 0, arena, &node_set), 0);
-    assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* filter too */
+    assert_int_equal(facts_failing(node_set.facts, 0, 1), VERDICT_PASS); /* filter agrees */
     scene_done(&scene);
 }
 
-/* If memory runs out, the pod may not be bound. */
-static void test_may_bind_budgets(void **state) {
+static void test_bind_is_refused_without_memory(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL;
     Pod pod = {.name = STR("p"), .uid = STR("u"), .node_name = STR("n1")};
@@ -205,8 +204,8 @@ static void test_may_bind_budgets(void **state) {
     scene_done(&scene);
 }
 
-/* Annotations: constants and expressions of pod, node and decision, by key; of one key that of the
- * last policy; one that fails is left out, or fails the bind. */
+/* Annotations are constants or expressions of pod, node and decision. If policies set the same key,
+ * the last wins; an annotation that fails is left out, or fails the bind (onError: fail). */
 static void test_bind_annotations(void **state) {
     static const char policies[] =
         "policies:\n"
@@ -255,8 +254,9 @@ static void test_bind_annotations(void **state) {
     scene_done(&scene);
 }
 
-/* A cluster that is still being listed is not used: without its pods a node looks emptier. */
-static void test_awaits_cluster(void **state) {
+/* A cluster that is still being listed is not used: without its pods a node looks emptier than it
+ * is. */
+static void test_filter_is_an_error_until_the_cluster_is_listed(void **state) {
     static const char *const bodies[] = {
         "{\"Pod\":{},\"NodeNames\":[\"a\"]}",
         "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\"}}]}}",
@@ -280,8 +280,7 @@ static void test_awaits_cluster(void **state) {
     scene_done(&scene);
 }
 
-/* Narrowing needs known nodes and their pods: without them no node is left out. */
-static void test_narrow_needs_nodes(void **state) {
+static void test_narrowing_needs_known_nodes_and_pods(void **state) {
     static const char body[] = "{\"Pod\":{},\"NodeNames\":[\"n2\",\"n0\",\"n1\"]}";
     static const struct {
         bool has_cluster, awaits_cluster;
@@ -319,9 +318,9 @@ static void test_narrow_needs_nodes(void **state) {
     scene_done(&scene);
 }
 
-/* Without a cluster there are still the nodes of requests and their annotations. Their age is
- * relative to the request's time, without a new view. */
-static void test_annotations_without_cluster(void **state) {
+/* Without a cluster, metrics come from annotations of the request's nodes. Their age is relative to
+ * the time of the request, without a new view. */
+static void test_annotations_of_request_nodes_expire(void **state) {
     static const char body[] =
         "{\"Pod\":{},\"Nodes\":{\"items\":[{\"metadata\":{\"name\":\"a\",\"annotations\":"
         "{\"load\":\"0.5,2026-01-02T03:04:00Z\"}}}]}}";
@@ -356,15 +355,15 @@ static void test_annotations_without_cluster(void **state) {
     scene_done(&scene);
 }
 
-static const CelZone *find_nothing(const CelZones *zones, Str name) {
+static const CelZone *find_no_zone(const CelZones *zones, Str name) {
     (void)zones;
     (void)name;
     return NULL;
 }
 
-/* A time in an unknown zone is no time: the metric is absent. */
-static void test_unknown_zone(void **state) {
-    static const CelZones nowhere = {.find = find_nothing};
+/* A time in an unknown time zone is invalid: the metric is absent. */
+static void test_metric_with_unknown_time_zone_is_absent(void **state) {
+    static const CelZones no_zones = {.find = find_no_zone};
     static const struct {
         const char *policy;
         size_t n_out;
@@ -389,7 +388,7 @@ static void test_unknown_zone(void **state) {
         TestScene scene;
 
         scene_init_text(&scene, cases[i].policy);
-        assert_int_equal(view_new(&(ViewParts){.program = scene.program, .zones = &nowhere},
+        assert_int_equal(view_new(&(ViewParts){.program = scene.program, .zones = &no_zones},
                              /* before= */ NULL, &view),
             0);
         extender_filter(view, &time,
@@ -404,7 +403,7 @@ static void test_unknown_zone(void **state) {
     }
 }
 
-/* kube-scheduler sends a nominated node alone; among others it is a candidate like any. */
+/* kube-scheduler sends a nominated node alone; with others it is a normal candidate. */
 static void test_nominated_node_is_the_only_candidate(void **state) {
     static const struct {
         const char *nodes, *want;
@@ -464,8 +463,8 @@ static void change_node(Store *store, Rng *rng) {
         assert_true(store_apply_node(store, &node) >= 0);
 }
 
-/* Adds or removes a pod, or changes its labels. Its strings are freed with it: keeping one of them
- * would show. */
+/* Adds or removes a pod, or changes its labels. Its strings are freed with it, so that
+ * AddressSanitizer sees a view that still refers to them. */
 static void change_pod(Store *store, Rng *rng) {
     Label app = {.key = STR("app")};
     char name[16], uid[48], node[16], value[48];
@@ -488,7 +487,7 @@ static void change_pod(Store *store, Rng *rng) {
 }
 
 typedef struct Answers {
-    uint16_t said[NODES + 8];
+    uint16_t verdicts[NODES + 8];
     double scores[NODES + 8];
     size_t n;
 } Answers;
@@ -506,11 +505,11 @@ static void ask(const View *view, const Pod *pod, Answers *ret) {
         rows[i] = i;
     input = view_judge_input(view, /* time= */ NULL, &node_set, pod, rows, ret->n, arena);
     assert_int_equal(judge_open(&input, &judge), 0);
-    assert_int_equal(judge_filters(judge, ret->said), 0);
+    assert_int_equal(judge_filters(judge, ret->verdicts), 0);
     assert_int_equal(judge_scores(judge, ret->scores), 0);
 }
 
-/* Rules whose columns of rows, elements, strings and groups are kept. */
+/* Rules that need columns of rows, of elements, of strings and of groups. */
 static const char several_rules[] =
     "policy:\n"
     "  filters:\n"
@@ -532,9 +531,9 @@ static const char several_rules[] =
     "      expression: \"cluster.domains('zone').map(d, d.pods.filter(p, p.spec.priority > "
     "1).size()).min()\"\n";
 
-/* After many views the last one equals one made from scratch, and does not refer to the earlier
- * ones, which are freed. */
-static void test_many_changes(void **state) {
+/* After each of many changes, the view equals one made from scratch. Earlier views are freed, so it
+ * must not refer to them. */
+static void test_views_after_many_changes_equal_new_ones(void **state) {
     _cleanup_(store_freep) Store *store = store_new();
     _cleanup_(view_unrefp) View *view = NULL;
     Label app = {.key = STR("app"), .value = STR("an-app-of-number-2")};
@@ -567,17 +566,17 @@ static void test_many_changes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_facts_are_shared),
-        cmocka_unit_test(test_adjust_is_local),
-        cmocka_unit_test(test_adjusts_only_judged_rows),
-        cmocka_unit_test(test_may_bind),
-        cmocka_unit_test(test_may_bind_budgets),
+        cmocka_unit_test(test_adjusting_computes_only_the_changed_chunk),
+        cmocka_unit_test(test_nominated_pods_of_other_nodes_count_only_if_read),
+        cmocka_unit_test(test_full_node_may_not_be_bound),
+        cmocka_unit_test(test_bind_is_refused_without_memory),
         cmocka_unit_test(test_bind_annotations),
-        cmocka_unit_test(test_awaits_cluster),
-        cmocka_unit_test(test_narrow_needs_nodes),
-        cmocka_unit_test(test_annotations_without_cluster),
-        cmocka_unit_test(test_unknown_zone),
+        cmocka_unit_test(test_filter_is_an_error_until_the_cluster_is_listed),
+        cmocka_unit_test(test_narrowing_needs_known_nodes_and_pods),
+        cmocka_unit_test(test_annotations_of_request_nodes_expire),
+        cmocka_unit_test(test_metric_with_unknown_time_zone_is_absent),
         cmocka_unit_test(test_nominated_node_is_the_only_candidate),
-        cmocka_unit_test(test_many_changes),
+        cmocka_unit_test(test_views_after_many_changes_equal_new_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

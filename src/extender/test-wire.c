@@ -1,16 +1,16 @@
 /*
- * Requests and their exact replies as data: the files NAME.test in test/data/wire, one
- * YAML document a case.
+ * Requests and their exact replies: the files NAME.test in test/data/wire, one YAML document per
+ * case.
  *
  * A case is a scene (policy/test-scene.h; without nodes berth has no cluster) and
  *
- *     case: what it shows
+ *     case: what it tests
  *     verb: filter, prioritize, preempt or bind
  *     body: '{"Pod":...}'
- *     status: 400                    # 200 unless it is said
+ *     status: 400                    # default: 200
  *     reply: '{"NodeNames":...}'     # every byte
- *     error: text                    # bind: how the binding went
- *     dryRun: true                   # filter: a question, not a decision
+ *     error: text                    # bind: the error of the Binding
+ *     dryRun: true                   # filter: extender_filter_dry_run()
  *     decision: {in: 3, out: 1, unknown: 1, rejected: {pool: 1}, observed: {up: 2}}
  */
 
@@ -89,7 +89,7 @@ static size_t count_of(const YamlNode *decision, Str key, size_t otherwise) {
     return value ? (size_t)value->integer : otherwise;
 }
 
-/* @counts by number against {rule: count}; rules that are not named count 0. */
+/* @counts by number of the filter equal @wanted, {rule: count}; other rules count 0. */
 static void check_counts(const Case *test, const YamlNode *wanted, const uint32_t *counts) {
     const Program *program = test->scene.program;
 
@@ -119,7 +119,7 @@ static void check_file(const char *path, void *user) {
         Case test;
 
         case_init(&test, stream.documents[i]);
-        for (int turn = 0; turn < 2; turn++) { /* the second one with what the first left behind */
+        for (int turn = 0; turn < 2; turn++) { /* then the view knows the order */
             arena_reset(test.arena);
             ask(&test);
             check_reply(&test);
@@ -130,7 +130,7 @@ static void check_file(const char *path, void *user) {
     }
 }
 
-static void test_cases(void **state) {
+static void test_replies_are_exact(void **state) {
     size_t n_cases = 0;
 
     (void)state;
@@ -139,7 +139,7 @@ static void test_cases(void **state) {
     print_message("%zu cases\n", n_cases);
 }
 
-static void test_names_of_verbs(void **state) {
+static void test_verb_names_can_be_parsed(void **state) {
     Verb verb;
 
     (void)state;
@@ -153,8 +153,8 @@ static void test_names_of_verbs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_names_of_verbs),
+        cmocka_unit_test(test_replies_are_exact),
+        cmocka_unit_test(test_verb_names_can_be_parsed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Makes views, sharing the facts and loads of the view before, and adjusts them to one pod. */
+/* Makes views, which share facts and loads with the previous view, and adjusts them to one pod. */
 
 #include "extender/view.h"
 
@@ -47,7 +47,7 @@ static int build_reasons(View *view) {
 }
 
 typedef struct ViewZones {
-    LoadZones loads; /* first */
+    LoadZones loads; /* must be first: local_to_utc() casts */
     const CelZones *zones;
 } ViewZones;
 
@@ -58,12 +58,12 @@ static bool local_to_utc(const LoadZones *loads, Str name, int64_t local_sec, in
     if (!zone)
         return false;
     *ret_sec = local_sec - cel_zone_offset(zone, local_sec);
-    /* Near a change of the clock the first guess may have the wrong side of it. */
+    /* Near a change to or from summer time the first guess may be on the wrong side of it. */
     *ret_sec = local_sec - cel_zone_offset(zone, *ret_sec);
     return true;
 }
 
-/* Only where something is measured: then a table without loads is one whose metrics are absent. */
+/* Makes no loads if the program has no gauges: without loads all metrics are absent. */
 static int find_loads(View *view, const ViewParts *parts, const View *before) {
     const Program *program = view->program;
     ViewZones *zones = ARENA_NEW(view->arena, ViewZones);
@@ -137,8 +137,7 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     if (r < 0)
         return r;
     view->hints = view->table->names->hints;
-    if (!view->hints) /* without a cluster there is one, that of the unknown node: it never matches
-                       */
+    if (!view->hints) /* no cluster: only the unknown node's hint, which never matches */
         view->hints = ARENA_ARRAY(view->arena, NameHint, view->table->n_rows + 1);
     if (!view->hints)
         return -ENOMEM;
@@ -146,8 +145,8 @@ int view_new(const ViewParts *parts, const View *before, View **ret) {
     return 0;
 }
 
-/* The node where @pod is already counted: it runs there, or berth bound it there a moment ago and
- * kube-scheduler, which missed the reply, retries; or it is expected there. Empty: none. */
+/* The node on which @pod already counts: it runs there, is expected there, or berth bound it there
+ * and kube-scheduler, which missed the reply, retries. Empty: none. */
 static Str find_home(const NodeTable *table, const Pod *pod) {
     const Pod *assumed;
 
@@ -157,9 +156,9 @@ static Str find_home(const NodeTable *table, const Pod *pod) {
     return assumed ? assumed->node_name : pod->node_name;
 }
 
-/* Whether @node has one of @rows; NULL: any. */
+/* Whether the row of @node is in @rows (NULL: all rows). */
 static bool is_judged(const NodeTable *table, const uint32_t *rows, size_t n, Str node) {
-    for (size_t i = 0; i < n; i++) /* an unknown node has no row */
+    for (size_t i = 0; i < n; i++) /* n_rows is an unknown node */
         if (rows[i] < table->n_rows && str_eq(table_node(table, rows[i])->name, node))
             return true;
     return !rows;
@@ -178,7 +177,7 @@ static int measure(const View *view, const RequestTime *time, const NodeTable *b
     if (!loads)
         return -ENOMEM;
     input.is_counted = false;
-    if (time && !view->snapshot) /* no new view comes when annotations expire */
+    if (time && !view->snapshot) /* no new view is made when annotations expire */
         input.now_nsec = time->now_nsec;
     r = loads_build(&input, table, &known, arena, loads);
     table->loads = loads;
@@ -237,10 +236,10 @@ int view_adjust(const View *view, const RequestTime *time, const Pod *pod, const
 
 JudgeInput view_judge_input(const View *view, const RequestTime *time, const NodeSet *node_set,
     const Pod *pod, const uint32_t *rows, size_t n, Arena *arena) {
-    static const RequestTime whenever;
+    static const RequestTime no_deadline;
 
     if (!time)
-        time = &whenever;
+        time = &no_deadline;
     return (JudgeInput){
         .program = view->program,
         .table = node_set->table,

@@ -1,13 +1,13 @@
 #pragma once
 
 /*
- * View: everything a decision depends on, frozen.
+ * View: everything that a decision depends on, immutable.
  *
- * A cluster, a program, measurements, and facts computed from these before any pod is known. The
- * daemon makes a new view when one of them changes; a request takes a reference to the current one
- * and keeps it to its end. The same view and the same request give the same bytes.
+ * It has a cluster, a program, measurements, and facts computed from these before any pod is known.
+ * The daemon makes a new view when one of them changes; a request keeps a reference to the current
+ * one until it ends. The same view and request give the same bytes.
  *
- * Threads: reference and read from any.
+ * Threads: any may read it and take references.
  */
 
 #include "base/ref.h"
@@ -18,17 +18,17 @@
 #include "policy/exemption.h"
 #include "policy/program.h"
 
-/* NodeFacts and reply texts of 15,000 nodes and 2,000 rules fit in it. */
+/* Enough for the facts and reasons of 15,000 nodes and 2,000 rules. */
 #define VIEW_BUDGET ((size_t)1024 * 1024 * 1024)
 
 typedef struct View {
     Ref ref;
-    Snapshot *snapshot;  /* NULL: berth has no cluster of its own ... */
-    bool awaits_cluster; /* ... yet: it is being listed. Set by the maker of the view, at once */
-    uint64_t generation; /* grows by one with each new cluster. Set like the above */
+    Snapshot *snapshot;  /* NULL: berth has no cluster, or none yet */
+    bool awaits_cluster; /* it is still being listed; the caller of view_new() sets this */
+    uint64_t generation; /* grows with each new cluster; the caller of view_new() sets this */
     Program *program;
-    const CelZones *zones;        /* for expressions that name one; may be NULL, lives longer */
-    const Exemptions *exemptions; /* pods that no policy applies to; may be NULL, lives longer */
+    const CelZones *zones;        /* borrowed; time zones for expressions; may be NULL */
+    const Exemptions *exemptions; /* borrowed; pods that no policy applies to; may be NULL */
     Measurements *measurements;   /* of the program's gauges; may be NULL */
     Arena *arena;
     NodeTable with_loads; /* the snapshot's table, or an empty one, plus the loads */
@@ -37,9 +37,9 @@ typedef struct View {
     Loads loads;         /* until_nsec: when a value expires and a new view is due */
     NodeFacts facts;
 
-    Str *reasons;    /* by number of the filter: its reason in a map, `:"text",`; BYTES_BLOCK bytes
-                        of each are readable */
-    NameHint *hints; /* by row: the expected next name (cluster/names.h) */
+    Str *reasons;    /* by number of the filter: its reason as `:"text",`, with at least BYTES_BLOCK
+                        readable bytes */
+    NameHint *hints; /* by row: the next name to expect (cluster/names.h) */
 } View;
 
 /* The inputs of a view. */
