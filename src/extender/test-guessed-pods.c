@@ -1,4 +1,3 @@
-
 #include "extender/guessed-pods.h"
 
 #include <stdio.h>

@@ -1,4 +1,3 @@
-
 #include "extender/score.h"
 
 #include "base/test-assert.h"

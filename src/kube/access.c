@@ -1,5 +1,5 @@
-/* Where a server is and with which credentials: from a kubeconfig, a service account, or settings.
- */
+/* Finds the address of a server and its credentials, in a kubeconfig, service account or
+ * settings. */
 
 #include "kube/access.h"
 
@@ -20,7 +20,7 @@
 #define FILES_EVERY_NSEC NSEC_PER_SEC
 
 struct Access {
-    Kubeconfig config; /* of a service account, too, and of other servers */
+    Kubeconfig config; /* also used for service accounts and other servers */
     char *origin;
     Secret password;
     Header *headers;
@@ -53,9 +53,9 @@ static bool is_value(Str value) {
     return true;
 }
 
-/* Headers that berth sets itself, and those that delimit a message. */
-static bool is_our_own(Str name) {
-    static const Str ours[] = {
+/* Headers that berth sets itself, and headers that delimit a message. */
+static bool is_reserved(Str name) {
+    static const Str reserved[] = {
         STR("Accept"),
         STR("Accept-Encoding"),
         STR("Authorization"),
@@ -75,8 +75,8 @@ static bool is_our_own(Str name) {
         STR("User-Agent"),
     };
 
-    for (size_t i = 0; i < ELEMENTS_OF(ours); i++)
-        if (str_eq_nocase(name, ours[i]))
+    for (size_t i = 0; i < ELEMENTS_OF(reserved); i++)
+        if (str_eq_nocase(name, reserved[i]))
             return true;
     return false;
 }
@@ -84,7 +84,7 @@ static bool is_our_own(Str name) {
 const char *header_complaint(Str name, Str value) {
     if (!is_name(name))
         return "is no name of a header";
-    if (is_our_own(name))
+    if (is_reserved(name))
         return "is set by berth itself";
     if (!is_value(value))
         return "has a character that a header cannot have";
@@ -93,7 +93,7 @@ const char *header_complaint(Str name, Str value) {
     return str_is_empty(str_trim(value)) ? "has no value" : NULL;
 }
 
-/* Wipes. */
+/* Wipes names and values before it frees them. */
 static Header *headers_free(Header *headers, size_t n) {
     for (size_t i = 0; headers && i < n; i++) {
         (void)secret_free((char *)(uintptr_t)headers[i].name.ptr);
@@ -122,7 +122,7 @@ static int out_of_memory(char *error) {
         -ENOMEM, error, "out of memory for the address and credentials of a server");
 }
 
-/* By printf's rules; NULL when out of memory. */
+/* asprintf(); NULL when out of memory. */
 __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...) {
     va_list arguments;
     char *text;
@@ -140,7 +140,8 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
             &(access)->config.token, &(access)->password                                           \
     }
 
-/* Reads the files. Each must have been there once. */
+/* Reads files that changed. A missing file is an error only before its first read, or with
+ * @force. */
 static int refresh_files(Access *access, bool force, bool *ret_changed, char *error) {
     Secret *secrets[ACCESS_FILES_MAX] = SECRETS_OF(access);
 
@@ -148,14 +149,14 @@ static int refresh_files(Access *access, bool force, bool *ret_changed, char *er
         char what[ACCESS_ERROR_MAX];
         int r = secret_refresh(secrets[i], force, ret_changed, what);
 
-        /* A file that is being replaced may be missing or half there for a moment. */
+        /* A file may be missing or incomplete while it is replaced. */
         if (r < 0 && (force || !secrets[i]->text))
             return message_fail(r, error, "%s: %s", access->origin, what);
     }
     return 0;
 }
 
-/* Takes both, also when it fails; NULL then. No file is read. */
+/* Takes @config and @origin, also on failure (NULL). Reads no file. */
 static Access *access_make(Kubeconfig *config, char *origin) {
     Access *access = calloc(1, sizeof(*access));
 
@@ -199,7 +200,7 @@ Access *access_free(Access *access) {
 /* --- from a kubeconfig --- */
 
 typedef struct FileList {
-    KubeconfigFile files[KUBECONFIG_FILES_MAX]; /* their paths are the list's */
+    KubeconfigFile files[KUBECONFIG_FILES_MAX]; /* paths and texts are owned */
     size_t n;
 } FileList;
 
@@ -212,7 +213,7 @@ static void file_list_done(FileList *list) {
     list->n = 0;
 }
 
-/* Takes @path. */
+/* Takes ownership of @path. */
 static int file_list_add(FileList *list, char *path, char *error) {
     FileMark mark;
     Str text;
@@ -320,7 +321,7 @@ int access_in_cluster(const char *root, Access **ret, char *error) {
 
 /* --- from parts --- */
 
-/* Why it cannot be used as it is given. */
+/* Why the settings are invalid, for users; NULL: valid. */
 static const char *parts_complaint(const AccessServer *server) {
     Str user = str_from_c(server->user);
 
@@ -477,7 +478,7 @@ int access_authorize(
     if (access->is_rejected || !access->has_looked ||
         now_nsec - access->looked_at_nsec >= FILES_EVERY_NSEC) {
         r = refresh_files(access, access->is_rejected, &changed, error);
-        access->has_looked = r == 0; /* missing files are looked for each time */
+        access->has_looked = r == 0; /* retry missing files on each call */
         access->looked_at_nsec = now_nsec;
     }
     if (r == 0 && access->config.exec)

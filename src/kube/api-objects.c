@@ -1,4 +1,4 @@
-/* Reads events of a watch, Status, metadata and pages of a list; writes what objects share. */
+/* Reads events of a watch, Status, metadata and pages of a list; writes paths and times. */
 
 #include "kube/api-objects.h"
 
@@ -7,7 +7,7 @@
 #include "base/url.h"
 #include "json/fields.h"
 
-/* The API server's reason, in details.causes, for "I am behind". */
+/* The reason in details.causes if the API server's cache is behind. */
 #define CAUSE_TOO_LARGE "ResourceVersionTooLarge"
 
 #define INITIAL_EVENTS_END "k8s.io/initial-events-end"

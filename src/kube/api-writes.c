@@ -1,4 +1,4 @@
-/* The writes that nothing waits for: Events about pods, marks of nodes, and merge patches. */
+/* Writes whose result nothing waits for: Events about pods, marks of nodes, and merge patches. */
 
 #include "kube/api-writes.h"
 
@@ -16,7 +16,7 @@
 #define PATH_MAX_BYTES ((size_t)4 * 1024)
 #define BODY_MAX_BYTES ((size_t)16 * 1024)
 #define PATCH_FORBIDDEN_SEC 60
-#define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* bytes of a note that are read */
+#define RAW_NOTE_MAX ((size_t)4 * EVENT_NOTE_MAX) /* the rest of a note is not read */
 
 WriteQueue *event_queue_new(Client *client) {
     return write_queue_new(&(WriteQueueOptions){
@@ -31,7 +31,7 @@ WriteQueue *event_queue_new(Client *client) {
     });
 }
 
-/* The pod's name and a unique number. A name that is cut must still end as names end. */
+/* The pod's name, cut to a valid name, and a unique number. */
 static void write_name(JsonWriter *writer, Str pod, uint64_t number) {
     char text[EVENT_NAME_MAX + 32];
     Str front = str_take(pod, EVENT_NAME_MAX);
@@ -52,7 +52,7 @@ static void write_regarding(JsonWriter *writer, const PodEvent *about) {
     json_write(writer, "name: %.*s, uid: %.*s}", STR_FMT(about->pod), STR_FMT(about->uid));
 }
 
-/* It is cut last: a byte that is no UTF-8 becomes three. */
+/* Cuts the note last: each invalid byte becomes three. */
 static void write_note(JsonWriter *writer, Str note) {
     _cleanup_(buf_done) Buf text = BUF_INIT(3 * RAW_NOTE_MAX);
     Str front;
@@ -84,7 +84,7 @@ static void write_event(
 }
 
 bool event_queue_add(WriteQueue *queue, const PodEvent *event, const char *instance) {
-    static atomic_uint_fast64_t n_added; /* so that two of one moment have two names */
+    static atomic_uint_fast64_t n_added; /* makes names of the same time differ */
     _cleanup_(buf_done) Buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX_BYTES);
     int64_t wall_nsec = clock_wall_nsec();
     uint64_t number = (uint64_t)wall_nsec + atomic_fetch_add(&n_added, 1);

@@ -1,4 +1,4 @@
-/* Delays between retries: full jitter, doubled ceilings, and a ration. */
+/* Delays between retries: full jitter, doubling limits, and a rate limit. */
 
 #include "kube/backoff.h"
 
@@ -8,7 +8,7 @@ int64_t backoff_pick(Backoff *backoff, int64_t from, int64_t to) {
     return from + (int64_t)rng_pick(&backoff->rng, (uint64_t)(to - from) + 1);
 }
 
-static int64_t ceiling_of(unsigned n_failures) {
+static int64_t limit_of(unsigned n_failures) {
     int64_t msec = BACKOFF_LEAST_MSEC;
 
     while (n_failures-- > 0 && msec < BACKOFF_MOST_MSEC)
@@ -17,18 +17,19 @@ static int64_t ceiling_of(unsigned n_failures) {
 }
 
 int64_t backoff_next(Backoff *backoff, int64_t now_nsec, int retry_after_sec) {
-    int64_t at = now_nsec + backoff_pick(backoff, 0, ceiling_of(backoff->n_failures));
-    int64_t rationed = backoff->paid_nsec - (BACKOFF_BURST - 1) * NSEC_PER_SEC;
+    int64_t at = now_nsec + backoff_pick(backoff, 0, limit_of(backoff->n_failures));
+    int64_t allowed_at = backoff->used_until_nsec - (BACKOFF_BURST - 1) * NSEC_PER_SEC;
 
     if (retry_after_sec > BACKOFF_RETRY_AFTER_MAX_SEC)
         retry_after_sec = BACKOFF_RETRY_AFTER_MAX_SEC;
-    if (retry_after_sec > 0) /* it is the least; the jitter comes on top of it */
+    if (retry_after_sec > 0) /* the minimum; jitter is added */
         at += retry_after_sec * NSEC_PER_SEC;
     if (backoff->n_failures < 64)
         backoff->n_failures++;
-    if (at < rationed)
-        at = rationed;
-    backoff->paid_nsec = (at > backoff->paid_nsec ? at : backoff->paid_nsec) + NSEC_PER_SEC;
+    if (at < allowed_at)
+        at = allowed_at;
+    backoff->used_until_nsec =
+        (at > backoff->used_until_nsec ? at : backoff->used_until_nsec) + NSEC_PER_SEC;
     return at - now_nsec;
 }
 

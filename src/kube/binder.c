@@ -1,4 +1,4 @@
-/* Bind jobs: judged one after the other, assumed in the store, sent, and answered. */
+/* Judges bind jobs one by one, assumes their pods in the store, sends Bindings, reports results. */
 
 #include "kube/binder.h"
 
@@ -11,30 +11,30 @@
 
 #define UID_MAX_BYTES 128u
 
-/* One job, and those for the same pod and node. */
+/* One job, and later jobs for the same pod and node. */
 typedef struct Entry {
     Binder *binder;
-    struct Entry *next;      /* in the list it is in */
-    struct Entry *followers; /* the same UID and node */
+    struct Entry *next;      /* in its list */
+    struct Entry *followers; /* jobs with the same UID and node */
     BindJob *job;
     Binding *binding; /* NULL: not sent yet */
     int64_t deadline;
-    bool is_assumed;      /* by this job */
-    bool was_read;        /* the pod, which may have been on another node */
-    const Pod *before;    /* as it was assumed before this job, a reference; NULL: it was not */
-    int64_t before_until; /* ... and until when */
+    bool is_assumed;      /* this job has assumed the pod */
+    bool was_read;        /* the pod was read, as it might be on another node */
+    const Pod *before;    /* a reference: the pod as assumed before this job; NULL: it was not */
+    int64_t before_until; /* when @before expires */
 } Entry;
 
 typedef struct EntryList {
-    Entry *first, **end; /* end: where the next one goes */
+    Entry *first, **end; /* end: points to the NULL at the end */
 } EntryList;
 
 struct Binder {
     BinderOptions options;
     EntryList waiting, sent;
-    EntryList expected; /* assumed; jobs that end when that is published */
+    EntryList expected; /* jobs that end when their assumed pods are published */
     size_t n_sent;
-    int64_t undecided_until; /* monotonic: Bindings whose result is unknown may be committed */
+    int64_t undecided_until; /* monotonic: end of Bindings with unknown result */
 };
 
 static void list_push(EntryList *list, Entry *entry) {
@@ -126,7 +126,7 @@ Binder *binder_free(Binder *binder) {
 
 /* --- before a job is sent ------------------------------------------------------------- */
 
-static const char *find_fault(const BindJob *job) {
+static const char *job_complaint(const BindJob *job) {
     if (!node_name_is_valid(job->namespace) || !node_name_is_valid(job->name))
         return "the pod has no valid namespace and name";
     if (!node_name_is_valid(job->node) && !(job->is_expected && str_is_empty(job->node)))
@@ -139,7 +139,8 @@ static const char *find_fault(const BindJob *job) {
     return NULL;
 }
 
-/* Whether the watch has shown already that the pod is on that node, or on another one. */
+/* Whether the watch has already shown that the pod has a node; with an @error if it is another
+ * node. */
 static bool is_known(Binder *binder, const BindJob *job, char *error) {
     const Pod *pod = store_find_pod(binder->options.store, job->namespace, job->name);
 
@@ -165,8 +166,8 @@ static bool judge(Binder *binder, BindJob *job, char *error) {
     return false;
 }
 
-/* The job's pod as the watch will show it on @node: bound now, unless it has been assumed there
- * before. */
+/* The job's pod as the watch will show it on @node: bound now, or when it was first assumed
+ * there. */
 static Pod bound_pod(const Entry *entry, Str node) {
     Pod pod = *entry->job->pod;
 
@@ -178,7 +179,7 @@ static Pod bound_pod(const Entry *entry, Str node) {
     return pod;
 }
 
-/* As store_assume(). */
+/* Assumes the job's pod on @node; results of store_assume(). */
 static int assume_on(Entry *entry, Str node) {
     Store *store = entry->binder->options.store;
     int seconds = entry->job->is_expected ? WATCHER_EXPECT_SEC : WATCHER_ASSUME_SEC;
@@ -202,8 +203,8 @@ static bool assume(Entry *entry, char *error) {
     return r == 0;
 }
 
-/* Whether an earlier job, which the watch has not shown yet, may have bound the pod to another
- * node; *ret_decided_at: when its Binding can no longer be on its way. */
+/* Whether an earlier job may have bound the pod to another node, which the watch has not shown yet;
+ * *ret_decided_at: when its Binding can no longer be committed. */
 static bool may_be_elsewhere(const Entry *entry, int64_t *ret_decided_at) {
     int64_t until;
     const Pod *assumed = store_find_assumed(entry->binder->options.store, entry->job->uid, &until);
@@ -218,8 +219,7 @@ static bool may_be_elsewhere(const Entry *entry, int64_t *ret_decided_at) {
 
 static void start_waiting(Binder *binder);
 
-/* This job has not bound the pod; an earlier one, whose result is unknown or which the watch
- * has not shown yet, may have. */
+/* This job has not bound the pod. If an earlier one may have, restores its assumed pod. */
 static void take_back(const Entry *entry) {
     Store *store = entry->binder->options.store;
 
@@ -228,8 +228,8 @@ static void take_back(const Entry *entry) {
         store_forget(store, entry->job->uid);
 }
 
-/* Where the pod was found, it counts until the watch shows it; if it cannot be kept, the watch will
- * have to. */
+/* Counts the pod on the node where it was found until the watch shows it. Errors are ignored, since
+ * the watch will show it. */
 static void note_found(Entry *entry, BindingOutcome outcome) {
     Str found_on = binding_found_on(entry->binding);
 
@@ -241,8 +241,8 @@ static void note_found(Entry *entry, BindingOutcome outcome) {
         (void)assume_on(entry, entry->job->node);
 }
 
-/* The API server may commit the Binding for BINDING_POST_SEC from now: it may have left just now,
- * for a process can be halted between its decision and the request. The pod counts at least as long
+/* The result is unknown: the API server may commit the Binding until BINDING_POST_SEC from now,
+ * because this process may have been halted before it sent it. The pod counts at least that long
  * (may_be_elsewhere()). */
 static void note_unknown(Entry *entry) {
     Binder *binder = entry->binder;
@@ -264,11 +264,11 @@ static void on_bound(void *context, BindingOutcome outcome, const char *error) {
     binder->n_sent--;
     if (outcome == BINDING_UNKNOWN)
         note_unknown(entry);
-    if (outcome == BINDING_UNBOUND) { /* not elsewhere either: it can be tried here */
+    if (outcome == BINDING_UNBOUND) { /* it has no node: try this one */
         entry->was_read = true;
         store_forget(binder->options.store, entry->job->uid);
         entry->binding = binding_free(entry->binding);
-        list_push_front(&binder->waiting, entry); /* its deadline is the first */
+        list_push_front(&binder->waiting, entry); /* it has the earliest deadline */
     } else {
         note_found(entry, outcome);
         settle(entry, error ? BIND_FAILED : BIND_BOUND, error);
@@ -288,8 +288,8 @@ static bool may_leave(void *context) {
     return may_send(entry->binder, NULL);
 }
 
-/* When it must have ended. To find out where the pod is may take nearly all the time: then there is
- * enough for one more read, and for the Binding. */
+/* When the Binding must have ended. If reading the pod took nearly all the time, leaves enough for
+ * one more read and for the Binding. */
 static int64_t deadline_of(const Entry *entry, bool only_reads, int64_t decided_at) {
     int64_t least = entry->deadline;
 
@@ -300,7 +300,7 @@ static int64_t deadline_of(const Entry *entry, bool only_reads, int64_t decided_
     return entry->deadline < least ? least : entry->deadline;
 }
 
-/* Sends the Binding, or finds out where the pod is. */
+/* Sends the Binding, or if the pod may be elsewhere, reads it. */
 static bool send(Entry *entry, char *error) {
     const BindJob *job = entry->job;
     int64_t decided_at = 0;
@@ -332,7 +332,7 @@ static bool send(Entry *entry, char *error) {
     return true;
 }
 
-/* A pod that is on a node already needs no Binding. The entry is in no list; true: it is gone. */
+/* Ends the entry, which is in no list, if its pod already has a node. True: the entry is freed. */
 static bool settle_known(Entry *entry) {
     char error[WATCHER_ERROR_MAX] = "";
 
@@ -342,7 +342,7 @@ static bool settle_known(Entry *entry) {
     return true;
 }
 
-/* The entry is in no list; afterwards it is sent, or gone. */
+/* Starts an entry, which is in no list; afterwards it is in @sent, or freed. */
 static void start(Entry *entry) {
     Binder *binder = entry->binder;
     char error[WATCHER_ERROR_MAX] = "";
@@ -365,11 +365,11 @@ static void start_waiting(Binder *binder) {
         start(list_pop(&binder->waiting));
 }
 
-/* It was not sent in time. The entry is in no list, and is gone afterwards. */
+/* Ends and frees an entry, which is in no list, that was not sent in time. */
 static void give_up(Entry *entry) {
     char error[WATCHER_ERROR_MAX] = "";
 
-    if (settle_known(entry)) /* another berth has bound it */
+    if (settle_known(entry)) /* another replica has bound it */
         return;
     if (may_send(entry->binder, error))
         (void)snprintf(error, sizeof(error),
@@ -377,7 +377,7 @@ static void give_up(Entry *entry) {
     settle(entry, BIND_FAILED, error);
 }
 
-/* NULL: out of memory, and the job has failed by that. */
+/* NULL when out of memory; the job has failed then. */
 static Entry *new_entry(Binder *binder, BindJob *job) {
     Entry *entry = calloc(1, sizeof(*entry));
 
@@ -393,7 +393,7 @@ static Entry *new_entry(Binder *binder, BindJob *job) {
 
 /* --- pods that kube-scheduler will bind ------------------------------------------------------ */
 
-/* Counts the pod on its node, if judge() agrees; then it counts nowhere else. */
+/* Counts the pod on its node, if judge() agrees, and no longer on another node. */
 static void expect(Binder *binder, BindJob *job) {
     char error[WATCHER_ERROR_MAX] = "";
     Entry *entry;
@@ -430,7 +430,7 @@ static Entry *find(const EntryList *list, Str uid) {
     return NULL;
 }
 
-/* Whether another job about the same pod takes care of this one. */
+/* Whether the job was added to another job for the same pod, or failed because of it. */
 static bool join(Binder *binder, BindJob *job) {
     Entry *other = find(&binder->sent, job->uid), *entry;
     char error[WATCHER_ERROR_MAX];
@@ -454,7 +454,7 @@ static bool join(Binder *binder, BindJob *job) {
 }
 
 void binder_add(Binder *binder, BindJob *job) {
-    const char *fault = find_fault(job);
+    const char *fault = job_complaint(job);
     Entry *entry;
 
     if (fault) {
@@ -468,7 +468,7 @@ void binder_add(Binder *binder, BindJob *job) {
     if (join(binder, job))
         return;
     entry = new_entry(binder, job);
-    if (!entry || settle_known(entry)) /* also while others may bind and we may not */
+    if (!entry || settle_known(entry)) /* even without the lease */
         return;
     list_push(&binder->waiting, entry);
     start_waiting(binder);
@@ -485,14 +485,14 @@ bool binder_is_decided(const Binder *binder) {
 int64_t binder_tick(Binder *binder, int64_t now_nsec) {
     int64_t next_at = INT64_MAX;
 
-    /* They are sorted by deadline. */
+    /* The list is sorted by deadline. */
     while (binder->waiting.first && now_nsec >= binder->waiting.first->deadline)
         give_up(list_pop(&binder->waiting));
     start_waiting(binder);
     for (Entry *entry = binder->sent.first, *next; entry; entry = next) {
         int64_t at;
 
-        next = entry->next; /* it may end, but takes no other along */
+        next = entry->next; /* binding_tick() may free this entry, but no other */
         at = binding_tick(entry->binding, now_nsec);
         next_at = at < next_at ? at : next_at;
     }

@@ -5,74 +5,74 @@
  *
  *     job ── known already? ── judge ── assume in the store ── Binding ── done
  *
- * Jobs are judged one after the other, each with everything before it assumed, so that
- * two pods never get the last free place. A job that repeats one under way (same UID,
- * same node) is not sent again: both get one result. At most BINDER_CALLS_MAX are on
- * their way at a time; the others wait, and are judged when it is their turn.
+ * Jobs are judged one by one, each after the pods before it are assumed, so that two pods never get
+ * the last free slot. A job that repeats a running one (same UID and node) is not sent again: both
+ * get one result. At most BINDER_CALLS_MAX Bindings are sent at a time; other jobs wait, and are
+ * judged before they are sent.
  *
- * Where several berths take turns (kube/lease.h), jobs wait until it is ours, and are judged then.
+ * If several replicas share a lease (kube/lease.h), jobs wait until this one holds it.
  *
- * A pod stays assumed when it was bound, until the watch shows it, and when the result is unknown;
- * every other end takes it back. A pod that is assumed on another node is read first, and counts
- * there meanwhile: kube-scheduler missed the reply, or the API server's answer was lost. It is
+ * A bound pod stays assumed until the watch shows it, and so does a pod whose result is unknown;
+ * otherwise it is no longer assumed. A pod that is assumed on another node (kube-scheduler missed
+ * the reply, or the API server's answer was lost) is read first, and counts there meanwhile. It is
  * bound here only if it has no node WATCHER_BIND_SEC after it was sent there, and BINDING_POST_SEC
- * after its result was found to be unknown, when no Binding can still be on its way. A pod that is
+ * after its result became unknown: then that Binding can no longer be committed. A pod that is
  * found on another node counts there.
  *
- * A pod that kube-scheduler is expected to bind is judged and assumed, too, for a shorter time; its
- * job ends with binder_settle_expected(). One that the watch has shown to be deleted is not: its
- * filter came late. Where berth binds, no pod is expected.
+ * A pod that kube-scheduler is expected to bind is judged and assumed, too, for a shorter time,
+ * unless it was already deleted; its job ends with binder_settle_expected(). If berth binds, no pod
+ * is expected.
  *
- * Threads: the client's.
+ * Threads: only the client's.
  */
 
 #include "cluster/store.h"
 #include "kube/client.h"
 #include "kube/cluster-watcher.h"
 
-#define BINDER_CALLS_MAX 64u /* connections that binds may take */
+#define BINDER_CALLS_MAX 64u /* concurrent calls */
 
 typedef struct Binder Binder;
 
 typedef enum BindEnd {
     BIND_BOUND,
-    BIND_EXPECTED, /* nothing was sent */
-    BIND_REFUSED,  /* by judge() */
-    BIND_FAILED,   /* in any other way */
+    BIND_EXPECTED, /* a pod that kube-scheduler will bind; nothing was sent */
+    BIND_REFUSED,  /* judge() rejected it */
+    BIND_FAILED,   /* for any other reason */
 } BindEnd;
 
 typedef struct BinderOptions {
     Client *client;
     Store *store;
     void *context;
-    /* The cluster with everything applied so far; borrowed until the next call. NULL when it
-     * is not known yet, or when out of memory. */
+    /* The current cluster; borrowed until the next call. NULL if it is not known yet, or out of
+     * memory. */
     Snapshot *(*snapshot)(void *context);
-    /* Whether a Binding may be sent now: called before it is judged, and once more right before it
-     * leaves, for a process may have been halted in between; if not, why, in @error
-     * (WATCHER_ERROR_MAX; may be NULL). NULL: always. */
+    /* Whether a Binding may be sent now; called before it is judged, and again right before it is
+     * sent, because the process may be halted in between. If not, @error (WATCHER_ERROR_MAX; may be
+     * NULL) has the reason. NULL: always. */
     bool (*may_send)(void *context, char *error);
-    /* A job has got its done(), and is gone. */
+    /* Called after a job's done(). */
     void (*ended)(void *context, BindEnd end);
 } BinderOptions;
 
-/* NULL when out of memory. */
+/* Copies @options. NULL when out of memory. */
 Binder *binder_new(const BinderOptions *options);
 
-/* Jobs that are left get done() with an error. Takes NULL. */
+/* Ends remaining jobs with an error. Takes NULL. */
 Binder *binder_free(Binder *binder);
 
-/* Takes @job, which may be done by the time this returns. */
+/* Takes @job; its done() may be called before this returns. */
 void binder_add(Binder *binder, BindJob *job);
 
-/* Ends the jobs of expected pods. Call it when a snapshot with these pods has been published. */
+/* Ends the jobs of expected pods. Call it after publishing a snapshot with these pods. */
 void binder_settle_expected(Binder *binder);
 
-bool binder_is_idle(const Binder *binder); /* it has no job */
+bool binder_is_idle(const Binder *binder); /* whether it has no job */
 
-/* Idle, and the API server can no longer commit a Binding whose result is unknown: another replica
- * may bind. */
+/* Whether it is idle, and no Binding with unknown result can be committed any more: then another
+ * replica may bind. */
 bool binder_is_decided(const Binder *binder);
 
-/* Does the work that is due; returns when to call again, unless may_send() has changed. */
+/* Does due work; returns when to call again; call it also when may_send() changes. */
 int64_t binder_tick(Binder *binder, int64_t now_nsec);

@@ -1,4 +1,4 @@
-/* One Binding: the POST, and the GET that finds out what an unclear answer means. */
+/* One Binding: the POST, and GETs of the pod if the answer does not tell whether it was bound. */
 
 #include "kube/binding.h"
 
@@ -18,21 +18,21 @@
 
 struct Binding {
     BindingOptions options;
-    int64_t retry_at; /* reading the pod again; INT64_MAX: a call is under way */
+    int64_t retry_at; /* when to read the pod again; INT64_MAX: a call runs */
     Call *call;
     Buf answer;
-    bool is_reading;             /* the pod, after the POST */
-    bool is_refused;             /* the API server refused the POST */
-    char why[BINDING_ERROR_MAX]; /* the result of the POST */
+    bool is_reading;             /* the call reads the pod */
+    bool is_refused;             /* the POST conflicted (409) */
+    char why[BINDING_ERROR_MAX]; /* the error of the POST */
     char found_on[NODE_NAME_MAX + 1];
 };
 
-/* The fields of a pod that show where it is. */
+/* The fields of a pod that tell its node. */
 typedef struct PodLocation {
     Str uid, node;
 } PodLocation;
 
-/* The last thing that is done with @binding: it may be gone afterwards. */
+/* Calls done(), which may free @binding: do not use it afterwards. */
 __attribute__((format(printf, 3, 4))) static void finish(
     Binding *binding, BindingOutcome outcome, const char *format, ...) {
     char error[BINDING_ERROR_MAX];
@@ -50,7 +50,7 @@ static void finish_unknown(Binding *binding, const char *why) {
         "it is not known whether the pod was bound: %.200s; then: %.200s", binding->why, why);
 }
 
-/* Before it is decided, an earlier Binding may still be on its way. */
+/* The pod has no node. Before decided_nsec, an earlier Binding may still be committed. */
 static void finish_unbound(Binding *binding) {
     const BindingOptions *options = &binding->options;
 
@@ -88,11 +88,11 @@ static void conclude(Binding *binding, const PodLocation *pod) {
         finish_unbound(binding);
     else if (binding->is_refused)
         finish(binding, BINDING_FAILED, "the pod was not bound: %s", binding->why);
-    else /* not yet, perhaps: what got no answer may still be on its way to etcd */
+    else /* an unanswered POST may still be committed */
         finish_unknown(binding, "the pod has no node");
 }
 
-/* The API server may just be coming back: read again, while there is time. */
+/* The API server may be restarting: reads again until the deadline. */
 static void read_later(Binding *binding, const char *why) {
     int64_t at = clock_monotonic_nsec() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
 
@@ -112,8 +112,7 @@ static void on_pod_read(Binding *binding, const CallResult *result) {
     } else if (result->status == 404) {
         finish(binding, BINDING_FAILED, "the pod is gone");
     } else if (result->status != 200) {
-        /* Also a 403: an API server that has just started answers so until it has its RBAC rules.
-         */
+        /* Also a 403: a starting API server sends it until it has its RBAC rules. */
         (void)snprintf(why, sizeof(why), "HTTP %u%s", result->status,
             result->status == 403 ? " (needs the right get on pods)" : "");
         read_later(binding, why);
@@ -137,9 +136,9 @@ static void explain_refusal(Binding *binding, unsigned code) {
 
 static void start_reading(Binding *binding);
 
-/* Whether the pod is certainly not bound. A 200 proves nothing, as an API server answers 201, and a
- * pod that is reported bound by mistake would stay pending. A conflict proves nothing, because an
- * earlier try of ours may have bound the pod. */
+/* Whether the pod is certainly not bound. A 200 proves nothing: an API server sends 201, and a pod
+ * that is wrongly reported as bound would stay pending. A conflict proves nothing: an earlier try
+ * may have bound the pod. */
 static bool is_certain(const CallResult *result) {
     unsigned code = result->status;
 
@@ -167,7 +166,7 @@ static void on_posted(Binding *binding, const CallResult *result) {
         start_reading(binding);
 }
 
-/* Reading the pod does no harm at any time. */
+/* Reading the pod is always allowed. */
 static bool may_send(void *context) {
     const Binding *binding = context;
     const BindingOptions *options = &binding->options;
@@ -189,7 +188,7 @@ static void write_body(const BindingOptions *options, Buf *out) {
     const Labels *annotations = &options->annotations;
     JsonWriter writer = JSON_WRITER(out);
 
-    /* The API server refuses the UID of another pod. */
+    /* The API server rejects the UID of another pod. */
     json_write(&writer,
         "{apiVersion: 'v1', kind: 'Binding', metadata: {name: %.*s, namespace: %.*s, uid: %.*s",
         STR_FMT(options->name), STR_FMT(options->namespace), STR_FMT(options->uid));
@@ -223,7 +222,7 @@ static void start_reading(Binding *binding) {
     CallOptions call = {.method = "GET", .total_sec = BINDING_GET_SEC};
 
     binding->is_reading = true;
-    if (!start_call(binding, "", &call)) /* out of memory: perhaps not a moment later */
+    if (!start_call(binding, "", &call)) /* out of memory: retry soon */
         binding->retry_at = clock_monotonic_nsec() + BINDING_PAUSE_MSEC * NSEC_PER_MSEC;
 }
 

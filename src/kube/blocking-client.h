@@ -1,8 +1,7 @@
 #pragma once
 
 /*
- * One request to the API server (or any other server of an Access) and its whole answer, for
- * commands.
+ * One request to the API server (or another server) and its whole answer, for commands.
  *
  * It blocks, up to BLOCKING_CLIENT_SEC; the daemon uses kube/client.h.
  */
@@ -19,20 +18,20 @@
 typedef CallOptions BlockingRequest;
 
 typedef struct BlockingReply {
-    unsigned status;  /* of HTTP */
+    unsigned status;  /* HTTP status */
     int64_t date_sec; /* since 1970, by the server's clock; 0: not given */
     Str body;         /* in the arena */
 } BlockingReply;
 
-/* @access is borrowed. 0 when there was an answer, whatever its status; 1 when there was none (no
- * connection, not authorized, timeout, too large), with the reason in @error
- * (BLOCKING_CLIENT_ERROR_MAX); or -ENOMEM. */
+/* @access is borrowed. 0: there is an answer, with any status; 1: there is none (no connection, not
+ * authorized, timeout, too large), with the reason in @error (BLOCKING_CLIENT_ERROR_MAX); or
+ * -ENOMEM. */
 int blocking_client_request(
     Access *access, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error);
 
-/* The same through @client, which keeps its connections for the next request. */
+/* Like blocking_client_request(), with a client that keeps its connections. */
 int blocking_client_request_with(
     Client *client, const BlockingRequest *request, Arena *arena, BlockingReply *ret, char *error);
 
-/* Why @reply is no success, for users: the message of its Status, else its number. */
+/* Why @reply is an error, for users: the message of its Status, or its HTTP status. */
 void blocking_client_explain(const BlockingReply *reply, Arena *arena, char *error);

@@ -1,5 +1,5 @@
-/* One attempt of a call: a libcurl transfer, its options, the callbacks before it connects and
- * sends, the answer, and messages for errors. Handlers of head and data may end the call. */
+/* One attempt of a call: a libcurl transfer, its options, callbacks and error messages. Handlers of
+ * head and data may end the call. */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,11 +17,11 @@
 
 /* --- the answer -------------------------------------------------------------------------- */
 
-#define HEADERS_MAX ((size_t)64 * 1024) /* of one answer, all its lines */
-#define REFUSAL_MAX ((size_t)64 * 1024) /* of a 401's body, which is not read */
+#define HEADERS_MAX ((size_t)64 * 1024) /* all headers of an answer */
+#define REFUSAL_MAX ((size_t)64 * 1024) /* body of a 401, which is dropped */
 #define DATE_MAX 64u
 
-/* The value of header @name, or false when @line is another one. */
+/* The value of header @name; false if @line is another header. */
 static bool header_value(Str line, Str name, Str *ret) {
     if (line.len <= name.len || line.ptr[name.len] != ':' ||
         !str_eq_nocase(str_take(line, name.len), name))
@@ -30,7 +30,7 @@ static bool header_value(Str line, Str name, Str *ret) {
     return true;
 }
 
-/* The head of an answer starts: of the first one, or after an interim one (1xx). */
+/* Called when a head starts, also after an interim answer (1xx). */
 static void head_reset(Call *call) {
     call->status = 0;
     call->retry_after_sec = -1;
@@ -80,7 +80,7 @@ static void head_line(Call *call, Str line) {
     }
 }
 
-/* After the empty line the head is complete, unless it was that of an interim answer (1xx). */
+/* Called after the empty line: the head is complete, unless the answer is interim (1xx). */
 static void head_end(Call *call) {
     long status = 0;
 
@@ -115,7 +115,7 @@ static size_t answer_header(char *bytes, size_t size, size_t n, void *context) {
         head_reset(call);
     else if (!call->has_head && str_is_empty(str_trim(line)))
         head_end(call);
-    else if (!call->has_head) /* else a trailer, which is not used */
+    else if (!call->has_head) /* trailers are ignored */
         head_line(call, line);
     return call->is_stopped || call->is_cancelled ? CURL_WRITEFUNC_ERROR : line.len;
 }
@@ -150,14 +150,14 @@ static size_t answer_data(char *bytes, size_t size, size_t n, void *context) {
 
 #define RECEIVE_SIZE (64L * 1024)
 
-/* Connections with unacknowledged data end after the time in which keepalive finds a dead peer. */
+/* Connections with unacknowledged data time out as fast as keepalive finds a dead peer. */
 #define USER_TIMEOUT_MSEC                                                                          \
     (1000u * (CLIENT_KEEPALIVE_IDLE_SEC + CLIENT_KEEPALIVE_INTERVAL_SEC * CLIENT_KEEPALIVE_COUNT))
 
 /* --- libcurl's callbacks --- */
 
-/* Before the request is sent. libcurl sends it again when a kept connection ends without an answer;
- * a request that the server may have handled must not be handled twice. */
+/* Called before each sending. libcurl sends a request again if a kept connection ends without an
+ * answer; a request that must not be handled twice is not sent again. */
 static int on_send(void *context, char *from, char *to, int from_port, int to_port) {
     Call *call = context;
 
@@ -171,7 +171,7 @@ static int on_send(void *context, char *from, char *to, int from_port, int to_po
     return CURL_PREREQFUNC_ABORT;
 }
 
-/* A name may have several addresses: if one is refused, the next is tried. */
+/* Refuses addresses. If a name has several, libcurl tries the next. */
 static curl_socket_t on_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
     Call *call = context;
     AddressRefusal *refusal = call->identity->refusal;
@@ -240,15 +240,16 @@ static bool set_protocol(Call *call) {
     return set_text(easy, CURLOPT_PROTOCOLS_STR, call->client->origin.is_tls ? "https" : "http") &&
            set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1) &&
            set_long(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2) &&
-           set_long(easy, CURLOPT_SSL_SESSIONID_CACHE, 0) && /* it mixes identities */
+           set_long(easy, CURLOPT_SSL_SESSIONID_CACHE,
+               0) && /* it would share sessions between identities */
            set_long(easy, CURLOPT_FOLLOWLOCATION, 0) &&
            set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
            set_long(easy, CURLOPT_PATH_AS_IS, 1) && set_long(easy, CURLOPT_NOSIGNAL, 1) &&
            set_long(easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE) &&
-           /* Otherwise cancelling a call would wait for a name server that does not answer. */
+           /* Else cancelling a call would wait for a slow name server. */
            set_long(easy, CURLOPT_QUICK_EXIT, 1) &&
-           /* Our own timer covers the first connection; this option covers the one that libcurl
-            * makes when a kept one was dead. */
+           /* call_deadline() covers the first connection; this covers the one that libcurl makes
+            * when a kept one is dead. */
            set_long(easy, CURLOPT_CONNECTTIMEOUT, CLIENT_CONNECT_SEC);
 }
 
@@ -260,7 +261,7 @@ static bool set_request(Call *call) {
     Str base = str_from_c(call->identity->base);
 
     if (call->limits.is_from_root)
-        base.len -= call->client->origin.path.len; /* which it ends in */
+        base.len -= call->client->origin.path.len; /* the end of @base */
     buf_printf(&url, "%.*s%s", STR_FMT(base), call->path);
     if (!url_text(&url) || !set_text(easy, CURLOPT_URL, url.data))
         return false;
@@ -319,15 +320,15 @@ void attempt_end(Call *call) {
         curl_easy_cleanup(call->easy);
         call->easy = NULL;
     }
-    call->identity = identity_unref(call->identity); /* after the handle that uses its pool */
+    call->identity = identity_unref(call->identity); /* after the handle, which uses its pool */
 }
 
 /* --- errors, for users --- */
 
-/* libcurl has one code for many causes, and texts that change with its version. Users need to know
+/* libcurl has one code for many causes, and texts that depend on its version. These messages tell
  * what the server, the network or the configuration did. */
 
-/* No CA that berth knows has signed the server's certificate. @remedy: a hint, or "". */
+/* No known CA has signed the server's certificate. @remedy: a hint, or "". */
 static void explain_signer(Call *call, const char *remedy) {
     const char *origin = access_origin(call->client->access);
 
@@ -339,7 +340,7 @@ static void explain_signer(Call *call, const char *remedy) {
             origin);
 }
 
-/* Why the server's certificate was not accepted. */
+/* Explains why the server's certificate was rejected. */
 static void explain_certificate(Call *call) {
     Origin wanted = {0};
     long status = 0;
@@ -362,7 +363,7 @@ static void explain_certificate(Call *call) {
         call_blame(call, CALL_REFUSED, "%s", call->curl_error);
 }
 
-/* "connection refused": the error of the system; NULL: none. */
+/* The system's error, such as "connection refused"; NULL: none. */
 static const char *system_words(const Call *call) {
     long number = 0;
 
@@ -380,8 +381,8 @@ static const char *system_words(const Call *call) {
     }
 }
 
-/* An alert of GnuTLS for which libcurl has no code: with TLS 1.3 a server rejects a client
- * certificate only after the handshake, when the request was sent already. */
+/* A TLS alert, for which libcurl has no code: with TLS 1.3 a server rejects a client certificate
+ * only after the handshake, when the request was already sent. */
 static bool is_alert(const Call *call) {
     return call->n_header_bytes == 0 && strstr(call->curl_error, "fatal alert");
 }
@@ -404,10 +405,10 @@ void client_explain(Call *call, CURLcode code) {
     const char *origin = access_origin(call->client->access);
     const char *words = call->curl_error[0] != '\0' ? call->curl_error : curl_easy_strerror(code);
     const char *where = call->has_head ? "in the middle of the answer" : "before an answer came";
-    /* Errors before a request went out are failures to connect. */
+    /* Before a request was sent, any error is a failure to connect. */
     CallOutcome outcome = call->n_sent == 0 ? CALL_REFUSED : CALL_BROKEN;
 
-    if (strstr(call->curl_error, "getpeername()")) /* at times libcurl's words for this */
+    if (strstr(call->curl_error, "getpeername()")) /* sometimes libcurl's text for this */
         words = "it closed the connection";
     switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -416,8 +417,8 @@ void client_explain(Call *call, CURLcode code) {
                                          : words;
         call_blame(call, CALL_REFUSED, "%s", words);
         break;
-    case CURLE_COULDNT_RESOLVE_HOST:  /* 8.14 has this code for proxies, too */
-    case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl would repeat its URL, password and all */
+    case CURLE_COULDNT_RESOLVE_HOST:  /* libcurl 8.14: also for proxies */
+    case CURLE_COULDNT_RESOLVE_PROXY: /* libcurl's text has its URL with the password */
         call_blame(call, CALL_REFUSED, "%s",
             call->identity->proxy[0] != '\0' ? "the name of its proxy cannot be resolved"
                                              : "its name cannot be resolved");
@@ -441,20 +442,20 @@ void client_explain(Call *call, CURLcode code) {
     case CURLE_UNSUPPORTED_PROTOCOL:
         call_blame(call, outcome, "its answer is not HTTP/1.1");
         break;
-    case CURLE_BAD_CONTENT_ENCODING: /* newer libcurl checks Transfer-Encoding before us */
+    case CURLE_BAD_CONTENT_ENCODING: /* newer libcurl checks Transfer-Encoding itself */
         call_blame(call, CALL_BROKEN, "the answer is encoded, which was not requested");
         break;
 #if LIBCURL_VERSION_NUM >= 0x080600
     case CURLE_TOO_LARGE:
 #endif
     case CURLE_OUT_OF_MEMORY:
-        if (call->n_sent > 0 && !call->has_head) /* libcurl's code for a line over 100 KiB, too */
+        if (call->n_sent > 0 && !call->has_head) /* also for a line over 100 KiB */
             words = "the headers of the answer are too long";
         else
             words = "out of memory for the request";
         call_blame(call, CALL_BROKEN, "%s", words);
         break;
-    case CURLE_OK: /* libcurl's code for a head that ends in the middle */
+    case CURLE_OK: /* libcurl's code for an incomplete head */
         call_blame(call, CALL_BROKEN, "the answer ended in its headers");
         break;
     default:

@@ -3,7 +3,7 @@
 /*
  * Shared by the files of the client:
  *
- *     client.c           clients, calls and the loop: what begins, has ended, or is over time
+ *     client.c           clients, calls and the loop: starts and ends calls, checks deadlines
  *     client-attempt.c   one attempt of a call: libcurl's options and callbacks, the answer, errors
  */
 
@@ -28,12 +28,12 @@ struct Call {
     Call *previous, *next;
     CallState state;
     bool is_cancelled;
-    uint64_t born; /* in this turn; begun in a later one */
+    uint64_t born; /* turn of client_call(); it begins in a later one */
 
     CallHandler handler;
-    CallOptions limits; /* of its pointers only answer */
+    CallOptions limits; /* of its pointers only answer is valid */
     char *method, *path;
-    char *lines[CALL_HEADERS_MAX + 1]; /* of headers, for libcurl; wiped */
+    char *lines[CALL_HEADERS_MAX + 1]; /* headers for libcurl; wiped */
     size_t n_lines;
     bool has_body;
     Buf body;
@@ -42,12 +42,12 @@ struct Call {
     unsigned attempt; /* 1 is the first */
     CURL *easy;
     Identity *identity;
-    struct curl_slist headers[CALL_HEADERS_MAX + 1]; /* the call's own, before the identity's */
-    int64_t begun_at;                                /* the first attempt */
+    struct curl_slist headers[CALL_HEADERS_MAX + 1]; /* of the call, then of the identity */
+    int64_t begun_at;                                /* of the first attempt */
     int64_t started_at, received_at;
-    unsigned n_sent; /* libcurl sends again when an idle connection turns out to be dead */
+    unsigned n_sent; /* times; libcurl sends again if a kept connection is dead */
     bool has_head;
-    bool is_stopped; /* by us; outcome and error have the reason */
+    bool is_stopped; /* by call_stop(), which sets outcome and error */
     size_t n_header_bytes;
     uint64_t n_bytes;
     unsigned status;
@@ -55,7 +55,7 @@ struct Call {
     int64_t date_sec;
     char *location; /* NULL: none */
     char content_type[CONTENT_TYPE_MAX];
-    char refusal[REFUSAL_TEXT_MAX]; /* of the last address that we did not connect to */
+    char refusal[REFUSAL_TEXT_MAX]; /* about the last address that was refused */
     CallOutcome outcome;
     char error[CLIENT_ERROR_MAX];
     char curl_error[CURL_ERROR_SIZE];
@@ -64,14 +64,14 @@ struct Call {
 struct Client {
     Access *access;
     Origin origin;      /* of access_server() */
-    Identity *identity; /* of the newest credentials; NULL: none yet */
+    Identity *identity; /* of the latest credentials; NULL: none yet */
     ClientLoop *loop;
     bool owns_loop;
 };
 
 struct ClientLoop {
     CURLM *multi;
-    Call *first, *last; /* of all its clients */
+    Call *first, *last; /* calls of all clients of the loop */
     bool is_busy;       /* in client_loop_wait() */
     uint64_t n_turns;   /* of client_loop_wait() */
     uint64_t n_events;  /* handlers called */
@@ -79,30 +79,30 @@ struct ClientLoop {
 
 /* client.c */
 
-/* Sets why the call ends; the first reason counts. */
+/* Ends the call with an outcome and error; only the first counts. */
 __attribute__((format(printf, 3, 4))) void call_stop(
     Call *call, CallOutcome why, const char *format, ...);
 
-/* The same, after the server's address. */
+/* Like call_stop(), with the server's address before the message. */
 __attribute__((format(printf, 3, 4))) void call_blame(
     Call *call, CallOutcome why, const char *format, ...);
 
-/* The identity of the current credentials, in @client. 0, or a negative errno with a message in
+/* Updates client->identity to the current credentials. 0, or a negative errno with a message in
  * @error (ACCESS_ERROR_MAX). */
 int client_identify(Client *client, char *error);
 
 /* client-attempt.c */
 
-/* Returns false if it cannot be made; call_stop() was called. */
+/* Returns false on failure, after call_stop(). */
 bool attempt_start(Call *call);
 
-/* Frees the transfer, if there is one, and its data. */
+/* Frees the transfer (may be NULL) and its data. */
 void attempt_end(Call *call);
 
-/* An attempt has ended with @code and without an answer: sets why, by call_stop(). */
+/* Explains, by call_stop(), why an attempt ended with @code and without an answer. */
 void client_explain(Call *call, CURLcode code);
 
-/* The server does not accept our credentials, and that is not an answer to hand on. */
+/* Whether the server rejects our credentials, unless the caller accepts a 401 as an answer. */
 static inline bool call_is_unauthorized(const Call *call) {
     return call->status == 401 && !call->limits.accepts_401;
 }

@@ -1,12 +1,12 @@
 /*
- * A call waits, runs and is over:
+ * The states of a call:
  *
  *     client_call() ──> WAITING ──> RUNNING ──> OVER ──> freed at the end of the turn
  *                                   └─<─┘ 401: once more, with other credentials
  *
- * libcurl's callbacks may not start or remove transfers, and handlers may do both at any
- * time. So handlers only ever mark (WAITING, is_cancelled), and a turn of client_wait()
- * acts on the marks between libcurl's steps; nothing is freed while it runs.
+ * libcurl's callbacks must not start or remove transfers, but handlers, which run inside them, may.
+ * So handlers only set marks (WAITING, is_cancelled), and client_wait() acts on them between
+ * libcurl's steps; nothing is freed while it runs.
  */
 
 #include "kube/client.h"
@@ -196,7 +196,7 @@ void client_wake(Client *client) {
 
 /* --- the loop ---------------------------------------------------------------------------- */
 
-#define IDLE_MAX 64L /* connections that are kept for later */
+#define IDLE_MAX 64L /* kept connections */
 #define ATTEMPTS 2
 
 /* --- a call begins and ends --- */
@@ -223,7 +223,7 @@ static void call_begin(Call *call) {
         call_done(call);
 }
 
-/* The server rejects our credentials. Tries once more if there are others by now. */
+/* After a 401: tries once more if there are new credentials. */
 static void call_refused(Call *call) {
     Client *client = call->client;
     uint64_t version = call->identity->version;
@@ -271,7 +271,7 @@ static int64_t after(int64_t from, unsigned sec) {
 
 typedef struct Deadline {
     int64_t at;
-    const char *what; /* before "within 10 s" */
+    const char *what; /* the message, before "within 10 s" */
     unsigned sec;
 } Deadline;
 
@@ -344,8 +344,7 @@ static int loop_turn(ClientLoop *loop) {
     return r;
 }
 
-/* How long to wait: up to @timeout_msec, but not past the next deadline, and not at all while a
- * call waits to begin. */
+/* How long to wait: up to @timeout_msec or the next deadline; 0 if a call can begin. */
 static int wait_msec(const ClientLoop *loop, int timeout_msec) {
     int64_t now = clock_monotonic_nsec(), left = timeout_msec * NSEC_PER_MSEC;
 

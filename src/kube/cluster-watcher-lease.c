@@ -28,7 +28,7 @@
 static_assert(LEASE_RENEW_SEC + BINDING_POST_SEC <= LEASE_DURATION_SEC,
     "a Binding is over before another berth may bind");
 
-/* For a lease that is wanted and not held: reports errors at a limited rate, and new holders. */
+/* If the lease is wanted and not held: reports errors, at a limited rate, and new holders. */
 static void notify_held_elsewhere(ClusterWatcher *watcher, const LeaseStatus *lease) {
     const LeaseStatus *before = &watcher->lease_reported;
     bool is_trouble = lease->error[0] != '\0';
@@ -77,7 +77,7 @@ bool watcher_make_lease(ClusterWatcher *watcher) {
     return watcher->lease;
 }
 
-/* Called for each request: a flag that is set already is not written again. */
+/* Called for each request, so it writes the flag only if it is not set. */
 void watcher_note_request(ClusterWatcher *watcher) {
     if (watcher->writes[WATCHER_NOMINATIONS])
         atomic_store_explicit(&watcher->requested_at, clock_monotonic_nsec(), memory_order_relaxed);
@@ -89,8 +89,8 @@ void watcher_note_request(ClusterWatcher *watcher) {
         client_wake(watcher->client);
 }
 
-/* is_requested is read again after is_wanted is stored: a request in between saw the old is_wanted
- * and did not wake this thread. The lease is also wanted while jobs run: a Binding may be sent. */
+/* Reads is_requested again after storing is_wanted: a request in between saw the old is_wanted and
+ * did not wake this thread. Running jobs need the lease, too: a Binding may be sent. */
 int64_t watcher_tick_lease(ClusterWatcher *watcher, int64_t now_nsec) {
     LeaseStatus lease;
     int64_t next_at;

@@ -1,7 +1,5 @@
-/*
- * The fields that the watcher keeps: they only grow. Objects whose fields were not kept are listed
- * again, and the snapshot of before stays until that list is complete.
- */
+/* The fields that the watcher keeps; they only grow. If one is added, its objects are listed again,
+ * and the old snapshot stays until that list is complete. */
 
 #include <stdlib.h>
 

@@ -1,8 +1,6 @@
-/*
- * The sink of a reflector: decodes objects into the store; PlacementPolicies have their own.
- * Objects that cannot be read, or are too many, are skipped, which is reported now and then. Text
- * that is not JSON makes the reflector list again.
- */
+/* The sink of a reflector: decodes objects into the store, PlacementPolicies into PolicyObjects.
+ * Objects that cannot be decoded, or are too many, are skipped, and notices are limited. Invalid
+ * JSON makes the reflector list again. */
 
 #include "base/clock.h"
 #include "kube/cluster-watcher-internal.h"
@@ -77,7 +75,7 @@ static int decode(WatchedResource *resource, Str text, Object *ret) {
     return SINK_UNFIT;
 }
 
-/* A result of the store as one of the sink. */
+/* Converts a result of the store to one of the sink. */
 static int taken(WatchedResource *resource, const Object *object, int r) {
     if (r == STORE_FULL) {
         notify_skipped(resource, object->name, "there are too many");
@@ -155,7 +153,7 @@ static int on_end(void *context) {
     return r;
 }
 
-/* 0, or -ENOMEM: the object stays. */
+/* 0, or -ENOMEM if the object could not be removed. */
 static int remove_object(WatchedResource *resource, const ObjectMeta *meta) {
     Store *store = resource->watcher->store;
     int r = 0;
@@ -184,7 +182,7 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
         return r;
     }
     r = decode(resource, text, &object);
-    if (r != 0) { /* it counts as not there, as it would in a list */
+    if (r != 0) { /* remove it, as a list would */
         removed = remove_object(resource, meta);
         return removed < 0 ? removed : r;
     }
@@ -200,7 +198,8 @@ static int on_apply(void *context, WatchEventType type, const ObjectMeta *meta, 
     return taken(resource, &object, r);
 }
 
-/* Also later, if it was not reported at once: the last notice must be the current state. */
+/* Called each turn: if the rate limit drops the notice, it is sent later, so that the last notice
+ * shows the current state. */
 static void notify_connected(WatchedResource *resource) {
     if (!resource->is_connected || resource->has_reported_connected ||
         !watcher_may_notify(&resource->connected_reported_at))

@@ -31,14 +31,14 @@ static ResizeRule read_rule(Str text) {
                : RESIZE_BY_POD;
 }
 
-/* A server without a version in its answer counts as the newest. */
+/* An answer without a version counts as the newest version. */
 static void on_done(void *context, const CallResult *result) {
     ClusterWatcher *watcher = context;
     ServerVersion *version = &watcher->version;
 
     version->call = NULL;
     version->is_known = result->outcome == CALL_DONE && result->status < 500 &&
-                        result->status != 429; /* it is busy */
+                        result->status != 429; /* too many requests */
     if (result->status == 200 && version->is_known)
         version->rule = read_rule(buf_str(&version->answer));
     buf_done(&version->answer);

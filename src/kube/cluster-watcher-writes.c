@@ -1,4 +1,4 @@
-/* The writes: marks of nodes, Events, published filters, statuses of policies, nominations. */
+/* Writes marks of nodes, Events, published filters, the status of policies, nominations. */
 
 #include "base/clock.h"
 #include "kube/cluster-watcher-internal.h"

@@ -1,7 +1,5 @@
-/*
- * The thread: each turn takes binds, runs the due work of reflectors, lease and binder, publishes
- * changes, and waits for the network. No other thread touches its data.
- */
+/* The thread: each turn takes binds, runs the due work of reflectors, lease and binder, publishes
+ * changes, and waits for the network. No other thread touches its data. */
 
 #include "kube/cluster-watcher.h"
 
@@ -16,12 +14,12 @@
 #include "base/thread.h"
 #include "kube/cluster-watcher-internal.h"
 
-#define OBJECT_BUDGET ((size_t)64 * 1024 * 1024) /* of one object while it is decoded */
-#define WAIT_MAX_MSEC 1000                       /* the loop turns at least this often */
-#define PAUSE_USEC 100000                        /* when waiting itself fails */
-#define NOTICE_PAUSE_NSEC (10 * NSEC_PER_SEC)    /* between notices about the same trouble */
-#define EXPIRE_PAUSE_NSEC NSEC_PER_SEC           /* between walks over assumed pods */
-#define PUBLISH_PAUSE_NSEC NSEC_PER_SEC          /* after a snapshot could not be made, or shown */
+#define OBJECT_BUDGET ((size_t)64 * 1024 * 1024) /* for decoding one object */
+#define WAIT_MAX_MSEC 1000                       /* at least one turn in this time */
+#define PAUSE_USEC 100000                        /* if waiting fails */
+#define NOTICE_PAUSE_NSEC (10 * NSEC_PER_SEC)    /* between notices of one kind */
+#define EXPIRE_PAUSE_NSEC NSEC_PER_SEC           /* between checks of assumed pods */
+#define PUBLISH_PAUSE_NSEC NSEC_PER_SEC          /* after a failure to make or publish a snapshot */
 #define BINDS_AT_ONCE 64u
 
 const char *watcher_kind_name(WatcherKind kind) {
@@ -71,7 +69,7 @@ int watcher_bind(ClusterWatcher *watcher, BindJob *job) {
     return r;
 }
 
-/* The oldest that has not been taken yet; NULL: none. */
+/* Takes the oldest waiting job; NULL: none. */
 static BindJob *take_bind(ClusterWatcher *watcher) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
     BindJob *job = watcher->binds[watcher->first_bind];
@@ -83,7 +81,7 @@ static BindJob *take_bind(ClusterWatcher *watcher) {
     return job;
 }
 
-/* Whether there may be more. */
+/* Returns whether there may be more. */
 static bool take_binds(ClusterWatcher *watcher) {
     for (size_t i = 0; i < BINDS_AT_ONCE; i++) {
         BindJob *job = take_bind(watcher);
@@ -98,9 +96,9 @@ static bool take_binds(ClusterWatcher *watcher) {
 
 /* --- snapshots ----------------------------------------------------------------------------- */
 
-/* All nodes and pods are known; for the first snapshot related objects are, too: rules that read
- * them would fail without them. Where the API server refuses them they do, rather than that no pod
- * is ever placed. */
+/* Whether all nodes and pods are listed; for the first snapshot also related objects, because rules
+ * that read them would fail. If the API server refuses to list those, they are not waited for,
+ * since otherwise no pod would ever be placed. */
 static bool is_complete(const ClusterWatcher *watcher) {
     size_t n_kinds = watcher->n_published > 0 ? _WATCHER_KINDS : WATCHER_POLICIES;
 
@@ -114,7 +112,7 @@ static bool is_complete(const ClusterWatcher *watcher) {
     return true;
 }
 
-/* 0, or -ENOMEM: the one there is stays. */
+/* 0; or -ENOMEM, and the old snapshot stays. */
 static int make_snapshot(ClusterWatcher *watcher) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     int r = store_publish(watcher->store, &snapshot);
@@ -129,7 +127,8 @@ static int make_snapshot(ClusterWatcher *watcher) {
     return 0;
 }
 
-/* Whether the callback took it; one that it did not take stays the newest, and is shown again. */
+/* Returns false if the callback rejects the snapshot; a later turn publishes it, or a newer one,
+ * again. */
 static bool publish_snapshot(ClusterWatcher *watcher) {
     StoreFigures figures;
 
@@ -148,8 +147,8 @@ static bool publish_snapshot(ClusterWatcher *watcher) {
     return true;
 }
 
-/* The first event after a quiet time is published at once, later ones a turn later: a burst costs
- * one snapshot per turn. Returns when it is due. */
+/* Publishes the first event after a quiet time at once, later ones after WATCHER_TURN_MSEC: a burst
+ * costs one snapshot per turn. Returns when a snapshot is due. */
 static int64_t publish(ClusterWatcher *watcher, int64_t now_nsec) {
     int64_t due = watcher->published_at + WATCHER_TURN_MSEC * NSEC_PER_MSEC;
     bool has_news = !watcher->snapshot || !watcher->is_published || store_is_dirty(watcher->store);
@@ -180,8 +179,7 @@ bool watcher_has_related(ClusterWatcher *watcher, unsigned kinds) {
     return (atomic_load_explicit(&watcher->has_related, memory_order_acquire) & kinds) == kinds;
 }
 
-/* Begins to watch the kinds that are wanted, and stops it for others. Without memory it is tried
- * again in the next turn. */
+/* Starts to watch wanted kinds, and stops others. Without memory the next turn tries again. */
 static void begin_related(ClusterWatcher *watcher) {
     unsigned wanted = atomic_load(&watcher->wants_related);
 
@@ -197,7 +195,7 @@ static void begin_related(ClusterWatcher *watcher) {
     }
 }
 
-/* The last snapshot may still have a kind that is not watched any more, or not again yet. */
+/* Updates has_related. The last snapshot may have a kind that is no longer or not yet watched. */
 static void note_related(ClusterWatcher *watcher) {
     unsigned has = 0;
 
@@ -211,8 +209,8 @@ static void note_related(ClusterWatcher *watcher) {
     atomic_store_explicit(&watcher->has_related, has, memory_order_release);
 }
 
-/* For the binder: the snapshot that judges a job. Published before the loop waits, and so before a
- * Binding is sent, unless publish() rejects it. */
+/* BinderOptions.snapshot. Published before the loop waits, so before a Binding is sent, unless the
+ * callback rejects it. */
 static Snapshot *current_snapshot(void *context) {
     ClusterWatcher *watcher = context;
 
@@ -281,7 +279,7 @@ static void on_bind_ended(void *context, BindEnd end) {
 
     watcher->n_bound += end == BIND_BOUND;
     watcher->n_bind_failed += end == BIND_FAILED;
-    if (end == BIND_FAILED) /* an older assumed pod may be back, that expires sooner */
+    if (end == BIND_FAILED) /* an older assumed pod that expires sooner may be restored */
         watcher->expire_at =
             clock_earlier(watcher->expire_at, clock_monotonic_nsec() + EXPIRE_PAUSE_NSEC);
     pthread_mutex_lock(&watcher->lock);
@@ -289,10 +287,9 @@ static void on_bind_ended(void *context, BindEnd end) {
     pthread_mutex_unlock(&watcher->lock);
 }
 
-/* Forgets bound pods that the watch should have shown by now. Those that it has had no chance to
- * show do not expire: until it goes on, this looks again once in a while. Pods that are only
- * expected hold their place no longer than they may. A pod that is assumed in
- * between expires after those that were there, so that they need not be looked through for it. */
+/* Forgets assumed pods that the watch should have shown by now. Bound pods do not expire while the
+ * watch is behind: this checks again later. Expected pods expire on time. A pod that is assumed
+ * later also expires later, so it need not be searched. */
 static int64_t expire(ClusterWatcher *watcher, int64_t now) {
     int64_t proven = reflector_figures(watcher->resources[WATCHER_PODS].reflector)->synced_at_nsec;
     StoreFigures figures;
@@ -318,7 +315,7 @@ static int64_t expire(ClusterWatcher *watcher, int64_t now) {
     return watcher->expire_at;
 }
 
-/* Everything but waiting. Returns until when to wait. */
+/* Does all due work. Returns until when to wait. */
 static int64_t turn(ClusterWatcher *watcher) {
     int64_t now = clock_monotonic_nsec();
     int64_t next_at = INT64_MAX;
@@ -356,7 +353,7 @@ static void wait_until(ClusterWatcher *watcher, int64_t until) {
     }
 }
 
-/* Whether the thread is to end; *ret_by: until when that may take. */
+/* Whether the thread must end; *ret_by: until when it may take. */
 static bool is_ending(ClusterWatcher *watcher, int64_t *ret_by) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&watcher->lock);
 
@@ -364,8 +361,8 @@ static bool is_ending(ClusterWatcher *watcher, int64_t *ret_by) {
     return watcher->is_ending;
 }
 
-/* Waits a moment. False: the time to end in is over; watcher_stop() may be called again, and then
- * allows less. */
+/* Waits up to PAUSE_USEC. False: the time is over. Reads the deadline again, because another
+ * watcher_stop() may allow less. */
 static bool wait_to_end(ClusterWatcher *watcher) {
     int64_t now = clock_monotonic_nsec(), end_by;
 
@@ -375,7 +372,7 @@ static bool wait_to_end(ClusterWatcher *watcher) {
     return now < end_by;
 }
 
-/* watcher_bind() takes no more. */
+/* Fails all jobs; watcher_bind() accepts no more. */
 static void refuse_jobs(ClusterWatcher *watcher) {
     BindJob *job;
 
@@ -386,9 +383,9 @@ static void refuse_jobs(ClusterWatcher *watcher) {
     }
 }
 
-/* Bindings under way end first; then others may bind. If they do not end in time, or the result of
- * one is unknown, others have to wait until the lease has run out: a Binding may still be on its
- * way. */
+/* Waits for running Bindings, then releases the lease. If they do not end in time, or a result is
+ * unknown, the lease is not released: other replicas wait until it expires, because a Binding may
+ * still be committed. */
 static void hand_over_binds(ClusterWatcher *watcher) {
     int64_t end_by;
     bool is_decided;
@@ -413,7 +410,7 @@ static void *run(void *context) {
         wait_until(watcher, turn(watcher));
     if (watcher->lease)
         hand_over_binds(watcher);
-    for (size_t i = 0; i < _WATCHER_WRITES; i++) /* another berth may write at once */
+    for (size_t i = 0; i < _WATCHER_WRITES; i++) /* another replica may write at once */
         while (
             watcher->writes[i] && !write_queue_release(watcher->writes[i]) && wait_to_end(watcher))
             ;
@@ -460,7 +457,7 @@ static bool make_members(ClusterWatcher *watcher) {
            watcher_make_writes(watcher) && watcher_make_lease(watcher);
 }
 
-/* Frees what make_members() made, also in part. The thread has ended, or never was. */
+/* Frees what make_members() made, also partly. The thread must have ended, or not been started. */
 static ClusterWatcher *free_members(ClusterWatcher *watcher) {
     call_cancel(watcher->version.call);
     buf_done(&watcher->version.answer);

@@ -17,7 +17,7 @@ static int keep(DocumentSplitter *splitter, Str piece) {
     return buf_error(&splitter->half);
 }
 
-/* The line that ends at @end of @bytes, with its kept start. 0, or as keep(). */
+/* Takes the line that ends at @end of @bytes, after its kept start. 0, or as keep(). */
 static int take_line(DocumentSplitter *splitter, Str *bytes, size_t end, Str *ret) {
     Str line = str_take(*bytes, end);
     int r;
@@ -40,7 +40,7 @@ int splitter_next(DocumentSplitter *splitter, Str *bytes, Str *ret) {
         size_t end;
         int r;
 
-        /* The last document has ended; a large one must not keep its memory. */
+        /* The last document is no longer used; frees the memory of a large one. */
         if (splitter->is_given && splitter->half.size > SPLITTER_KEEP_MAX)
             buf_done(&splitter->half);
         else if (splitter->is_given)

@@ -111,7 +111,7 @@ static int out_of_memory(char *error) {
     return message_fail(-ENOMEM, error, "out of memory for the ExecCredential");
 }
 
-/* Never shows the value of a field, which may be a secret. */
+/* Messages never contain the value of a field, which may be a secret. */
 static int check_answer(const Answer *answer, Str api_version, ExecCredential *ret, char *error) {
     if (!str_is(answer->kind, "ExecCredential"))
         return message_fail(-EINVAL, error, "what it printed has not the kind ExecCredential");
@@ -145,7 +145,7 @@ static void answer_wipe(const Answer *answer, Str input) {
 
     for (size_t i = 0; i < ELEMENTS_OF(parts); i++)
         if (parts[i].ptr && (parts[i].ptr < input.ptr || parts[i].ptr >= input.ptr + input.len))
-            secret_wipe(parts[i]); /* decoded into the arena; the input is the caller's */
+            secret_wipe(parts[i]); /* a decoded copy in the arena; the caller wipes the input */
 }
 
 int exec_read_credential(Str input, Str api_version, ExecCredential *ret, char *error) {
@@ -192,8 +192,8 @@ static bool is_overridden(const ExecSpec *spec, const char *entry) {
     return false;
 }
 
-/* Our variables, the plugin's own over them, and KUBERNETES_EXEC_INFO. In @arena, but for
- * entries that are ours. NULL when out of memory. */
+/* Our variables, overridden by the plugin's, and KUBERNETES_EXEC_INFO; in @arena or borrowed. NULL
+ * when out of memory. */
 static const char **build_env(const ExecSpec *spec, Str info, Arena *arena) {
     size_t n = 0, n_ours = 0;
     const char **env;
@@ -226,7 +226,7 @@ static int explain_start(const ExecSpec *spec, int r, char *error) {
         r, error, "credential plugin %s could not be started: %s", spec->command, strerror(-r));
 }
 
-/* In one line. */
+/* Joins lines with blanks, in place. */
 static Str fold_lines(char *text) {
     size_t n = 0;
 
@@ -240,7 +240,7 @@ static Str fold_lines(char *text) {
     return str_trim(str_of(text, n));
 }
 
-/* How it ended, with the end of its standard error. 0 when it ended as it should. */
+/* Explains a failed run, with the end of its standard error. 0 if it succeeded. */
 static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_msec, char *error) {
     char how[96] = "";
     Str words = fold_lines(result->errors);
@@ -266,7 +266,7 @@ static int explain_end(const ExecSpec *spec, ProcessResult *result, int timeout_
         STR_FMT(words));
 }
 
-/* Runs it, or with @starts_helper: forks the process that will. */
+/* Runs the plugin, or with @starts_helper forks the process that will run it. */
 static int run_or_start(const Kubeconfig *config, int timeout_msec, bool starts_helper, Buf *output,
     ProcessResult *result) {
     const ExecSpec *spec = config->exec;
@@ -309,13 +309,12 @@ int exec_run(const Kubeconfig *config, int timeout_msec, ExecCredential *ret, ch
     return r < 0 ? message_fail(r, error, "credential plugin %s: %s", spec->command, what) : 0;
 }
 
-/* A plugin is not run again before this, whatever its result: a hundred rejected calls are no
- * reason for a hundred runs. Doubles with every failure in a row: the thread that runs it is
- * blocked meanwhile. */
+/* The minimum time between runs, so that many rejected calls cause only one run. Doubles with every
+ * failure in a row, because a run blocks the thread. */
 #define PAUSE_NSEC (5 * NSEC_PER_SEC)
 #define PAUSE_MAX_NSEC (60 * NSEC_PER_SEC)
 
-/* How long before its end a plugin's credential is replaced: a tenth of its life, at most. */
+/* A credential is replaced this long before it expires: a tenth of its life, at most a minute. */
 #define MARGIN_PART 10
 #define MARGIN_SEC_MAX 60
 
@@ -323,7 +322,7 @@ static bool text_eq(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Takes @credential. */
+/* Takes ownership of @credential. */
 static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, bool *ret_changed) {
     int64_t expires = credential->expires_sec, life = expires > wall_sec ? expires - wall_sec : 0;
     int64_t margin = life / MARGIN_PART < MARGIN_SEC_MAX ? life / MARGIN_PART : MARGIN_SEC_MAX;
@@ -339,13 +338,13 @@ static void take(Plugin *plugin, ExecCredential *credential, int64_t wall_sec, b
     plugin->refresh_at_sec = expires == EXEC_NEVER ? EXEC_NEVER : expires - margin;
 }
 
-/* The credential is still worth sending. */
+/* Whether the credential can still be sent. */
 static bool is_good(const Plugin *plugin, int64_t wall_sec, bool is_rejected) {
     return plugin->has_credential && !is_rejected && wall_sec < plugin->credential.expires_sec;
 }
 
-/* How long after the last run it is not run again. A failed refresh, for which there was
- * little time, is no reason to wait when the credential is needed. */
+/* The pause after the last run. Failed refreshes, which have a short timeout, do not delay a run
+ * that is needed. */
 static int64_t pause_after(const Plugin *plugin, bool is_refresh) {
     unsigned n = plugin->was_refresh == is_refresh ? plugin->n_failures : 0;
     int64_t pause = PAUSE_NSEC;
@@ -355,7 +354,7 @@ static int64_t pause_after(const Plugin *plugin, bool is_refresh) {
     return pause < PAUSE_MAX_NSEC ? pause : PAUSE_MAX_NSEC;
 }
 
-/* @is_refresh: its credential is still good. */
+/* @is_refresh: the last credential is still valid. */
 static void run_once(Plugin *plugin, const Kubeconfig *config, bool is_refresh, int64_t now_nsec,
     int64_t wall_sec, bool *ret_changed) {
     _cleanup_(exec_credential_done) ExecCredential credential = {.expires_sec = EXEC_NEVER};

@@ -50,7 +50,7 @@ static void describe(const WatcherStatus *status, char *error) {
     }
 }
 
-/* Until there is a snapshot, the time is up, or there cannot be one. */
+/* Waits until there is a snapshot, FETCH_SEC has passed, or a kind cannot be listed. */
 static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *error) {
     int64_t deadline = clock_monotonic_nsec() + FETCH_SEC * NSEC_PER_SEC;
     WatcherStatus status;
@@ -63,7 +63,7 @@ static void wait_for_first(FirstSnapshot *first, ClusterWatcher *watcher, char *
         pthread_cond_timedwait(&first->changed, &first->lock, &until);
         watcher_status(watcher, &status);
         is_over = clock_monotonic_nsec() > deadline;
-        for (size_t i = 0; i < WATCHER_POLICIES && !is_over; i++) /* one cannot be listed */
+        for (size_t i = 0; i < WATCHER_POLICIES && !is_over; i++) /* this kind cannot be listed */
             is_over =
                 !status.kinds[i].is_synced && status.kinds[i].n_failures >= FETCH_FAILURES_MAX;
     }
@@ -88,7 +88,7 @@ int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error)
         return r;
     }
     wait_for_first(&first, watcher, error);
-    watcher = watcher_free(watcher); /* from here on nothing is published */
+    watcher = watcher_free(watcher); /* nothing is published after this */
     *ret = first.snapshot;
     return *ret ? 0 : -ETIMEDOUT;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 /*
- * Fetch: reads from the API server once, for commands.
+ * Fetch: reads the cluster or a pod once, for commands.
  *
- * These block, up to FETCH_SEC or the given time; the daemon uses the ClusterWatcher instead.
+ * These block up to FETCH_SEC; the daemon uses the ClusterWatcher instead.
  */
 
 #include "cluster/snapshot.h"
@@ -11,14 +11,14 @@
 #include "model/pod.h"
 
 #define FETCH_SEC 60
-#define FETCH_FAILURES_MAX 4 /* in a row: some two seconds; a person waits for the answer */
+#define FETCH_FAILURES_MAX 4 /* in a row: about two seconds, since a user waits */
 #define FETCH_ERROR_MAX 1024u
 
-/* All nodes and pods, and objects of @related (RELATED_BIT()s) that the API server does not refuse
- * to list, through a ClusterWatcher. Takes @access. 0; or a negative errno with a
- * message for users in @error (FETCH_ERROR_MAX). */
+/* Reads all nodes and pods, and objects of @related (RELATED_BIT()s) unless the API server refuses
+ * to list them, by a ClusterWatcher. Takes @access; *ret is a reference. 0; or a negative errno
+ * with a message for users in @error (FETCH_ERROR_MAX). */
 int fetch_cluster(Access *access, unsigned related, Snapshot **ret, char *error);
 
-/* One pod, as it is now; its strings live in @arena. @access is borrowed. 0; -ENOENT when there
- * is no such pod; or another negative errno; with a message in either case. */
+/* Reads one pod, into @arena; borrows @access. 0; -ENOENT if it does not exist; or another negative
+ * errno; with a message in both cases. */
 int fetch_pod(Access *access, Str namespace, Str name, Arena *arena, Pod *ret, char *error);

@@ -1,9 +1,9 @@
 /*
  * A stream cut anywhere gives the same documents.
  *
- * The first byte of the input says how long the pieces are, the second what a document may
- * be at most. The documents of the pieces, the documents of the whole and the lines of a simple
- * count must be equal. Functions about a document never read outside of it.
+ * The first byte of the input is the length of the pieces, the second the size limit of a document.
+ * The documents must equal the lines that a simple loop finds. Functions that read a document never
+ * read outside of it.
  */
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "kube/api-objects.h"
 #include "kube/document-splitter.h"
 
-/* A copy without room behind it, so that the sanitizer notices reads beyond its end. */
+/* A copy of exact size, so that the sanitizer notices reads beyond its end. */
 static char *copy_of(Str text) {
     char *copy = malloc(text.len > 0 ? text.len : 1);
 
@@ -44,8 +44,8 @@ static void read_all(Str document, Arena *arena) {
     free(copy);
 }
 
-/* The next line that is not empty, found by a simple loop; false when there is none, or it is
- * longer than @max. */
+/* The next line that is not empty, found by a simple loop; false if there is none, or it is longer
+ * than @max. */
 static bool next_line(Str *rest, size_t max, Str *ret) {
     for (;;) {
         size_t end = str_find(*rest, '\n');

@@ -1,7 +1,5 @@
-/*
- * Any bytes as a plugin's answer: no crash, and either a message that fits or a credential
- * that can be sent.
- */
+/* Any bytes as a plugin's answer: no crash, and the result is a message that fits or a credential
+ * that can be sent. */
 
 #include "base/cleanup.h"
 #include "base/fuzz.h"

@@ -1,7 +1,5 @@
-/*
- * Any bytes as a kubeconfig: no crash, and either a message that fits or values that keep
- * their promises. Several files are separated by a line "%%".
- */
+/* Any bytes as a kubeconfig: no crash, and the result is a message that fits or valid values. A
+ * line "%%" separates files. */
 
 #include "base/cleanup.h"
 #include "base/fuzz.h"

@@ -1,5 +1,5 @@
-/* A reflector with an API server that does what the bytes say: events, bookmarks, errors, 410s and
- * streamed lists in any order and cut anywhere (test-reflector-server.h). */
+/* A reflector with an API server that is controlled by the bytes: events, bookmarks, errors, 410s
+ * and streamed lists in any order and cut anywhere (test-reflector-server.h). */
 
 #include "kube/test-reflector-server.h"
 

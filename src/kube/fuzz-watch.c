@@ -1,9 +1,9 @@
 /*
- * Whatever an API server sends: a reflector and a store behind it, fed with the input.
+ * A reflector and a store get any bytes from an API server.
  *
- * The first byte says how long the pieces are, the second how each call is answered in
- * turn. Nothing crashes, what is held stays below its ceilings, the store can be published
- * at any time, and the reflector always has something it waits for.
+ * The first byte is the length of the pieces, the second chooses the status of each answer. Nothing
+ * crashes, memory stays below its limits, the store can be published at any time, and the reflector
+ * always has a next time to be called.
  */
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@ static void sink_begin(void *context) {
     store_list_begin(store, is_nodes ? STORE_NODES : STORE_PODS);
 }
 
-/* The steps of the watcher, without its notices. */
+/* Like on_item() and on_apply() of the watcher, without notices. */
 static int put(Str object, bool is_item) {
     JsonReader reader;
     Node node;
@@ -82,7 +82,7 @@ static void check(const Reflector *reflector) {
     snapshot_unref(snapshot);
 }
 
-/* How call number @n begins. */
+/* Begins the answer to call @n. */
 static void begin(Client *client, size_t n, unsigned how) {
     static const unsigned statuses[] = {200, 200, 200, 422, 410, 429, 500, 403};
 
@@ -90,7 +90,7 @@ static void begin(Client *client, size_t n, unsigned how) {
         how % 4 == 3 ? 5 : -1);
 }
 
-/* Lets time pass until there is a call that is not over; its number. */
+/* Lets time pass until a call runs; returns its number. */
 static size_t next_call(Reflector *reflector, Client *client, unsigned how) {
     for (;;) {
         size_t n = fake_n_calls(client);
@@ -114,7 +114,7 @@ static void feed(Reflector *reflector, Client *client, Str input, size_t piece, 
         Str bytes = str_take(input, piece);
 
         fake_data(client, n, bytes);
-        if (str_find(bytes, '\f') != SIZE_MAX) /* a byte no JSON has: the call ends here */
+        if (str_find(bytes, '\f') != SIZE_MAX) /* a byte that JSON never has ends the call */
             fake_done(client, n, (CallOutcome)(how % 3));
         (void)client_wait(client, 0);
         check(reflector);

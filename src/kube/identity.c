@@ -1,4 +1,4 @@
-/* One version of the credentials for libcurl: headers, certificates, connections. */
+/* Prepares one version of the credentials for libcurl: headers, certificates, connections. */
 
 #include "kube/identity.h"
 
@@ -33,7 +33,7 @@ static void memory_file_done(MemoryFile *file) {
         (void)close(file->fd);
 }
 
-/* Takes nothing over when it fails. */
+/* Leaves the list unchanged on failure. */
 static bool list_add(struct curl_slist **list, const char *line) {
     struct curl_slist *longer = line ? curl_slist_append(*list, line) : NULL;
 
@@ -47,7 +47,7 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
 
     if (!credentials->token && !credentials->user)
         return true;
-    (void)buf_reserve(&line, HEADER_MAX); /* in one allocation: growing leaves copies */
+    (void)buf_reserve(&line, HEADER_MAX); /* one allocation: growing would leave copies */
     if (credentials->token) {
         buf_append(&line, STR("Authorization: Bearer "));
         buf_append(&line, str_from_c(credentials->token));
@@ -65,7 +65,7 @@ static bool add_authorization(Identity *identity, const Credentials *credentials
 static bool set_headers(Identity *identity, const Credentials *credentials) {
     static const char *const lines[] = {
         ("User-Agent: berth/" BERTH_VERSION), "Accept: application/json",
-        "Expect:", /* none: one round trip less */
+        "Expect:", /* no Expect header: saves a round trip */
     };
 
     for (size_t i = 0; i < ELEMENTS_OF(lines); i++)
@@ -83,8 +83,8 @@ static bool set_headers(Identity *identity, const Credentials *credentials) {
     return add_authorization(identity, credentials);
 }
 
-/* With a tls-server-name the URL has the name that the certificate is to have; Host and the
- * connection keep to where the server is. */
+/* With a tls-server-name, the URL has the name that the certificate must have; Host and connection
+ * keep the server's address. */
 static bool set_base(Identity *identity, const char *server, const Origin *origin, Str name) {
     bool is_v6 = str_find(name, ':') != SIZE_MAX;
     _cleanup_(buf_done) Buf base = BUF_INIT(4096), route = BUF_INIT(4096), line = BUF_INIT(4096);
@@ -95,7 +95,7 @@ static bool set_base(Identity *identity, const char *server, const Origin *origi
     }
     buf_printf(&base, "https://%s%.*s%s:%u%.*s", is_v6 ? "[" : "", STR_FMT(name), is_v6 ? "]" : "",
         origin->port, STR_FMT(origin->path));
-    buf_printf(&route, "::%s%.*s%s:%u", /* from anywhere */
+    buf_printf(&route, "::%s%.*s%s:%u", /* for any host of the URL */
         origin->is_v6 ? "[" : "", STR_FMT(origin->host), origin->is_v6 ? "]" : "", origin->port);
     buf_printf(&line, "Host: %.*s", STR_FMT(str_skip(buf_str(&route), 2)));
     identity->base = buf_take(&base);
@@ -103,7 +103,7 @@ static bool set_base(Identity *identity, const char *server, const Origin *origi
            list_add(&identity->connect_to, url_text(&route));
 }
 
-/* Go sends names to a SOCKS proxy; libcurl calls that socks5h. */
+/* Go lets a SOCKS proxy resolve names; libcurl calls that socks5h. */
 static bool set_proxy(Identity *identity, const Origin *origin, const Credentials *credentials) {
     const char *url = credentials->is_direct ? NULL : proxy_choose(origin, credentials->proxy_url);
     Str rest = str_from_c(url ? url : "");
@@ -178,7 +178,7 @@ static bool apply_trust(const Identity *identity, CURL *easy) {
         return false;
     if (identity->ca.fd < 0)
         return true;
-    /* And no other CA: Debian's libcurl trusts the system's folder, too. */
+    /* No other CA: Debian's libcurl would also trust the system's folder. */
     return curl_easy_setopt(easy, CURLOPT_CAINFO, identity->ca.path) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_CAPATH, NULL) == CURLE_OK;
 }

@@ -20,11 +20,10 @@
 #define NAMES_SHOWN 12u
 
 /*
- * Tree: the YAML of all files of a kubeconfig, which count as one, and the first complaint about
- * it. The first one sticks (r, and the message in error), later ones are dropped: so a reader of a
- * kubeconfig is a list of steps that checks r at the end.
+ * Tree: the YAML of all files of a kubeconfig, and the first error (r, and the message in error);
+ * later errors are dropped. So a reader is a list of steps that checks r at the end.
  *
- * tree_find…() borrow from the arena; tree_read…() return copies, the caller's.
+ * Results of tree_find…() are in the arena; those of tree_read…() are owned by the caller.
  */
 
 /* One file, parsed. */
@@ -41,13 +40,13 @@ typedef struct Tree {
     int r;       /* 0, or a negative errno */
 } Tree;
 
-/* "contexts" and "context": a list and its items. */
+/* The keys of a list and of the object in each item: "contexts" and "context". */
 typedef struct TreeSection {
     const char *list, *body;
 } TreeSection;
 
 typedef struct TreeEntry {
-    const TreeFile *file; /* NULL: it was not found */
+    const TreeFile *file; /* NULL: not found */
     const YamlNode *body; /* NULL: none, or null */
     Str name;
 } TreeEntry;
@@ -58,7 +57,7 @@ static Place tree_file_place(const TreeFile *file) {
 
 /* --- complaints --- */
 
-/* @place: its line is 0 when nothing in a file is meant. */
+/* Sets the error, unless there is one. @place with line 0: the whole file. */
 __attribute__((format(printf, 3, 4))) static void tree_refuse(
     Tree *tree, Place place, const char *format, ...) {
     char what[ACCESS_ERROR_MAX], where[64] = "";
@@ -81,7 +80,8 @@ static void tree_lack_memory(Tree *tree) {
 
 /* --- nodes --- */
 
-/* NULL when it is not there, null, or of another kind, which is refused. @mapping may be NULL. */
+/* NULL if it does not exist, is null, or has another kind, which is an error. @mapping may be
+ * NULL. */
 static const YamlNode *tree_find(
     Tree *tree, const YamlNode *mapping, const char *key, YamlKind kind) {
     const YamlNode *node = yaml_find(mapping, str_from_c(key));
@@ -96,7 +96,7 @@ static const YamlNode *tree_find(
     return NULL;
 }
 
-/* A string. An empty one counts as not given, as it does for kubectl. */
+/* Finds a string. An empty one counts as not given, as in kubectl. */
 static const YamlNode *tree_find_text(Tree *tree, const YamlNode *mapping, const char *key) {
     const YamlNode *node = tree_find(tree, mapping, key, YAML_STRING);
 
@@ -125,7 +125,7 @@ static char *tree_read_text(Tree *tree, const YamlNode *mapping, const char *key
 
 /* --- values --- */
 
-/* A path, relative to the file that names it. */
+/* Resolves a path relative to the file that names it. */
 static char *tree_resolve(Tree *tree, const TreeFile *file, Str path) {
     const char *slash = strrchr(file->path, '/');
     int folder = slash && path.ptr[0] != '/' ? (int)(slash - file->path) + 1 : 0;
@@ -145,7 +145,7 @@ static void tree_read_path(Tree *tree, const TreeEntry *entry, const char *key, 
         ret->path = tree_resolve(tree, entry->file, node->text);
 }
 
-/* Base64 of PEM. */
+/* Reads a value that is PEM in base64. */
 static void read_data(Tree *tree, const TreeEntry *entry, const char *key, Secret *ret) {
     _cleanup_(secret_buf_done) Buf pem = BUF_INIT(ACCESS_FILE_MAX);
     const YamlNode *node = tree_find_text(tree, entry->body, key);
@@ -153,7 +153,8 @@ static void read_data(Tree *tree, const TreeEntry *entry, const char *key, Secre
 
     if (!node)
         return;
-    (void)buf_reserve(&pem, node->text.len / 4 * 3 + 3); /* in one allocation: no copies are left */
+    (void)buf_reserve(
+        &pem, node->text.len / 4 * 3 + 3); /* one allocation: growing would leave copies */
     if (!base64_decode(node->text, &pem)) {
         tree_refuse(tree, node->place, "%s is no base64; %.*s takes a file's name", key,
             (int)(strlen(key) - strlen("-data")), key);
@@ -170,7 +171,7 @@ static void read_data(Tree *tree, const TreeEntry *entry, const char *key, Secre
         ret->text = tree_copy(tree, buf_str(&pem));
 }
 
-/* A certificate or a key, by file (@key) or inline (@key "-data"); both are one too many. */
+/* Reads a certificate or a key from a file (@key) or inline (@key "-data"); both are an error. */
 static void tree_read_pem(Tree *tree, const TreeEntry *entry, const char *key, Secret *ret) {
     char data_key[64];
     const YamlNode *data;
@@ -193,7 +194,7 @@ static void complain_of_syntax(Tree *tree, const TreeFile *file, const DiagList 
 
         if (diag->level != DIAG_ERROR)
             continue;
-        if (str_has_prefix(text, STR("alias "))) /* nothing that may be a value is repeated */
+        if (str_has_prefix(text, STR("alias "))) /* never repeat a value, which may be secret */
             text = STR("an alias is not supported");
         else if (str_has_prefix(text, STR("tag ")))
             text = STR("a tag is not supported");
@@ -263,7 +264,7 @@ static const YamlNode *entry_name(Tree *tree, const YamlNode *item, const TreeSe
     return name;
 }
 
-/* Whether @file has it; two of one name in one file are an error, also here. */
+/* Whether @file has the entry; two with the same name in one file are an error. */
 static bool find_in_file(
     Tree *tree, const TreeFile *file, const TreeSection *section, Str name, TreeEntry *ret) {
     const YamlNode *list = list_of(tree, file, section);
@@ -287,7 +288,7 @@ static bool find_in_file(
     return found;
 }
 
-/* "dev, staging": what there is. */
+/* The names in the list: "dev, staging". */
 static Str tree_list_names(Tree *tree, const TreeSection *section) {
     _cleanup_(buf_done) Buf names = BUF_INIT(ACCESS_ERROR_MAX);
     size_t n = 0;
@@ -319,7 +320,7 @@ static Str list_files(Tree *tree) {
         tree->n_files > 2 ? "s" : "");
 }
 
-/* The first of that name, or an error. @place: where the name is used. */
+/* Finds the first entry with that name, or sets an error. @place: where the name is used. */
 static TreeEntry tree_find_entry(Tree *tree, const TreeSection *section, Str name, Place place) {
     TreeEntry entry = {0};
 
@@ -335,7 +336,7 @@ static TreeEntry tree_find_entry(Tree *tree, const TreeSection *section, Str nam
 
 /* --- the plugin that a user names -------------------------------------------------------- */
 
-/* A list of the plugin's settings, with memory for its items at @ret; NULL: none, or an error. */
+/* A list in the plugin's settings; *ret gets memory for its items. NULL: none, or an error. */
 static const YamlNode *read_list(
     Tree *tree, const YamlNode *body, const char *key, unsigned max, size_t size, void *ret) {
     const YamlNode *list = tree_find(tree, body, key, YAML_SEQUENCE);
@@ -385,7 +386,7 @@ static void read_env(Tree *tree, const YamlNode *body, ExecSpec *spec) {
         read_variable(tree, list->items[spec->n_env], &spec->env[spec->n_env]);
 }
 
-/* The cluster's extension for plugins. */
+/* Reads the cluster's extension for plugins. */
 static void read_cluster_config(Tree *tree, const TreeEntry *cluster, ExecSpec *spec) {
     _cleanup_(buf_done) Buf json = BUF_INIT(ACCESS_FILE_MAX);
     const YamlNode *list = tree_find(tree, cluster->body, "extensions", YAML_SEQUENCE);
@@ -423,7 +424,7 @@ static void check_exec(Tree *tree, const YamlNode *body) {
         tree_refuse(tree, mode->place, "interactiveMode must be Never, IfAvailable or Always");
 }
 
-/* *ret is the caller's; it stays as it was when there is no plugin, or when it is refused. */
+/* *ret is owned by the caller, and unchanged if there is no plugin or an error. */
 static void read_exec(Tree *tree, const TreeEntry *user, const TreeEntry *cluster, ExecSpec **ret) {
     _cleanup_(exec_spec_freep) ExecSpec *spec = NULL;
     const YamlNode *body = tree_find(tree, user->body, "exec", YAML_MAPPING);
@@ -556,7 +557,7 @@ static void read_user(
     config->user = tree_read_text(tree, user->body, "username");
     config->password = tree_read_text(tree, user->body, "password");
     check_user(tree, user, config);
-    /* A token or user in the file goes before a plugin. */
+    /* A token or user in the file has precedence over a plugin. */
     if (!config->user && !secret_is_given(&config->token))
         read_exec(tree, user, cluster, &config->exec);
 }
@@ -568,7 +569,7 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
 
     if (tree->r < 0)
         return;
-    assert(context.file); /* it was found */
+    assert(context.file); /* find_context() succeeded */
     if (!cluster_name) {
         tree_refuse(tree, context.body ? context.body->place : tree_file_place(context.file),
             "context \"%.*s\" has no cluster", STR_FMT(context.name));
@@ -583,7 +584,7 @@ static void read_context(Tree *tree, const char *wanted, Kubeconfig *config) {
     read_cluster(tree, &cluster, config);
     if (user_name)
         user = tree_find_entry(tree, &users, user_name->text, user_name->place);
-    /* Over plain HTTP no credentials are sent: kubectl does the same. */
+    /* Like kubectl, sends no credentials over plain HTTP. */
     if (user_name && tree->r == 0 && str_has_prefix(str_from_c(config->server), STR("https:")))
         read_user(tree, &user, &cluster, config);
 }

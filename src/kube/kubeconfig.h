@@ -1,26 +1,26 @@
 #pragma once
 
 /*
- * Kubeconfig: one context of a kubeconfig, and all that it leads to.
+ * Kubeconfig: one context of a kubeconfig, with its cluster and user.
  *
- * Several files count as one: of entries of the same name the first is taken, whole; the
- * first current-context that is not empty counts. Unknown fields are skipped, as kubectl does;
- * known fields must be of the right type. Where kubectl refuses (a certificate given twice, a token
- * and a password, an unknown name), this does too, with the place.
+ * Several files count as one: the first entry of a name and the first current-context that is not
+ * empty count. As in kubectl, unknown fields are skipped and known fields must have the right type;
+ * errors of kubectl (a certificate given twice, a token and a password, an unknown name) are errors
+ * here, too, with their place.
  *
- * Text in, values out: no file is read here.
+ * It reads texts, no files.
  */
 
 #include "kube/exec.h"
 #include "kube/secret.h"
 
-/* NULL: not given. Paths are relative to where their file is no longer. Owned. */
+/* Members are owned; NULL: not given. Paths are already resolved relative to their file. */
 struct Kubeconfig {
-    char *file; /* that has the context */
+    char *file; /* the file with the context */
     char *context;
     char *server; /* "https://host:6443/prefix", no slash at the end */
     Secret ca, client_cert, client_key;
-    Secret token; /* with both text and path, the text is good until the file was read */
+    Secret token; /* with both text and path, the text is used until the file is read */
     char *user, *password;
     char *tls_server_name, *proxy_url;
     bool is_insecure;

@@ -2,9 +2,9 @@
  * Takes and holds a Lease, one call at a time: read, take (or renew), create, release. Every write
  * has the resourceVersion that was read before, so of two writers one fails and reads again.
  *
- * Our own hold counts from the time when a write was *sent*, that of another berth from the time
+ * Our own hold counts from the time when a write was *sent*, that of another replica from the time
  * when its record was *received*. A write is committed between the two, so we stop before another
- * berth may begin, however long messages take. A write with an unknown result does not count: the
+ * replica may begin, however long messages take. A write with an unknown result does not count: the
  * lease is read, and written again.
  */
 
@@ -37,7 +37,7 @@ typedef enum LeaseStep {
 } LeaseStep;
 
 static const struct {
-    const char *method, *verb; /* of HTTP; of a right */
+    const char *method, *verb; /* HTTP method; verb in RBAC */
 } requests[] = {
     [STEP_GET] = {"GET", "get"},
     [STEP_CREATE] = {"POST", "create"},
@@ -45,14 +45,13 @@ static const struct {
     [STEP_RELEASE] = {"PUT", "update"},
 };
 
-/* The object on the API server. Its metadata is sent back unchanged: with the
- * resourceVersion, so that a write fails if another client has written since, and with its
- * labels. */
+/* The object on the API server. Its metadata is sent back unchanged, to keep its labels, and so
+ * that a write fails if the resourceVersion has changed. */
 typedef struct LeaseRecord {
     bool exists;
     char holder[LEASE_HOLDER_MAX]; /* empty: none */
     char version[LEASE_VERSION_MAX + 1];
-    int64_t duration_sec; /* 1 to LEASE_OTHERS_MAX_SEC; LEASE_DURATION_SEC where it is not given */
+    int64_t duration_sec; /* 1 to LEASE_OTHERS_MAX_SEC; default LEASE_DURATION_SEC */
     int64_t transitions;
     Buf metadata; /* raw JSON */
 } LeaseRecord;
@@ -63,22 +62,22 @@ struct Lease {
     LeaseOptions options;
     char identity[LEASE_HOLDER_MAX];
 
-    LeaseRecord record; /* as last seen, or written */
-    bool is_known;      /* ... and nothing we sent may have changed it since */
-    int64_t seen_at;    /* when the record was first seen as it is */
+    LeaseRecord record; /* last read or written */
+    bool is_known;      /* no write with unknown result may have changed @record */
+    int64_t seen_at;    /* when this version of the record was first seen */
 
     int64_t wanted_until;
-    int64_t held_until;    /* 0: not held */
-    int64_t claimed_at;    /* the last write that would make it ours; 0: none, or given up */
-    int64_t acquired_nsec; /* wall time of taking it */
-    char own_version[LEASE_VERSION_MAX + 1]; /* of our last write that is known to have arrived */
+    int64_t held_until;                      /* 0: not held */
+    int64_t claimed_at;                      /* our last write to hold it; 0: none, or given up */
+    int64_t acquired_nsec;                   /* wall time of taking it */
+    char own_version[LEASE_VERSION_MAX + 1]; /* of our last successful write */
     uint64_t term;
-    bool is_ending; /* it must be released, for good */
+    bool is_ending; /* release it, and never take it again */
 
     Call *call;
-    LeaseStep step;                           /* of the call */
-    int64_t sent_at;                          /* the call */
-    char sent_version[LEASE_VERSION_MAX + 1]; /* the record it replaces */
+    LeaseStep step;                           /* what @call does */
+    int64_t sent_at;                          /* when @call was started */
+    char sent_version[LEASE_VERSION_MAX + 1]; /* of the record that @call replaces */
     Buf answer;
     int64_t due_at;       /* no step before this */
     unsigned n_conflicts; /* in a row */
@@ -121,7 +120,7 @@ static bool is_ours(const Lease *lease) {
     return lease->record.exists && strcmp(lease->record.holder, lease->identity) == 0;
 }
 
-/* When another's lease has run out, unless it is renewed. */
+/* When the current holder's lease expires, unless it is renewed. */
 static int64_t expires_at(const Lease *lease) {
     return lease->seen_at + lease->record.duration_sec * NSEC_PER_SEC;
 }
@@ -144,7 +143,7 @@ void lease_want(Lease *lease, int64_t now_nsec) {
 
 static LeaseStep next_step(const Lease *lease, int64_t now) {
     bool wants = is_wanted(lease, now);
-    /* Whether the API server may have it as ours, so that others would wait for it. */
+    /* Whether other replicas may have to wait for us. */
     bool may_be_ours =
         lease->claimed_at != 0 && now < lease->claimed_at + LEASE_DURATION_SEC * NSEC_PER_SEC;
 
@@ -180,7 +179,7 @@ static int64_t clamp(int64_t value, int64_t least, int64_t most) {
     return value < least ? least : value > most ? most : value;
 }
 
-/* False, and nothing is changed: @text is no Lease, or too large, or out of memory. */
+/* False, without changes, if @text is no Lease or too large, or out of memory. */
 static bool read_record(LeaseRecord *record, Str text) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     LeaseRecord read = LEASE_RECORD_INIT;
@@ -206,7 +205,7 @@ static bool read_record(LeaseRecord *record, Str text) {
     return true;
 }
 
-/* As client-go's leader election has it, so that its tools show the truth. */
+/* Writes the same fields as client-go's leader election, for its tools. */
 static void write_body(Lease *lease, LeaseStep step, Buf *out) {
     const LeaseRecord *record = &lease->record;
     JsonWriter writer = JSON_WRITER(out);
@@ -259,7 +258,7 @@ static void lose(Lease *lease) {
     lease->held_until = 0;
 }
 
-/* After something that failed; the next step tries again. */
+/* After a failure: the next step is due after a pause. */
 static void pause_after(Lease *lease, int64_t now) {
     lease->due_at = now + LEASE_PAUSE_MSEC * NSEC_PER_MSEC;
 }
@@ -315,11 +314,11 @@ static void on_looked(Lease *lease, int64_t now) {
     lease->claimed_at = 0;
     if (is_free(lease, now))
         return;
-    lease->error[0] = '\0'; /* there is nothing wrong with waiting */
+    lease->error[0] = '\0'; /* waiting is no error */
     lease->due_at = at < expires_at(lease) ? at : expires_at(lease);
 }
 
-/* It is ours now, still, or no more. */
+/* Our write succeeded: it took, renewed or released the lease. */
 static void on_written(Lease *lease, int64_t now) {
     if (!take_record(lease, now))
         return;
@@ -341,14 +340,14 @@ static void settle(Lease *lease, const CallResult *result, int64_t now) {
     bool is_answered = result->outcome == CALL_DONE;
     unsigned status = result->status;
 
-    if (is_answered && status == 404 && lease->step != STEP_CREATE) { /* there is none */
+    if (is_answered && status == 404 && lease->step != STEP_CREATE) { /* no such Lease */
         buf_done(&lease->record.metadata);
         lease->record = LEASE_RECORD_INIT;
         lease->is_known = true;
         lose(lease);
         lease->due_at = now;
     } else if (is_answered && status == 409) {
-        /* Another berth was quicker. That may happen now and then, but not every time. */
+        /* Another replica wrote first. Pauses if that happens repeatedly. */
         lease->is_known = false;
         lease->due_at = now;
         if (lease->n_conflicts++ > 0)
@@ -403,7 +402,7 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
     lease->step = step;
     lease->sent_at = now;
     (void)snprintf(lease->sent_version, sizeof(lease->sent_version), "%s", lease->record.version);
-    if (step == STEP_RELEASE) /* from now on others may see what we send */
+    if (step == STEP_RELEASE) /* other replicas may take it once this is sent */
         lease->held_until = 0;
     else if (is_write)
         lease->claimed_at = now;
@@ -417,7 +416,7 @@ static void start(Lease *lease, LeaseStep step, int64_t now) {
 
 /* --- time ----------------------------------------------------------------------------------- */
 
-/* When something happens without an answer: it is lost, or wanted no more, or a step is due. */
+/* The next time at which lease_tick() has work: the hold or the wish ends, or a step is due. */
 static int64_t next_time(const Lease *lease, int64_t now) {
     int64_t at = INT64_MAX;
 

@@ -1,4 +1,4 @@
-/* PlacementPolicies of the cluster. */
+/* Keeps the PlacementPolicies of a list and a watch, and reads their text and versions. */
 
 #include "kube/policy-objects.h"
 
@@ -16,19 +16,19 @@
 #include "json/read.h"
 #include "json/write.h"
 
-#define OBJECT_BUDGET ((size_t)16 * 1024 * 1024) /* of one object while it is read */
+#define OBJECT_BUDGET ((size_t)16 * 1024 * 1024) /* for decoding one object */
 #define VERSIONS_MAX_BYTES (POLICY_VERSIONS_MAX * (POLICY_VERSION_SPEC_MAX + 1024))
 
-/* An object, and the versions of its status; one block of memory. */
+/* An object with the versions in its status, in one block of memory. */
 typedef struct KnownObject {
     PolicyObject object;
     Str versions; /* JSON, not validated; empty: none */
 } KnownObject;
 
 struct PolicyObjects {
-    Set listing;          /* of KnownObject: of the list under way */
+    Set listing;          /* KnownObjects of the running list */
     Arena *arena;         /* of one object */
-    pthread_mutex_t lock; /* for what follows; the watcher's thread alone writes */
+    pthread_mutex_t lock; /* protects the fields below, which only the watcher's thread writes */
     Set known;
     uint64_t version;
 };
@@ -49,7 +49,7 @@ static void clear(Set *set) {
     set_done(set);
 }
 
-/* Takes @object, unless it fails. 0, SINK_UNFIT (there are too many) or -ENOMEM. */
+/* Adds or replaces @object, which it owns on success. 0, SINK_UNFIT (too many) or -ENOMEM. */
 static int put(Set *set, KnownObject *object) {
     KnownObject *before = find(set, object->object.name);
     uint64_t hash = hash_str(object->object.name);
@@ -85,7 +85,7 @@ static Str append(char **end, Str text) {
     return copy;
 }
 
-/* One block. NULL: out of memory. */
+/* Copies an object to one block; NULL when out of memory. */
 static KnownObject *copy_object(const PolicyObject *object, Str versions) {
     KnownObject *copy = malloc(
         sizeof(*copy) + object->name.len + object->uid.len + object->spec.len + versions.len);
@@ -119,7 +119,7 @@ static void read_metadata(JsonReader *reader, Arena *arena, void *target) {
     json_read_parts(reader, arena, fields, ELEMENTS_OF(fields), 0, target);
 }
 
-/* The versions of a status. A strange status is as good as none: the object must not be lost. */
+/* The versions of a status. An invalid status has none, since the object must be kept. */
 static Str find_versions(Str status) {
     JsonReader reader;
     Str key, versions = STR_NULL;
@@ -132,7 +132,7 @@ static Str find_versions(Str status) {
                                                                                 : STR_NULL;
 }
 
-/* As policy_object_read(); in versions its status. */
+/* Like policy_object_read(); @versions gets the whole status. */
 static int read_fields(Str object, Arena *arena, KnownObject *ret) {
     static const JsonField fields[] = {
         JSON_CUSTOM("metadata", KnownObject, object, read_metadata),
@@ -320,7 +320,7 @@ typedef struct VersionList {
     size_t n;
 } VersionList;
 
-/* A version without a time that can be is left out. */
+/* Skips a version without a valid time. */
 static void read_version(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
         JSON_MEMBER("generation", INT, ReadVersion, version.generation),

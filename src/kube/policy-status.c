@@ -1,4 +1,4 @@
-/* Conditions and counts of a PlacementPolicy. */
+/* Writes the conditions and counts of a PlacementPolicy. */
 
 #include "kube/policy-status.h"
 
@@ -17,7 +17,8 @@ void policy_status_path(Str name, Buf *out) {
     buf_append(out, STR("/status"));
 }
 
-/* As it is now: since the version in force is, or since this moment if it is false. */
+/* A true condition has the time since which the version is in force; a false one the current
+ * time. */
 static void write_condition(JsonWriter *writer, const PolicyStatus *status, int64_t wall_nsec,
     const char *type, bool is_true, const char *reason, Str message) {
     json_write(writer,

@@ -10,15 +10,15 @@ typedef struct PolicyCounts {
 
 typedef struct PolicyStatus {
     Str name;
-    int64_t generation; /* the newest */
-    Str error;          /* why it is not used; empty: it is */
+    int64_t generation; /* of the newest spec */
+    Str error;          /* why the newest generation is not used; empty: it is */
     Str note;           /* about the version in force; may be empty */
     int64_t in_force;   /* the generation in force; 0: none */
-    int64_t since_nsec; /* since 1970: from when on */
+    int64_t since_nsec; /* since 1970: since when it is in force */
     bool is_observed;
-    const PolicyVersion *versions; /* that were in force, the newest first */
-    size_t n_versions;             /* 0: they are not written */
-    Str replica;                   /* that writes it */
+    const PolicyVersion *versions; /* versions that were in force, the newest first */
+    size_t n_versions;             /* 0: do not write versions */
+    Str replica;                   /* the replica that writes the status */
     PolicyCounts counts;
 } PolicyStatus;
 

@@ -1,4 +1,4 @@
-/* The loop of the helper process, and requests to it: a socket pair, one answer per request. */
+/* The helper process, and requests to it over a socket pair, with one answer per request. */
 
 #include "kube/process-helper.h"
 
@@ -15,7 +15,7 @@
 #define HELPER_FD (STDERR_FILENO + 1)
 
 typedef struct Answer {
-    int r; /* of process_run() */
+    int r; /* result of process_run() */
     ProcessResult result;
     size_t n_out; /* bytes of output that follow */
 } Answer;
@@ -23,11 +23,11 @@ typedef struct Answer {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t freed;
-    bool is_busy; /* a request runs, without the lock: a plugin may take long */
+    bool is_busy; /* a request runs, without @lock held: a plugin may take long */
     int fd;       /* -1: not started */
 } helper = {.lock = PTHREAD_MUTEX_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER, .fd = -1};
 
-/* Returns false if the peer is gone. */
+/* Returns false if the other process has ended. */
 static bool receive(int fd, void *to, size_t n) {
     char *at = to;
 
@@ -60,7 +60,7 @@ static bool transmit(int fd, const void *from, size_t n) {
     return true;
 }
 
-/* Closes all descriptors but @fd, so that log and sockets close when the daemon ends. */
+/* Closes all descriptors except @fd, so that log and sockets are closed when the daemon ends. */
 static bool keep_only(int fd) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -85,7 +85,7 @@ static bool answer(const ProcessOptions *options) {
 
 static _Noreturn void run_helper(int fd, ProcessOptions options) {
     (void)prctl(PR_SET_NAME, "plugin-helper");
-    (void)prctl(PR_SET_DUMPABLE, 0); /* credentials pass through it */
+    (void)prctl(PR_SET_DUMPABLE, 0); /* its memory has credentials */
     options.peer_fd = HELPER_FD;
     if (keep_only(fd))
         while (receive(HELPER_FD, &options.timeout_msec, sizeof(options.timeout_msec)) &&

@@ -1,4 +1,4 @@
-/* Runs a program to its end, with ceilings for time and output. */
+/* Runs a program with limits for time and output. */
 
 #include "kube/process.h"
 
@@ -12,16 +12,17 @@
 
 #include "base/clock.h"
 
-/* How often we check whether it has ended: if a child process remains, its pipes stay open. */
+/* The interval of checks whether it has ended: its pipes do not tell, as children may keep them
+ * open. */
 #define TICK_MSEC 20
 #define READ_STEP ((size_t)4096)
-#define READ_STEPS 256 /* at a time: one that never stops talking must not hold us */
+#define READ_STEPS 256 /* at a time, so that endless output does not block the deadline */
 
 enum { OUT, ERR, _PIPES };
 
 typedef struct Process {
     pid_t pid;
-    int pipes[_PIPES]; /* our ends; -1: at its end */
+    int pipes[_PIPES]; /* our ends; -1: closed */
     int status;
     Buf *out;
     ProcessResult *result;
@@ -59,7 +60,7 @@ static int spawn(const ProcessOptions *options, int out, int err, pid_t *ret) {
     return -r;
 }
 
-/* A pipe whose ends are above the standard descriptors: lower ones would collide with dup2() in the
+/* Opens a pipe with descriptors above the standard ones, which would collide with dup2() in the
  * child. */
 static int open_pipe(int ends[2]) {
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -112,7 +113,7 @@ static void keep_errors(Process *process, Str bytes) {
     errors[process->n_errors] = '\0';
 }
 
-/* Reads the available bytes. False when standard output exceeded its limit. */
+/* Reads available bytes. False if standard output exceeds its limit. */
 static bool drain(Process *process, size_t which) {
     char bytes[READ_STEP];
     bool fits = true;
@@ -140,11 +141,11 @@ static bool drain(Process *process, size_t which) {
     return fits;
 }
 
-/* Whether it has ended. It stays a zombie, and its number its own, until reap(). */
+/* Whether it has ended. It stays a zombie until reap(), so that its PID is not reused. */
 static bool has_ended(const Process *process) {
     siginfo_t info = {0};
 
-    /* ECHILD: SIGCHLD is ignored, and it is gone. */
+    /* ECHILD: it has ended and SIGCHLD is ignored. */
     return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0
                ? errno == ECHILD
                : info.si_pid == process->pid;
@@ -153,12 +154,12 @@ static bool has_ended(const Process *process) {
 static void reap(Process *process) {
     while (waitpid(process->pid, &process->status, 0) < 0)
         if (errno != EINTR) {
-            process->status = 0; /* unknown: its output decides */
+            process->status = 0; /* unknown: judge it by its output */
             return;
         }
 }
 
-/* It leads a process group, so that its children end with it. */
+/* Kills its process group, with its children. */
 static void end_group(const Process *process) {
     const int64_t deadline = clock_monotonic_nsec() + PROCESS_GRACE_MSEC * NSEC_PER_MSEC;
 
@@ -168,8 +169,7 @@ static void end_group(const Process *process) {
     (void)kill(-process->pid, SIGKILL);
 }
 
-/* Until it ends, or until @deadline; or until the peer of @peer_fd is gone, and the result with it.
- */
+/* Reads output until it ends, until @deadline, or until the peer of @peer_fd is closed. */
 static ProcessEnd process_follow(Process *process, int64_t deadline, int peer_fd) {
     for (;;) {
         struct pollfd fds[] = {
@@ -180,7 +180,7 @@ static ProcessEnd process_follow(Process *process, int64_t deadline, int peer_fd
         bool ended;
 
         (void)poll(fds, ELEMENTS_OF(fds), TICK_MSEC);
-        ended = has_ended(process); /* before reading: then all its output is there */
+        ended = has_ended(process); /* before reading, so that all output is read */
         if (!drain(process, OUT))
             return PROCESS_TOO_LOUD;
         (void)drain(process, ERR);

@@ -1,4 +1,4 @@
-/* Which proxy leads to a server, by the rules of Go. */
+/* Chooses the proxy for a server, by the rules of Go. */
 
 #include "kube/proxy.h"
 
@@ -64,7 +64,7 @@ static bool domain_has(Str domain, Str host) {
     return below.ptr[-1] == '.' && str_eq_nocase(below, domain);
 }
 
-/* An entry's port, cut off its end; true when there is none or it is @port. */
+/* Cuts the port off the end of an entry; true if it has none or it is @port. */
 static bool port_fits(Str *entry, uint16_t port) {
     size_t colon = str_find_last(*entry, ':');
     bool is_v6 = str_has_prefix(*entry, STR("["));

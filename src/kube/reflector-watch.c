@@ -1,8 +1,6 @@
-/*
- * Lists and watches as they arrive. The sink stages a list next to its current state, and replaces
- * that when the list is complete. Events of a watch are applied, or wait for the end of their list;
- * bookmarks advance the version; an error, or an unreadable document, ends the call.
- */
+/* Reads lists and watches. The sink stages a list next to its current state, and replaces that when
+ * the list is complete. Events of a watch are applied, or wait for the end of their list; bookmarks
+ * advance the version; an error, or an unreadable document, ends the call. */
 
 #include "kube/reflector-internal.h"
 
@@ -33,7 +31,7 @@ static bool list_fail(Reflector *reflector, int r) {
     return reflector_end_call(reflector, NEXT_LIST, "a list could not be kept: %s", strerror(-r));
 }
 
-/* Returns false if the call is to end. */
+/* Returns false if the call must end. */
 static bool list_end(Reflector *reflector) {
     int r = reflector->options.sink.end(reflector->options.sink.context);
 
@@ -58,7 +56,7 @@ void list_drop(Reflector *reflector) {
     reflector->needs_list = true;
 }
 
-/* 0; 1 when they are no array; or -ENOMEM. */
+/* 0; 1 if @items are no array; or -ENOMEM. */
 static int add_items(Reflector *reflector, Str items) {
     JsonReader reader;
 
@@ -110,8 +108,8 @@ bool list_take_page(Reflector *reflector) {
     return true;
 }
 
-/* A document that cannot be read: an event may be missing. If the
- * stream has not brought anything yet, nothing is: it may be no watch at all. */
+/* Ends the call after an unreadable document: an event may be lost, so a list follows. If it is the
+ * first document, nothing is lost: the answer may be no watch at all. */
 static bool end_malformed(Reflector *reflector) {
     reflector->figures.n_malformed++;
     if (!reflector->has_received && ++reflector->n_refusals < REFLECTOR_REFUSALS_MAX)
@@ -123,8 +121,8 @@ static bool end_malformed(Reflector *reflector) {
     return false;
 }
 
-/* A running watch shows that an earlier problem is over. A list does not: one that breaks in the
- * middle, or that no watch can follow, must be requested less often. */
+/* Resets failures, but only during a watch. Lists that break, or that no watch can follow, must be
+ * requested less often. */
 static void count_progress(Reflector *reflector) {
     reflector->has_received = true;
     if (reflector->state != STATE_WATCHING)
@@ -158,7 +156,8 @@ static bool apply_event(Reflector *reflector, const WatchEvent *event) {
     if (!object_meta_read(event->object, reflector->arena, false, &meta)) {
         if (!reflector->has_malformed)
             return end_malformed(reflector);
-        reflector->figures.n_unfit++; /* the list had such objects, too: do not list again */
+        reflector->figures
+            .n_unfit++; /* the list had such objects, too, so a new list would not help */
         return true;
     }
     r = sink->apply(sink->context, event->type, &meta, event->object);
@@ -175,9 +174,8 @@ static bool apply_event(Reflector *reflector, const WatchEvent *event) {
     return true;
 }
 
-/* An event inside a streamed list. The API server sends the state at its start, then the changes
- * since. A sink cannot remove an object from a list, so from the first deletion on events wait for
- * its end. */
+/* Handles an event in a streamed list: the API server sends the objects, then changes since. A sink
+ * cannot remove an object from a list, so events wait from the first deletion on. */
 static bool stage_event(Reflector *reflector, const WatchEvent *event, Str document) {
     int r;
 
@@ -212,10 +210,10 @@ static bool apply_deferred(Reflector *reflector) {
     return true;
 }
 
-/* A bookmark inside a streamed list is the one that ends it, or there is no such list: an
- * older API server has ignored the parameter, and this is a watch like any other. */
+/* A bookmark in a streamed list must be its end; otherwise an older API server has ignored the
+ * parameter, and this is a normal watch. */
 static bool on_list_bookmark(Reflector *reflector, const ObjectMeta *meta) {
-    /* The version is kept elsewhere: applying deferred events resets the arena. */
+    /* A copy, because apply_deferred() resets the arena. */
     char version[REFLECTOR_VERSION_MAX];
     size_t version_len = meta->version.len;
 

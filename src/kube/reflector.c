@@ -12,10 +12,10 @@
 #include "base/url.h"
 #include "kube/reflector-internal.h"
 
-/* For names and versions of one document, in addition to the object itself. */
+/* Memory for names and versions of one document. */
 #define META_BUDGET ((size_t)1024 * 1024)
 
-/* A continue token with every byte escaped, and the text around it. */
+/* Room for a continue token with every byte escaped. */
 #define PATH_MAX_BYTES ((size_t)32 * 1024)
 
 Reflector *reflector_new(Client *client, const ReflectorOptions *options) {
@@ -59,7 +59,7 @@ size_t reflector_held(const Reflector *reflector) {
            reflector->continue_token.size;
 }
 
-/* The call has ended: its unread data is dropped. */
+/* After the end of a call: drops its unread data. */
 static void drop_call(Reflector *reflector) {
     reflector->call = NULL;
     reflector->status = 0;
@@ -75,7 +75,7 @@ void reflector_notice(
     sink->notice(sink->context, what, why, retry_nsec);
 }
 
-/* Waits for the backoff. Returns how long that is. */
+/* Starts to wait for the backoff; returns the delay. */
 static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
     int64_t now = clock_monotonic_nsec();
     int64_t delay = backoff_next(&reflector->backoff, now, retry_after_sec);
@@ -85,7 +85,7 @@ static int64_t wait_a_while(Reflector *reflector, int retry_after_sec) {
     return delay;
 }
 
-/* The call has failed, as reflector_end_call() has noted. */
+/* Handles the failure in reflector->failure. */
 static void fail(Reflector *reflector) {
     const CallFailure failure = reflector->failure;
     ReflectorFigures *figures = &reflector->figures;
@@ -162,7 +162,7 @@ static bool on_data(void *context, Str bytes) {
     reflector->figures.n_bytes += bytes.len;
     if (reflector->failure.is_set)
         return false;
-    if (reflector->status != 200) { /* a refusal: as much of it as is read */
+    if (reflector->status != 200) { /* an error: keep the start of its body */
         if (body->len < REFLECTOR_REFUSAL_MAX)
             buf_append(body, str_take(bytes, REFLECTOR_REFUSAL_MAX - body->len));
         return true;
@@ -177,7 +177,7 @@ static bool on_data(void *context, Str bytes) {
 
 static void start(Reflector *reflector);
 
-/* A page is there, or a watch has ended normally. */
+/* A page has arrived, or a watch has ended normally. */
 static void on_end(Reflector *reflector) {
     bool is_page = reflector->state == STATE_LISTING;
 
@@ -198,7 +198,7 @@ static void on_end(Reflector *reflector) {
         (void)wait_a_while(reflector, -1);
 }
 
-/* Whether our resourceVersion, or the list's continue token, is no longer valid. */
+/* Whether our resourceVersion or continue token is no longer valid. */
 static bool is_lost(Reflector *reflector, unsigned code, const ApiStatus *status) {
     if (code == 410 || code == 400 || code == 422 || api_status_is_expired(status))
         return true;
@@ -211,7 +211,7 @@ static void resize_pages(Reflector *reflector, unsigned items) {
                                                                  : items;
 }
 
-/* Lists again without streaming: the server is too old for it, or has it turned off. */
+/* Lists again without streaming, which the server does not support. */
 static void fall_back(Reflector *reflector) {
     reflector->can_stream = false;
     drop_call(reflector);
@@ -252,7 +252,7 @@ static void on_failed(Reflector *reflector, const CallResult *result) {
     bool is_late = result->outcome == CALL_TIMEOUT;
     bool is_large = result->outcome == CALL_TOO_LARGE;
 
-    /* An answer that has not started is no reason for smaller pages. */
+    /* If the answer has not begun, smaller pages would not help. */
     if (reflector->state == STATE_LISTING && (is_large || (is_late && reflector->status == 200)))
         resize_pages(reflector, reflector->page_items / 4);
     (void)reflector_end_call(reflector, NEXT_RESUME, "%s", result->error);
@@ -275,7 +275,7 @@ static void on_done(void *context, const CallResult *result) {
         on_end(reflector);
 }
 
-/* The path of a watch that goes on from our version, or of one that begins with a list. */
+/* The path of a watch from our version, or of a streamed list. */
 static void write_watch_path(Reflector *reflector, bool is_list, Buf *out) {
     buf_printf(out, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d",
         reflector->options.path,
@@ -328,7 +328,7 @@ static void start_page(Reflector *reflector) {
     if (!reflector->is_staging)
         list_begin(reflector);
     reflector->n_requested += reflector->page_items;
-    /* Without a version: the committed state, not that of a cache. */
+    /* No resourceVersion: lists the committed state, not a cache. */
     buf_printf(&path, "%s?limit=%u", reflector->options.path, reflector->page_items);
     if (reflector->continue_token.len > 0) {
         buf_append(&path, STR("&continue="));
@@ -356,7 +356,8 @@ void reflector_list_again(Reflector *reflector) {
         start(reflector);
 }
 
-/* When the call that is under way has taken too long; the client looks after pages. */
+/* When reflector_tick() has work: the end of the pause, or a call that takes too long. The client
+ * limits pages. */
 static int64_t deadline_of(const Reflector *reflector) {
     int64_t silent_at = reflector->document_at + reflector->options.silence_sec * NSEC_PER_SEC;
     int64_t stalled_at = reflector->started_at + REFLECTOR_STREAM_SEC * NSEC_PER_SEC;

@@ -57,7 +57,7 @@ static FileMark mark_of(const struct stat *status) {
 
 int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark, char *error) {
     _cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    _cleanup_(secret_buf_done) Buf text = BUF_INIT(max + 1); /* one more than is taken */
+    _cleanup_(secret_buf_done) Buf text = BUF_INIT(max + 1); /* one more than allowed */
     struct stat status;
     int r;
 
@@ -65,7 +65,7 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
         return message_fail(-errno, error, "%s: %s", path, strerror(errno));
     if (S_ISDIR(status.st_mode))
         return message_fail(-EISDIR, error, "%s: is a folder, not a file", path);
-    /* In one allocation: growing would leave copies that are not wiped. */
+    /* One allocation: growing would leave copies that are not wiped. */
     if (S_ISREG(status.st_mode) && status.st_size > 0 && (uint64_t)status.st_size <= max)
         (void)buf_reserve(&text, (size_t)status.st_size + 1);
     r = fd_read(fd, &text);
@@ -80,7 +80,7 @@ int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark,
     return ret->ptr ? 0 : message_fail(-ENOMEM, error, "out of memory for %s", path);
 }
 
-/* Whether all its bytes are from @least to @most, and none is DEL. */
+/* Whether all bytes are from @least to @most, and none is DEL. */
 static bool is_between(Str text, unsigned char least, unsigned char most) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
@@ -132,7 +132,7 @@ int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error) {
     text = secret->kind == SECRET_PEM ? file : str_trim(file);
     complaint = secret_complaint(secret->kind, text);
     is_new = !complaint && (!secret->text || !str_is(text, secret->text));
-    copy = is_new ? secret_copy(text) : NULL; /* an unchanged text may be borrowed */
+    copy = is_new ? secret_copy(text) : NULL; /* keep unchanged text, which may be borrowed */
     if (complaint)
         r = message_fail(-EINVAL, error, "%s: %s", secret->path, complaint);
     else if (is_new && !copy)

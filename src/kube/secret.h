@@ -1,28 +1,26 @@
 #pragma once
 
-/*
- * Secret: a certificate, a key or a token; from a file that may be replaced while we
- * run, or given once and for all. Memory is wiped before it is freed.
- */
+/* Secret: a certificate, key, token or password, given once, or from a file that may be replaced
+ * while berth runs. Memory is wiped before it is freed. */
 
 #include "base/buf.h"
 
-/* Differs when a file was changed or replaced, also through a swapped symlink. */
+/* Changes when a file is changed or replaced, also by replacing a symlink. */
 typedef struct FileMark {
     uint64_t device, inode, size;
     int64_t sec, nsec;
 } FileMark;
 
 typedef enum SecretKind {
-    SECRET_PEM,      /* holds at least one PEM block */
+    SECRET_PEM,      /* has at least one PEM block */
     SECRET_TOKEN,    /* one word that fits into an HTTP header */
-    SECRET_PASSWORD, /* one line; blanks at its ends do not count */
+    SECRET_PASSWORD, /* one line; blanks at its ends are removed */
 } SecretKind;
 
 typedef struct Secret {
     SecretKind kind;
-    char *path; /* NULL: it never changes */
-    char *text; /* in force now; NULL: none */
+    char *path; /* NULL: given once, never changes */
+    char *text; /* the current value; NULL: none */
     FileMark mark;
 } Secret;
 
@@ -32,22 +30,21 @@ static inline bool secret_is_given(const Secret *secret) {
     return secret->path || secret->text;
 }
 
-/* Reads the file again if it is another than last time, or in any case with @force.
- * *ret_changed is set, never cleared, when the text is another now. 0, or a negative errno
- * with a message in @error (ACCESS_ERROR_MAX): the text in force stays. */
+/* Reads the file again if it has changed, or with @force. Sets *ret_changed to true, never to
+ * false, if the text changes. 0, or a negative errno with a message in @error (ACCESS_ERROR_MAX):
+ * then the old text stays. */
 int secret_refresh(Secret *secret, bool force, bool *ret_changed, char *error);
 
-/* Whether @text is valid for @kind; if not, the reason ("is empty", …). */
+/* Why @text is invalid for @kind ("is empty", …); NULL: valid. */
 const char *secret_complaint(SecretKind kind, Str text);
 
-/* A whole file; the text is the caller's (secret_wipe() and free()), with a NUL after it.
- * Not for secrets only: kubeconfigs are read with it. 0, or a negative errno with a
- * message in @error (ACCESS_ERROR_MAX). */
+/* Reads a whole file, not only secrets; the caller owns the text (secret_wipe() and free()), which
+ * has a NUL after it. 0, or a negative errno with a message in @error (ACCESS_ERROR_MAX). */
 int secret_read_file(const char *path, size_t max, Str *ret, FileMark *ret_mark, char *error);
 
-/* Text that is wiped: a copy with a NUL after it (NULL when out of memory) and its end. */
+/* A copy with a NUL after it (NULL when out of memory), and the function to wipe and free it. */
 char *secret_copy(Str text);
 char *secret_free(char *text); /* takes NULL, returns NULL */
 
-void secret_wipe(Str text);     /* bytes that are ours to write, in spite of const */
+void secret_wipe(Str text);     /* overwrites the bytes, despite const */
 void secret_buf_done(Buf *buf); /* buf_done(), wiped */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* An Access from a kubeconfig of one context. */
+/* Makes an Access from a kubeconfig with one context. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static inline void assert_says(const char *part) {
         fail_msg("\"%s\" is not in \"%s\"", part, error);
 }
 
-/* One context with this cluster and this user. */
+/* Writes a kubeconfig with one context; @cluster and @user are more fields of its cluster and
+ * user. */
 static const char *write_config(Folder *folder, const char *cluster, const char *user) {
     char text[8192];
 

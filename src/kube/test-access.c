@@ -7,7 +7,7 @@
 
 /* --- places of a kubeconfig --- */
 
-static void test_default_places(void **state) {
+static void test_default_places_of_a_kubeconfig(void **state) {
     char list[512], want[256];
     Folder folder;
     Access *access = NULL;
@@ -56,7 +56,7 @@ static void test_default_places(void **state) {
     folder_done(&folder);
 }
 
-static void test_too_many_files(void **state) {
+static void test_too_many_files_are_an_error(void **state) {
     _cleanup_(buf_done) Buf list = BUF_INIT(65536);
     Folder folder;
     Access *access = NULL;
@@ -74,9 +74,8 @@ static void test_too_many_files(void **state) {
     folder_done(&folder);
 }
 
-/* With a kubeconfig it is used; without one the service account of a pod, which does not exist
- * here. */
-static void test_find(void **state) {
+/* There is no service account here. */
+static void test_service_account_is_used_without_a_kubeconfig(void **state) {
     Folder folder;
     Access *access = NULL;
 
@@ -91,9 +90,9 @@ static void test_find(void **state) {
     folder_done(&folder);
 }
 
-/* As kubectl: a file that was named, $KUBECONFIG, ~/.kube/config; not the account of a pod, if a
- * file or a context was wanted. */
-static void test_search(void **state) {
+/* A named file, $KUBECONFIG, ~/.kube/config; a pod's service account only if neither file nor
+ * context was named. */
+static void test_search_order_is_that_of_kubectl(void **state) {
     Folder folder;
     Access *access = NULL;
 
@@ -120,7 +119,7 @@ static void test_search(void **state) {
     folder_done(&folder);
 }
 
-static void test_refused(void **state) {
+static void test_unusable_files_are_errors(void **state) {
     static const struct {
         const char *name, *cluster, *user, *says;
         int r;
@@ -161,7 +160,7 @@ static void test_refused(void **state) {
     folder_done(&folder);
 }
 
-static void test_no_file(void **state) {
+static void test_missing_kubeconfig_is_an_error(void **state) {
     Access *access = NULL;
 
     (void)state;
@@ -171,7 +170,7 @@ static void test_no_file(void **state) {
 
 /* --- files that change --- */
 
-static void test_rotation(void **state) {
+static void test_changed_files_are_read_again(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
     Credentials first, second;
@@ -201,13 +200,13 @@ static void test_rotation(void **state) {
     (void)folder_replace(&folder, "token", "second\n");
     assert_int_equal(authorize(access, 2 * SEC, 0).version, first.version);
 
-    /* Missing or broken for a moment: the previous content stays. */
+    /* Missing or broken for a moment: the last content stays. */
     assert_int_equal(unlink(folder_path(&folder, "token")), 0);
     assert_string_equal(authorize(access, 3 * SEC, 0).token, "second");
     (void)folder_replace(&folder, "token", "");
     assert_int_equal(authorize(access, 4 * SEC, 0).version, first.version);
 
-    /* Unless the API server rejects it. */
+    /* If the API server rejects it, an unusable file is an error. */
     access_reject(access);
     assert_int_equal(access_authorize(access, 4 * SEC, 0, &second, error), -EINVAL);
     assert_says("token: is empty");
@@ -224,8 +223,8 @@ static void test_rotation(void **state) {
     folder_done(&folder);
 }
 
-/* There is nothing newer: the same version is an error. */
-static void test_rejected_for_good(void **state) {
+/* The version stays the same, so the client reports an error. */
+static void test_rejected_constant_credentials_keep_their_version(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
     Credentials first;
@@ -241,8 +240,7 @@ static void test_rejected_for_good(void **state) {
     folder_done(&folder);
 }
 
-/* A token is valid until its file is read again, and stays when the file is missing. */
-static void test_token_and_file(void **state) {
+static void test_token_is_used_until_its_file_exists(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
 
@@ -280,7 +278,7 @@ static void link_to(Folder *folder, const char *name, const char *target) {
     }
 }
 
-static void test_in_cluster(void **state) {
+static void test_service_account_is_read_again_when_replaced(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
     Credentials first, second;
@@ -316,7 +314,7 @@ static void test_in_cluster(void **state) {
     folder_done(&folder);
 }
 
-static void test_in_cluster_environment(void **state) {
+static void test_address_comes_from_the_pods_environment(void **state) {
     static const struct {
         const char *host, *port;
         int r;
@@ -358,17 +356,17 @@ static void test_in_cluster_environment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_places),
-        cmocka_unit_test(test_too_many_files),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_search),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_rejected_for_good),
-        cmocka_unit_test(test_token_and_file),
-        cmocka_unit_test(test_in_cluster),
-        cmocka_unit_test(test_in_cluster_environment),
+        cmocka_unit_test(test_default_places_of_a_kubeconfig),
+        cmocka_unit_test(test_too_many_files_are_an_error),
+        cmocka_unit_test(test_service_account_is_used_without_a_kubeconfig),
+        cmocka_unit_test(test_search_order_is_that_of_kubectl),
+        cmocka_unit_test(test_unusable_files_are_errors),
+        cmocka_unit_test(test_missing_kubeconfig_is_an_error),
+        cmocka_unit_test(test_changed_files_are_read_again),
+        cmocka_unit_test(test_rejected_constant_credentials_keep_their_version),
+        cmocka_unit_test(test_token_is_used_until_its_file_exists),
+        cmocka_unit_test(test_service_account_is_read_again_when_replaced),
+        cmocka_unit_test(test_address_comes_from_the_pods_environment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

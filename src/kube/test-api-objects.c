@@ -5,7 +5,7 @@
 
 static Arena *arena;
 
-static void test_events(void **state) {
+static void test_reads_watch_events(void **state) {
     static const struct {
         const char *text;
         bool ok;
@@ -51,7 +51,7 @@ static void test_events(void **state) {
     }
 }
 
-static void test_statuses(void **state) {
+static void test_reads_statuses(void **state) {
     static const struct {
         const char *name, *text;
         bool ok, is_expired, is_too_large;
@@ -73,8 +73,9 @@ static void test_statuses(void **state) {
             true, false, true, 504, "Timeout", "Too large resource version: 9, current: 3", 1},
         {"too many", "{\"kind\":\"Status\",\"code\":429,\"details\":{\"retryAfterSeconds\":17}}",
             true, false, false, 429, "", "", 17},
-        {"an absurd time", "{\"kind\":\"Status\",\"details\":{\"retryAfterSeconds\":99999999999}}",
-            true, false, false, 0, "", "", INT32_MAX},
+        {"a very long time",
+            "{\"kind\":\"Status\",\"details\":{\"retryAfterSeconds\":99999999999}}", true, false,
+            false, 0, "", "", INT32_MAX},
         {"a time below zero", "{\"kind\":\"Status\",\"details\":{\"retryAfterSeconds\":-5}}", true,
             false, false, 0, "", "", -1},
         {"escapes", "{\"kind\":\"Status\",\"message\":\"a \\\"b\\\"\"}", true, false, false, 0, "",
@@ -105,7 +106,7 @@ static void test_statuses(void **state) {
     }
 }
 
-static void test_metas(void **state) {
+static void test_reads_metadata(void **state) {
     static const struct {
         const char *text;
         bool with_annotations, ok, ends;
@@ -149,7 +150,7 @@ static void test_metas(void **state) {
     }
 }
 
-static void test_pages(void **state) {
+static void test_reads_list_pages(void **state) {
     static const struct {
         const char *text;
         bool ok;
@@ -193,7 +194,7 @@ static int tear_down(void **state) {
     return 0;
 }
 
-static void test_path_of_a_pod(void **state) {
+static void test_path_of_a_pod_is_escaped(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(256);
 
     pod_path(&out, STR("default"), STR("web-1"));
@@ -205,11 +206,11 @@ static void test_path_of_a_pod(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_path_of_a_pod),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_metas),
-        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_path_of_a_pod_is_escaped),
+        cmocka_unit_test(test_reads_watch_events),
+        cmocka_unit_test(test_reads_statuses),
+        cmocka_unit_test(test_reads_metadata),
+        cmocka_unit_test(test_reads_list_pages),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -8,8 +8,8 @@
 #define LEAST (BACKOFF_LEAST_MSEC * NSEC_PER_MSEC)
 #define MOST (BACKOFF_MOST_MSEC * NSEC_PER_MSEC)
 
-/* The @n-th delay in a row, for many seeds, each after a long quiet period. */
-static void look_at(unsigned n, int64_t *ret_least, int64_t *ret_most, double *ret_mean) {
+/* Measures the delay after failure @n, over many seeds; failures are far apart in time. */
+static void measure_delays(unsigned n, int64_t *ret_least, int64_t *ret_most, double *ret_mean) {
     double sum = 0;
 
     *ret_least = INT64_MAX;
@@ -28,15 +28,15 @@ static void look_at(unsigned n, int64_t *ret_least, int64_t *ret_most, double *r
 }
 
 /* Full jitter: uniform from zero to the limit. */
-static void test_delays_are_spread_up_to_a_ceiling_that_doubles(void **state) {
+static void test_delays_are_spread_up_to_a_limit_that_doubles(void **state) {
     for (unsigned n = 0; n < 12; n++) {
-        int64_t ceiling = LEAST << n < MOST ? LEAST << n : MOST, least, most;
+        int64_t limit = LEAST << n < MOST ? LEAST << n : MOST, least, most;
         double mean;
 
-        look_at(n, &least, &most, &mean);
-        assert_true(least >= 0 && least < ceiling / 100);
-        assert_true(most <= ceiling && most > ceiling - ceiling / 100);
-        assert_true(mean > 0.48 * (double)ceiling && mean < 0.52 * (double)ceiling);
+        measure_delays(n, &least, &most, &mean);
+        assert_true(least >= 0 && least < limit / 100);
+        assert_true(most <= limit && most > limit - limit / 100);
+        assert_true(mean > 0.48 * (double)limit && mean < 0.52 * (double)limit);
     }
 }
 
@@ -53,7 +53,7 @@ static void test_success_starts_over(void **state) {
 
 static void test_waits_at_least_retry_after(void **state) {
     static const struct {
-        int asked;
+        int requested;
         int64_t least;
     } cases[] = {
         {-1, 0},
@@ -68,14 +68,14 @@ static void test_waits_at_least_retry_after(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         for (uint64_t seed = 0; seed < 1000; seed++) {
             Backoff backoff = BACKOFF_INIT(seed);
-            int64_t delay = backoff_next(&backoff, 0, cases[i].asked);
+            int64_t delay = backoff_next(&backoff, 0, cases[i].requested);
 
             assert_true(delay >= cases[i].least * NSEC_PER_SEC);
             assert_true(delay <= cases[i].least * NSEC_PER_SEC + LEAST);
         }
 }
 
-/* A server that works and breaks at once must not be called in a loop. */
+/* A server that answers and breaks at once must not be called in a loop. */
 static void test_one_try_a_second_on_average(void **state) {
     for (uint64_t seed = 0; seed < 100; seed++) {
         Backoff backoff = BACKOFF_INIT(seed);
@@ -90,7 +90,7 @@ static void test_one_try_a_second_on_average(void **state) {
     }
 }
 
-/* ... but a quiet period restores the quick tries. */
+/* A quiet period allows quick tries again. */
 static void test_quiet_period_restores_the_burst(void **state) {
     Backoff backoff = BACKOFF_INIT(1);
     int64_t now = 0;
@@ -110,7 +110,7 @@ static void test_quiet_period_restores_the_burst(void **state) {
     assert_true(backoff_next(&backoff, now, -1) > 0);
 }
 
-static void test_seeds(void **state) {
+static void test_delays_depend_on_the_seed(void **state) {
     Backoff a = BACKOFF_INIT(1), b = BACKOFF_INIT(1), c = BACKOFF_INIT(2);
     int n_same = 0;
 
@@ -123,7 +123,7 @@ static void test_seeds(void **state) {
     assert_true(n_same < 5);
 }
 
-static void test_picks(void **state) {
+static void test_picks_every_number_of_the_range(void **state) {
     Backoff backoff = BACKOFF_INIT(3);
     bool seen[4] = {false};
 
@@ -139,13 +139,13 @@ static void test_picks(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_delays_are_spread_up_to_a_ceiling_that_doubles),
+        cmocka_unit_test(test_delays_are_spread_up_to_a_limit_that_doubles),
         cmocka_unit_test(test_success_starts_over),
         cmocka_unit_test(test_waits_at_least_retry_after),
         cmocka_unit_test(test_one_try_a_second_on_average),
         cmocka_unit_test(test_quiet_period_restores_the_burst),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_picks),
+        cmocka_unit_test(test_delays_depend_on_the_seed),
+        cmocka_unit_test(test_picks_every_number_of_the_range),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Bind jobs from their arrival to their end, over a real store. */
+/* Bind jobs from arrival to end, with a real store. */
 
 #include "kube/binder.h"
 
@@ -46,7 +46,7 @@ static bool fixture_may_send(void *context, char *error) {
     const BinderFixture *fixture = context;
 
     if (fixture->is_not_leader && error)
-        (void)snprintf(error, WATCHER_ERROR_MAX, "somebody else binds");
+        (void)snprintf(error, WATCHER_ERROR_MAX, "another replica binds");
     return !fixture->is_not_leader;
 }
 
@@ -99,7 +99,7 @@ static void fixture_close(BinderFixture *fixture) {
     store_free(fixture->store);
 }
 
-/* How many pods the newest snapshot counts on @node. */
+/* The number of pods on @node in a new snapshot. */
 static size_t pods_on(BinderFixture *fixture, const char *node) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -111,7 +111,7 @@ static size_t pods_on(BinderFixture *fixture, const char *node) {
     return table_chunk(table, row)->n_pods[table_slot(row)];
 }
 
-/* When the last pod of @node was placed, in the newest snapshot. */
+/* When the last pod was placed on @node, in a new snapshot. */
 static int64_t placed_on(BinderFixture *fixture, const char *node) {
     _cleanup_(snapshot_unrefp) Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -133,7 +133,7 @@ static size_t n_assumed(const BinderFixture *fixture) {
 /* --- jobs ------------------------------------------------------------------------------------ */
 
 typedef struct Job {
-    BindJob job; /* first */
+    BindJob job; /* must be first: judge() and done() cast */
     Pod pod;
     size_t max_pods;    /* maximum number of pods on the node, including this one; 0: any */
     bool has_no_reason; /* judge() gives no reason */
@@ -208,7 +208,7 @@ static void test_bound_pod_counts_before_the_reply(void **state) {
     fixture_close(&fixture);
 }
 
-/* An assumed pod counts as placed when it was first sent to its node. */
+/* The placement time of an assumed pod is when it was first sent to its node. */
 static void test_assumed_pod_has_time_of_first_bind(void **state) {
     int64_t first_at;
     Job first, again, other;
@@ -303,7 +303,7 @@ static void test_failed_bind_frees_the_slot(void **state) {
     }
 }
 
-static void test_the_same_job_twice_is_sent_once(void **state) {
+static void test_repeated_job_is_sent_once(void **state) {
     BinderFixture fixture;
     Job jobs[3], other;
 
@@ -355,7 +355,7 @@ static void test_pod_that_is_bound_is_not_sent(void **state) {
     }
 }
 
-/* Bound, but not yet shown by the watch; a second job for the pod fails. The first bind still
+/* A second job fails for a bound pod that the watch has not shown yet. The first bind still
  * counts. */
 static void test_a_failure_does_not_undo_an_earlier_bind(void **state) {
     static const struct {
@@ -394,10 +394,10 @@ static void test_a_failure_does_not_undo_an_earlier_bind(void **state) {
  * and counts on the first node until that is decided. */
 static void test_unanswered_bind_is_read_before_another_node_is_tried(void **state) {
     static const struct {
-        int after_sec;        /* the second job comes so long after the first */
-        const char *pod_read; /* by the second job */
+        int after_sec;        /* time between the jobs */
+        const char *pod_read; /* answer to the second job */
         const char *error;    /* NULL: its Binding is sent */
-        size_t on_n1, on_n2;  /* pods, then */
+        size_t on_n1, on_n2;  /* pods at the end */
     } cases[] = {
         {1, POD_READ("u1", "n1"), "the pod is on node n1 already", 1, 0},
         {1, POD_READ("u1", "n2"), "", 0, 1},
@@ -437,7 +437,7 @@ static void test_unanswered_bind_is_read_before_another_node_is_tried(void **sta
     }
 }
 
-/* ... read again when no Binding can be on its way any more. */
+/* The pod is read again when the first Binding can no longer be committed. */
 static void test_unanswered_bind_may_still_arrive(void **state) {
     int64_t sent_at;
     Job first, second;
@@ -459,21 +459,21 @@ static void test_unanswered_bind_may_still_arrive(void **state) {
     now = sent_at + WATCHER_BIND_SEC * NSEC_PER_SEC;
     (void)binder_tick(fixture.binder, now);
     assert_int_equal(pods_on(&fixture, "n1"), 1);
-    now += NSEC_PER_SEC; /* there is time for one more read */
+    now += NSEC_PER_SEC; /* time remains for one more read */
     (void)binder_tick(fixture.binder, now);
     reply(&fixture, 3, 200, POD_READ("u1", ""));
     assert_int_equal(second.n_judged, 1);
     assert_int_equal(pods_on(&fixture, "n1"), 0);
     assert_int_equal(pods_on(&fixture, "n2"), 1);
-    now += NSEC_PER_SEC; /* there is time for its own Binding */
+    now += NSEC_PER_SEC; /* time remains for its Binding */
     (void)binder_tick(fixture.binder, now);
     reply(&fixture, 4, 201, "{}");
     assert_true(second.n_done == 1 && second.is_bound);
     fixture_close(&fixture);
 }
 
-/* berth was halted between its decision and the request, which therefore left late: what counts is
- * when the result was found to be unknown. */
+/* berth was halted before it sent the request: the wait counts from when the result became
+ * unknown. */
 static void test_late_bind_may_still_arrive(void **state) {
     Job first, second;
     BinderFixture fixture;
@@ -522,7 +522,7 @@ static void test_pod_that_was_read_waits_for_the_lease(void **state) {
     fixture_close(&fixture);
 }
 
-/* Something else has bound the pod: it counts there before the watch shows it. */
+/* Another client has bound the pod: it counts there before the watch shows it. */
 static void test_pod_found_on_another_node_counts_there(void **state) {
     BinderFixture fixture;
     Job job;
@@ -541,7 +541,7 @@ static void test_pod_found_on_another_node_counts_there(void **state) {
     fixture_close(&fixture);
 }
 
-static void test_invalid_jobs(void **state) {
+static void test_invalid_jobs_fail_at_once(void **state) {
     BinderFixture fixture;
     Job job;
 
@@ -627,7 +627,8 @@ static void test_jobs_end_within_the_deadline(void **state) {
     assert_non_null(strstr(jobs[0].error, "not known whether"));
     assert_non_null(strstr(jobs[N - 1].error, "timed out before it was sent"));
     assert_int_equal(jobs[N - 1].n_judged, 0);
-    assert_int_equal(n_assumed(&fixture), BINDER_CALLS_MAX); /* their result is unknown */
+    assert_int_equal(
+        n_assumed(&fixture), BINDER_CALLS_MAX); /* sent ones, whose result is unknown */
 
     /* The API server may still commit them: the Lease must not be released yet. */
     assert_true(binder_is_idle(fixture.binder));
@@ -649,7 +650,7 @@ static void test_jobs_wait_for_the_lease(void **state) {
     job_init(&known, "old", "u3", "n2");
     show_pod(&fixture, "old", "u3", "n2");
     binder_add(fixture.binder, &waits.job);
-    binder_add(fixture.binder, &known.job); /* it is bound already */
+    binder_add(fixture.binder, &known.job); /* already bound */
     assert_true(known.n_done == 1 && known.is_bound);
     assert_false(binder_is_idle(fixture.binder));
     now += 5 * NSEC_PER_SEC;
@@ -661,7 +662,7 @@ static void test_jobs_wait_for_the_lease(void **state) {
     now += 5 * NSEC_PER_SEC; /* the deadline of the first job */
     assert_int_equal(binder_tick(fixture.binder, now), now + 5 * NSEC_PER_SEC);
     assert_int_equal(waits.n_done, 1);
-    assert_string_equal(waits.error, "somebody else binds");
+    assert_string_equal(waits.error, "another replica binds");
 
     fixture.is_not_leader = false; /* judged with the current cluster */
     show_pod(&fixture, "theirs", "u4", "n1");
@@ -733,7 +734,7 @@ static void test_expected_pod_counts_until_it_is_published(void **state) {
     assert_int_equal(fixture.n_ended, 1);
     assert_int_equal(fixture.n_bound, 0);
 
-    show_pod(&fixture, "web", "u1", "n2"); /* kube-scheduler knew better */
+    show_pod(&fixture, "web", "u1", "n2"); /* kube-scheduler chose another node */
     assert_int_equal(pods_on(&fixture, "n1"), 0);
     assert_int_equal(pods_on(&fixture, "n2"), 1);
     fixture_close(&fixture);
@@ -833,7 +834,7 @@ int main(void) {
         cmocka_unit_test(test_last_slot_is_given_once),
         cmocka_unit_test(test_rejection_has_a_reason),
         cmocka_unit_test(test_failed_bind_frees_the_slot),
-        cmocka_unit_test(test_the_same_job_twice_is_sent_once),
+        cmocka_unit_test(test_repeated_job_is_sent_once),
         cmocka_unit_test(test_pod_that_is_bound_is_not_sent),
         cmocka_unit_test(test_a_failure_does_not_undo_an_earlier_bind),
         cmocka_unit_test(test_unanswered_bind_is_read_before_another_node_is_tried),
@@ -841,7 +842,7 @@ int main(void) {
         cmocka_unit_test(test_late_bind_may_still_arrive),
         cmocka_unit_test(test_pod_that_was_read_waits_for_the_lease),
         cmocka_unit_test(test_pod_found_on_another_node_counts_there),
-        cmocka_unit_test(test_invalid_jobs),
+        cmocka_unit_test(test_invalid_jobs_fail_at_once),
         cmocka_unit_test(test_jobs_over_the_limit_wait),
         cmocka_unit_test(test_jobs_end_within_the_deadline),
         cmocka_unit_test(test_jobs_wait_for_the_lease),

@@ -1,4 +1,4 @@
-/* A Binding, and its result for each possible answer. */
+/* The result of a Binding for each possible answer. */
 
 #include "kube/binding.h"
 
@@ -47,8 +47,7 @@ static BindingOptions options_for(Client *client, Result *result) {
     "\"},\"spec\":{\"nodeName\":\"" node "\",\"containers\":[]},\"status\":{}}"
 #define STATUS(message) "{\"kind\":\"Status\",\"message\":\"" message "\"}"
 
-/* How a call ends: an outcome, and for CALL_DONE a status and a body. A status of 0 is the
- * end of the list. */
+/* The end of a call: an outcome, and for CALL_DONE status and body. Status 0 ends the list. */
 typedef struct Reply {
     CallOutcome outcome;
     unsigned status;
@@ -62,9 +61,9 @@ typedef struct Reply {
 
 typedef struct Case {
     const char *name;
-    Reply replies[6]; /* the POST, then reading the pod; after the list nothing answers */
+    Reply replies[6]; /* of the POST, then of GETs; after the list there is no answer */
     BindingOutcome want;
-    const char *error; /* a part of it */
+    const char *error; /* part of the error */
 } Case;
 
 static const Case cases[] = {
@@ -106,7 +105,7 @@ static const Case cases[] = {
     {"no answer: bound", {ENDED(CALL_TIMEOUT), ANSWERED(200, POD("u-1", "n1"))}, BINDING_BOUND, ""},
     {"too large an answer: bound", {ENDED(CALL_TOO_LARGE), ANSWERED(200, POD("u-1", "n1"))},
         BINDING_BOUND, ""},
-    {"500: bound all the same", {ANSWERED(500, ""), ANSWERED(200, POD("u-1", "n1"))}, BINDING_BOUND,
+    {"500: bound nevertheless", {ANSWERED(500, ""), ANSWERED(200, POD("u-1", "n1"))}, BINDING_BOUND,
         ""},
     {"504: not bound", {ANSWERED(504, STATUS("slow")), ANSWERED(200, POD("u-1", ""))},
         BINDING_UNKNOWN, "HTTP 504: slow"},
@@ -119,11 +118,11 @@ static const Case cases[] = {
         BINDING_BOUND, ""},
     {"the server does not come back", {ENDED(CALL_BROKEN), ENDED(CALL_REFUSED)}, BINDING_UNKNOWN,
         "it is not known whether the pod was bound: as the test wants it"},
-    {"nobody ever answers", {{CALL_DONE, 0, NULL}}, BINDING_UNKNOWN, "no answer"},
+    {"the API server never answers", {{CALL_DONE, 0, NULL}}, BINDING_UNKNOWN, "no answer"},
 };
 
-/* Answers call number @n with @reply; at the end of the list not at all, or with a refused
- * connection. */
+/* Answers call @n with @reply; after the end of the list refuses the connection, or for the POST
+ * does not answer. */
 static void answer(Client *client, size_t n, const Reply *reply) {
     if (reply->status != 0 && reply->outcome == CALL_DONE)
         fake_answer(client, n, reply->status, reply->body);
@@ -134,7 +133,7 @@ static void answer(Client *client, size_t n, const Reply *reply) {
     (void)client_wait(client, 0);
 }
 
-/* Until it is done; returns how many replies were used. */
+/* Runs the binding until done(); returns the number of used replies. */
 static size_t run(const Case *c, Client *client, Binding *binding, const Result *result) {
     size_t n = 0, n_used = 0;
 
@@ -156,7 +155,7 @@ static size_t run(const Case *c, Client *client, Binding *binding, const Result 
     return n_used;
 }
 
-static void test_outcomes(void **state) {
+static void test_each_answer_has_its_outcome(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         const Case *c = &cases[i];
         Client *client = client_new(NULL);
@@ -227,7 +226,7 @@ static void test_names_are_escaped(void **state) {
     client_free(client);
 }
 
-static void test_no_memory(void **state) {
+static void test_reading_is_retried_without_memory(void **state) {
     Client *client = client_new(NULL);
     Result result = {0};
     BindingOptions options = options_for(client, &result);
@@ -236,7 +235,7 @@ static void test_no_memory(void **state) {
     fake_refuse_next(client);
     assert_null(binding_new(&options));
 
-    /* For reading the pod; later there is memory again. */
+    /* No memory for reading the pod, at first. */
     binding = binding_new(&options);
     assert_non_null(binding);
     fake_refuse_next(client);
@@ -256,10 +255,10 @@ static void test_no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_each_answer_has_its_outcome),
         cmocka_unit_test(test_request_of_a_binding),
         cmocka_unit_test(test_names_are_escaped),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_reading_is_retried_without_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

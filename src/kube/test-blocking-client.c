@@ -72,7 +72,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-static void test_answers(void **state) {
+static void test_returns_status_date_and_body(void **state) {
     static const struct {
         BlockingRequest request;
         unsigned status;
@@ -103,10 +103,10 @@ static void test_answers(void **state) {
     }
 }
 
-static void test_no_answer(void **state) {
+static void test_missing_answer_has_a_reason(void **state) {
     static const struct {
         BlockingRequest request;
-        const char *word; /* that is in the message */
+        const char *word; /* part of the message */
     } cases[] = {
         {{.path = "/large"}, "larger than"},
         {{.path = "/never", .total_sec = 1}, "1 s"},
@@ -131,8 +131,7 @@ static void test_no_answer(void **state) {
     assert_non_null(strstr(error, "127.0.0.1"));
 }
 
-/* One connection for all requests. */
-static void test_client_is_kept(void **state) {
+static void test_client_keeps_its_connection(void **state) {
     Setup *setup = *state;
     Client *client = client_new(setup->access);
     char error[BLOCKING_CLIENT_ERROR_MAX];
@@ -146,7 +145,7 @@ static void test_client_is_kept(void **state) {
     client_free(client);
 }
 
-static void test_small_arena(void **state) {
+static void test_small_arena_is_out_of_memory(void **state) {
     Setup *setup = *state;
     Arena *arena = arena_new(16);
     char error[BLOCKING_CLIENT_ERROR_MAX];
@@ -160,10 +159,10 @@ static void test_small_arena(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_answers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_answer, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_client_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_small_arena, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_returns_status_date_and_body, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_missing_answer_has_a_reason, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_client_keeps_its_connection, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_small_arena_is_out_of_memory, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,4 @@
-/* Handlers that start, end and cancel calls, a client that is woken, and two clients of one loop.
- */
+/* Handlers that start, end and cancel calls; waking a client; two clients of one loop. */
 
 #include <pthread.h>
 #include <signal.h>
@@ -11,7 +10,7 @@
 
 /* --- starting, ending and cancelling from handlers --- */
 
-static void test_data_ends(void **state) {
+static void test_data_handler_can_end_the_call(void **state) {
     _cleanup_(record_done) CallRecord record = {.ends_in_data = true}, after = {0};
     Setup setup;
 
@@ -27,8 +26,7 @@ static void test_data_ends(void **state) {
     setup_done(&setup);
 }
 
-/* Without callbacks the answer is read and dropped. */
-static void test_no_callbacks(void **state) {
+static void test_answer_without_callbacks_is_dropped(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -42,7 +40,7 @@ static void test_no_callbacks(void **state) {
     setup_done(&setup);
 }
 
-static void test_cancels(void **state) {
+static void test_handlers_can_cancel_calls(void **state) {
     static const struct {
         const char *name;
         CallRecord record;
@@ -61,7 +59,7 @@ static void test_cancels(void **state) {
 
         setup_init(&setup, NULL, NULL, "");
         open_client(&setup);
-        record.client = setup.client; /* starts one call, too */
+        record.client = setup.client; /* also starts a call */
         record.started = &started;
         record.other = &other;
         start(setup.client, &other, "/stream");
@@ -76,7 +74,7 @@ static void test_cancels(void **state) {
     }
 }
 
-static void test_cancel_outside(void **state) {
+static void test_calls_can_be_cancelled_at_any_time(void **state) {
     CallRecord before = {0}, during = {0};
     Setup setup;
 
@@ -84,7 +82,7 @@ static void test_cancel_outside(void **state) {
     setup_init(&setup, NULL, NULL, "");
     open_client(&setup);
     start(setup.client, &before, "/echo");
-    call_cancel(before.call); /* was never begun */
+    call_cancel(before.call); /* before it began */
     start(setup.client, &during, "/stream");
     while (during.n_data == 0)
         assert_int_equal(client_wait(setup.client, 100), 0);
@@ -99,8 +97,8 @@ static void test_cancel_outside(void **state) {
     setup_done(&setup);
 }
 
-/* A name is resolved on its own thread; cancelling the call does not wait for it. */
-static void test_host_name(void **state) {
+/* libcurl resolves names on another thread. */
+static void test_cancelling_does_not_wait_for_name_resolution(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     char text[512];
     Setup setup;
@@ -145,7 +143,7 @@ static void *wake(void *context) {
 }
 
 /* Without a wake-up this would wait for an hour. */
-static void test_wake(void **state) {
+static void test_wake_ends_a_wait(void **state) {
     Waker waker = {0};
     pthread_t thread;
     Setup setup;
@@ -164,8 +162,8 @@ static void test_wake(void **state) {
 
 /* --- several servers --- */
 
-/* Two clients of one loop: one wait serves both, and freeing one does not affect the other. */
-static void test_loop(void **state) {
+/* Freeing one client does not affect the other. */
+static void test_one_wait_serves_both_clients_of_a_loop(void **state) {
     _cleanup_(record_done) CallRecord here = {0}, there = {0}, stuck = {0}, last = {0};
     _cleanup_(client_loop_freep) ClientLoop *loop = client_loop_new();
     Client *first, *second;
@@ -208,13 +206,13 @@ static int ignore_pipes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_data_ends),
-        cmocka_unit_test(test_no_callbacks),
-        cmocka_unit_test(test_cancels),
-        cmocka_unit_test(test_cancel_outside),
-        cmocka_unit_test(test_host_name),
-        cmocka_unit_test(test_wake),
-        cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_data_handler_can_end_the_call),
+        cmocka_unit_test(test_answer_without_callbacks_is_dropped),
+        cmocka_unit_test(test_handlers_can_cancel_calls),
+        cmocka_unit_test(test_calls_can_be_cancelled_at_any_time),
+        cmocka_unit_test(test_cancelling_does_not_wait_for_name_resolution),
+        cmocka_unit_test(test_wake_ends_a_wait),
+        cmocka_unit_test(test_one_wait_serves_both_clients_of_a_loop),
     };
 
     return cmocka_run_group_tests(tests, ignore_pipes, NULL);

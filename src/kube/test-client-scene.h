@@ -1,7 +1,6 @@
 #pragma once
 
-/* A client of a server whose answer depends on the path, and a handler that records its
- * callbacks. */
+/* A server whose answer depends on the path, a client, and a handler that records its callbacks. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,8 +17,8 @@
 typedef struct ServerState {
     atomic_uint n_requests, n_posts;
     char authorization[64]; /* the Authorization header that /auth requires */
-    Folder *rotated;        /* where the token "new" appears when the first one is rejected */
-    bool vanishes;          /* ... or where the token is deleted */
+    Folder *rotated;        /* folder of the token, replaced by "new" after the first 401 */
+    bool vanishes;          /* delete the token instead */
     pthread_mutex_t mutex;
 } ServerState;
 
@@ -188,7 +187,7 @@ static void open_client(Setup *setup) {
     assert_non_null(setup->client);
 }
 
-/* Plain HTTP, without credentials, unless @pair is given. */
+/* @pair NULL: plain HTTP. */
 static void setup_init(
     Setup *setup, const TestPair *pair, const TestPair *client_ca, const char *user) {
     char cluster[256] = "";
@@ -218,7 +217,7 @@ typedef struct CallRecord {
     CallResult result;
     char error[CLIENT_ERROR_MAX];
 
-    /* How the handler reacts. */
+    /* Reactions of the handler. */
     Call *call;
     bool forbids; /* may_send() returns false */
     bool ends_in_data;
@@ -308,7 +307,7 @@ static inline void record_done(CallRecord *record) {
     buf_done(&record->body);
 }
 
-#define TURNS_MAX 2000 /* of 100 ms; a test that needs more hangs */
+#define TURNS_MAX 2000 /* of 100 ms; then the test has failed */
 
 static inline void finish(Client *client, const CallRecord *record) {
     for (int i = 0; i < TURNS_MAX && record->n_done == 0; i++)

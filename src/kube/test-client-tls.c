@@ -1,4 +1,4 @@
-/* Certificates of servers and clients, identities, and proxies. */
+/* Certificates of servers and clients, identities, 401, proxies. */
 
 #include <netdb.h>
 #include <stdatomic.h>
@@ -58,7 +58,7 @@ static void test_server_certificates(void **state) {
             "its certificate does not have the name 127.0.0.1"},
         {"expired", &expired, &ca, BY_FILE, CALL_REFUSED, "its certificate has expired"},
         {"early", &early, &ca, BY_FILE, CALL_REFUSED, "its certificate is not valid yet"},
-        {"not looked at", &named, &ca, "insecure-skip-tls-verify: true", CALL_DONE, NULL},
+        {"not verified", &named, &ca, "insecure-skip-tls-verify: true", CALL_DONE, NULL},
         {"a name of its own", &named, &ca, BY_FILE ", tls-server-name: named.example", CALL_DONE,
             NULL},
         {"a wrong name of its own", &loopback, &ca, BY_FILE ", tls-server-name: named.example",
@@ -99,8 +99,8 @@ static void test_server_certificates(void **state) {
     }
 }
 
-/* It looks like PEM, but is not. */
-static void test_unusable_ca(void **state) {
+/* It has PEM lines without a certificate. */
+static void test_unusable_ca_is_refused(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -116,7 +116,7 @@ static void test_unusable_ca(void **state) {
     setup_done(&setup);
 }
 
-static void test_old_tls(void **state) {
+static void test_old_tls_versions_are_refused(void **state) {
     static const struct {
         const char *priorities;
         CallOutcome outcome;
@@ -179,14 +179,13 @@ static void test_client_certificates(void **state) {
     }
 }
 
-/* An identity never uses a connection of an older identity. */
-static void test_new_identity_new_connection(void **state) {
+static void test_new_credentials_use_new_connections(void **state) {
     static const char *const want[] = {"1", "1", "2", "2", "3", "3", "4", "4"};
     Setup setup;
 
     (void)state;
     setup_init(&setup, &loopback, NULL, "tokenFile: token");
-    write_config(&setup, /* libcurl itself does not distinguish the connections */
+    write_config(&setup, /* so libcurl itself would reuse the connections */
         "https", test_server_port(setup.server), "insecure-skip-tls-verify: true",
         "tokenFile: token");
     (void)folder_replace(&setup.folder, "token", "one");
@@ -199,7 +198,7 @@ static void test_new_identity_new_connection(void **state) {
 
             (void)snprintf(token, sizeof(token), "token-%zu", i);
             (void)folder_replace(&setup.folder, "token", token);
-            access_reject(setup.access); /* checked at once, not only each second */
+            access_reject(setup.access); /* read the file at once */
         }
         get(setup.client, &record, "/number");
         assert_text("connection", buf_str(&record.body), want[i]);
@@ -209,7 +208,7 @@ static void test_new_identity_new_connection(void **state) {
 
 /* --- 401 --- */
 
-static void test_unauthorized(void **state) {
+static void test_rejected_credentials_are_not_sent_again(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -221,7 +220,7 @@ static void test_unauthorized(void **state) {
     assert_int_equal(record.result.outcome, CALL_UNAUTHORIZED);
     assert_int_equal(record.result.status, 401);
     assert_int_equal(record.n_heads + record.n_data, 0);
-    assert_int_equal(atomic_load(&setup.state.n_requests), 1); /* no newer credential */
+    assert_int_equal(atomic_load(&setup.state.n_requests), 1); /* there are no newer credentials */
     assert_non_null(strstr(record.error, "does not accept the credentials of context c of"));
     assert_null(strstr(record.error, "wrong"));
     setup_done(&setup);
@@ -241,7 +240,7 @@ static void test_sends_basic_credentials(void **state) {
     setup_done(&setup);
 }
 
-static void test_401_without_end(void **state) {
+static void test_endless_401_ends(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -253,9 +252,8 @@ static void test_401_without_end(void **state) {
     setup_done(&setup);
 }
 
-/* A token that was replaced: the old one is rejected, and the new one is found without an error.
- * Also for several calls at once. */
-static void test_fresh_token(void **state) {
+/* Also for concurrent calls. */
+static void test_replaced_token_is_used_after_a_401(void **state) {
     CallRecord record[3] = {0};
     Setup setup;
 
@@ -278,8 +276,8 @@ static void test_fresh_token(void **state) {
     setup_done(&setup);
 }
 
-/* Rejected, and the token's file is gone: that is the error. */
-static void test_token_that_vanishes(void **state) {
+/* The token is rejected, and its file was deleted. */
+static void test_error_names_a_missing_token_file(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -297,8 +295,7 @@ static void test_token_that_vanishes(void **state) {
     setup_done(&setup);
 }
 
-/* No credentials: reported through done(), from client_wait(). */
-static void test_no_credentials(void **state) {
+static void test_failing_plugin_is_reported_by_done(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -320,7 +317,7 @@ typedef struct Retrier {
     unsigned n_done;
 } Retrier;
 
-/* Starts the next call from done(). */
+/* A done() that starts the next call. */
 static void start_again(void *context, const CallResult *result) {
     Retrier *retrier = context;
 
@@ -330,7 +327,7 @@ static void start_again(void *context, const CallResult *result) {
         &(CallHandler){.context = retrier, .done = start_again}));
 }
 
-/* Calls that fail before they start, in a loop: client_wait() still returns. */
+/* Each call fails before it is sent, and starts the next. */
 static void test_wait_returns_while_calls_fail(void **state) {
     Retrier retrier = {0};
     Setup setup;
@@ -354,18 +351,18 @@ static void test_wait_returns_while_calls_fail(void **state) {
 
 /* Records the request and rejects it. */
 static bool refuse_tunnel(void *context, TestPeer *peer, const TestRequest *request) {
-    Buf *asked = context;
+    Buf *seen = context;
 
-    buf_append(asked, request->head);
+    buf_append(seen, request->head);
     test_answer(peer, "403 Forbidden", "", STR("no"));
     return false;
 }
 
-static void test_proxy(void **state) {
-    _cleanup_(buf_done) Buf asked = BUF_INIT(4096);
+static void test_proxy_does_not_see_the_token(void **state) {
+    _cleanup_(buf_done) Buf seen = BUF_INIT(4096);
     _cleanup_(record_done) CallRecord record = {0};
     TestServer *proxy =
-        test_server_new(&(TestServerOptions){.handler = refuse_tunnel, .context = &asked});
+        test_server_new(&(TestServerOptions){.handler = refuse_tunnel, .context = &seen});
     char cluster[256];
     Setup setup;
 
@@ -381,16 +378,16 @@ static void test_proxy(void **state) {
     assert_int_equal(record.n_heads, 0);
     assert_null(strstr(record.error, "hidden"));
     test_server_free(proxy);
-    buf_append_char(&asked, '\0');
-    assert_ptr_equal(strstr(asked.data, "CONNECT 127.0.0.1:"), asked.data);
-    assert_non_null(strstr(asked.data, "Proxy-Authorization: Basic "));
-    assert_null(strstr(asked.data, "opensesame")); /* only the API server sees it */
+    buf_append_char(&seen, '\0');
+    assert_ptr_equal(strstr(seen.data, "CONNECT 127.0.0.1:"), seen.data);
+    assert_non_null(strstr(seen.data, "Proxy-Authorization: Basic "));
+    assert_null(strstr(seen.data, "opensesame")); /* only for the API server */
     assert_int_equal(atomic_load(&setup.state.n_requests), 0);
     setup_done(&setup);
 }
 
-/* The proxy is down, and the API server is not contacted without it. */
-static void test_socks(void **state) {
+/* The SOCKS proxy is down. */
+static void test_server_is_not_contacted_without_its_proxy(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     TestServer *gone = test_server_new(&(TestServerOptions){.is_mute = true});
     char cluster[256];
@@ -409,7 +406,7 @@ static void test_socks(void **state) {
     setup_done(&setup);
 }
 
-/* Replaces libc's: every name is unknown. */
+/* Replaces libc's function: every name is unknown. */
 int getaddrinfo(
     const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **ret) {
     (void)name;
@@ -419,7 +416,7 @@ int getaddrinfo(
     return EAI_NONAME;
 }
 
-static void test_unknown_proxy(void **state) {
+static void test_unknown_proxy_is_an_error_without_its_password(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     Setup setup;
 
@@ -438,20 +435,20 @@ static void test_unknown_proxy(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_server_certificates),
-        cmocka_unit_test(test_unusable_ca),
-        cmocka_unit_test(test_old_tls),
+        cmocka_unit_test(test_unusable_ca_is_refused),
+        cmocka_unit_test(test_old_tls_versions_are_refused),
         cmocka_unit_test(test_client_certificates),
-        cmocka_unit_test(test_new_identity_new_connection),
-        cmocka_unit_test(test_unauthorized),
+        cmocka_unit_test(test_new_credentials_use_new_connections),
+        cmocka_unit_test(test_rejected_credentials_are_not_sent_again),
         cmocka_unit_test(test_sends_basic_credentials),
-        cmocka_unit_test(test_401_without_end),
-        cmocka_unit_test(test_fresh_token),
-        cmocka_unit_test(test_token_that_vanishes),
-        cmocka_unit_test(test_no_credentials),
+        cmocka_unit_test(test_endless_401_ends),
+        cmocka_unit_test(test_replaced_token_is_used_after_a_401),
+        cmocka_unit_test(test_error_names_a_missing_token_file),
+        cmocka_unit_test(test_failing_plugin_is_reported_by_done),
         cmocka_unit_test(test_wait_returns_while_calls_fail),
-        cmocka_unit_test(test_proxy),
-        cmocka_unit_test(test_socks),
-        cmocka_unit_test(test_unknown_proxy),
+        cmocka_unit_test(test_proxy_does_not_see_the_token),
+        cmocka_unit_test(test_server_is_not_contacted_without_its_proxy),
+        cmocka_unit_test(test_unknown_proxy_is_an_error_without_its_password),
     };
 
     return cmocka_run_group_tests(tests, make_pairs, drop_pairs);

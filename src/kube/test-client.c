@@ -1,4 +1,4 @@
-/* Requests of a client, ends of answers, and use of connections. */
+/* Requests, the ways in which answers end, time limits, and connections. */
 
 #include "kube/client.h"
 
@@ -9,7 +9,7 @@
 
 /* --- requests ------- */
 
-static void test_requests(void **state) {
+static void test_sends_method_path_headers_and_body(void **state) {
     static const struct {
         const char *name;
         CallOptions options;
@@ -57,7 +57,7 @@ static void test_requests(void **state) {
 
 /* --- ends of answers --- */
 
-static void test_outcomes(void **state) {
+static void test_each_answer_has_its_outcome(void **state) {
     static const struct {
         const char *path;
         CallOutcome outcome;
@@ -111,7 +111,7 @@ static void test_outcomes(void **state) {
     setup_done(&setup);
 }
 
-static void test_retry_after(void **state) {
+static void test_reads_retry_after(void **state) {
     static const struct {
         const char *path;
         int seconds;
@@ -131,7 +131,7 @@ static void test_retry_after(void **state) {
     setup_done(&setup);
 }
 
-static void test_refused(void **state) {
+static void test_refused_connection_is_explained(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     char want[128];
     uint16_t port;
@@ -151,8 +151,8 @@ static void test_refused(void **state) {
     setup_done(&setup);
 }
 
-/* Connecting to a broadcast address fails locally: no packet is sent. */
-static void test_no_route(void **state) {
+/* Connecting to a broadcast address fails without sending a packet. */
+static void test_missing_route_is_explained(void **state) {
     _cleanup_(record_done) CallRecord record = {0};
     char error[ACCESS_ERROR_MAX];
     Setup setup;
@@ -181,8 +181,8 @@ static void open_silent_server(Setup *setup) {
     open_client(setup);
 }
 
-/* All at once, because each takes its time. */
-static void test_times(void **state) {
+/* In parallel, because each takes seconds. */
+static void test_each_time_limit_ends_a_call(void **state) {
     static const struct {
         CallOptions options;
         const char *says;
@@ -240,9 +240,9 @@ static void test_connections_are_kept(void **state) {
     setup_done(&setup);
 }
 
-/* A kept connection that ends without an answer: a GET is repeated, a request that may have changed
- * something is not. */
-static void test_nothing_is_sent_twice(void **state) {
+/* A kept connection ends without an answer: a request that may have changed something is not sent
+ * again. */
+static void test_post_is_not_sent_twice(void **state) {
     _cleanup_(record_done) CallRecord first = {0}, post = {0};
     Setup setup;
 
@@ -260,7 +260,7 @@ static void test_nothing_is_sent_twice(void **state) {
     setup_done(&setup);
 }
 
-/* On a new connection and on a kept one. */
+/* On new and kept connections. */
 static void test_late_request_is_not_sent(void **state) {
     const CallOptions options = {
         .method = "POST", .path = "/echo", .content_type = "text/plain", .body = STR("x")};
@@ -319,7 +319,7 @@ static void test_get_is_repeated_on_a_new_connection(void **state) {
     setup_done(&setup);
 }
 
-static void test_many_at_a_time(void **state) {
+static void test_many_concurrent_calls(void **state) {
     enum { N = 40 };
     CallRecord record[N] = {0}, streams[2] = {0};
     Setup setup;
@@ -359,18 +359,18 @@ static int ignore_pipes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_outcomes),
-        cmocka_unit_test(test_retry_after),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_no_route),
-        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_sends_method_path_headers_and_body),
+        cmocka_unit_test(test_each_answer_has_its_outcome),
+        cmocka_unit_test(test_reads_retry_after),
+        cmocka_unit_test(test_refused_connection_is_explained),
+        cmocka_unit_test(test_missing_route_is_explained),
+        cmocka_unit_test(test_each_time_limit_ends_a_call),
         cmocka_unit_test(test_connections_are_kept),
-        cmocka_unit_test(test_nothing_is_sent_twice),
+        cmocka_unit_test(test_post_is_not_sent_twice),
         cmocka_unit_test(test_late_request_is_not_sent),
         cmocka_unit_test(test_request_may_have_been_sent_after_refused_connection),
         cmocka_unit_test(test_get_is_repeated_on_a_new_connection),
-        cmocka_unit_test(test_many_at_a_time),
+        cmocka_unit_test(test_many_concurrent_calls),
     };
 
     return cmocka_run_group_tests(tests, ignore_pipes, NULL);

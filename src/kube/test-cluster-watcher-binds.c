@@ -1,4 +1,4 @@
-/* Pods that the watcher binds: how long they are assumed, and what happens to them at the end. */
+/* Binds of the watcher: how long pods are assumed, and jobs when the watcher stops. */
 
 #include <errno.h>
 
@@ -9,7 +9,7 @@ static bool has_bound_one(const WatcherStatus *status) {
     return status->n_bound == 1;
 }
 
-static void test_binding(void **state) {
+static void test_pod_counts_before_the_binding_is_answered(void **state) {
     WatcherFixture fixture;
     Job job;
     WatcherStatus status;
@@ -20,7 +20,7 @@ static void test_binding(void **state) {
     send_pod(&fixture, "ADDED", "web", "");
     job_init(&job, &fixture, "web", "n1");
     assert_int_equal(watcher_bind(fixture.watcher, &job.job), 0);
-    wait_for_pods(&fixture, "n1", 2); /* assumed and published before the answer */
+    wait_for_pods(&fixture, "n1", 2); /* before the answer */
     post = fake_wait_for(fixture.client, "POST", "/api/v1/namespaces/shop/pods/web/binding", 0);
     assert_true(post != SIZE_MAX);
     fake_answer(fixture.client, post, 201, "{}");
@@ -35,9 +35,9 @@ static void test_binding(void **state) {
     fixture_close(&fixture);
 }
 
-/* Binds the pod; the API server confirms it. */
+/* Binds the pod, without a lease; the API server confirms it. */
 static void bind_pod(WatcherFixture *fixture, Job *job, const char *name) {
-    size_t before = fixture->n_done; /* no lease is needed */
+    size_t before = fixture->n_done;
     char path[64];
     size_t post;
 
@@ -55,7 +55,7 @@ static bool has_lost_pods(const WatcherStatus *status) {
     return status->kinds[WATCHER_PODS].n_failures == 1;
 }
 
-/* A bound pod counts until the watch could have shown it, and did not. */
+/* A bound pod counts until the watch has shown later events, but not the pod. */
 static void test_silent_watch_does_not_end_assumption(void **state) {
     WatcherFixture fixture;
     Job first, second;
@@ -69,7 +69,7 @@ static void test_silent_watch_does_not_end_assumption(void **state) {
     skip_sec(WATCHER_ASSUME_SEC + 1);
     assert_int_equal(fixture_turn(&fixture).n_assumed, 1);
 
-    /* A watch that was closed and opened again has not shown anything either. */
+    /* A watch that was opened again has not shown anything, either. */
     before = fixture.pods;
     skip_sec(WATCHER_SILENCE_SEC);
     (void)fixture_turn(&fixture);
@@ -130,7 +130,7 @@ static void test_failed_bind_is_not_assumed(void **state) {
     fixture_close(&fixture);
 }
 
-static void test_binding_before_the_cluster_is_known(void **state) {
+static void test_bind_fails_before_the_cluster_is_listed(void **state) {
     WatcherFixture fixture;
     Job job;
 
@@ -142,8 +142,8 @@ static void test_binding_before_the_cluster_is_known(void **state) {
     fixture_close(&fixture);
 }
 
-/* Each job is answered once, up to the limit of jobs. */
-static void test_end_with_unfinished_jobs(void **state) {
+/* Each job ends once. Jobs over the limit are refused. */
+static void test_unfinished_jobs_fail_at_the_end(void **state) {
     static Job jobs[WATCHER_BINDS_MAX];
     WatcherFixture fixture;
     Job more;
@@ -168,7 +168,7 @@ static void test_end_with_unfinished_jobs(void **state) {
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-static void test_stopping(void **state) {
+static void test_stopped_watcher_refuses_jobs(void **state) {
     WatcherFixture fixture;
     Job job;
 
@@ -181,8 +181,8 @@ static void test_stopping(void **state) {
     fixture_close(&fixture);
 }
 
-/* The thread is blocked: stopping it times out. */
-static void stop_a_busy_one(bool waits_again) {
+/* Stops a watcher whose thread is blocked in publish(), which times out. */
+static void stop_blocked_watcher(bool waits_again) {
     WatcherFixture fixture;
     Job job;
 
@@ -210,80 +210,81 @@ static void stop_a_busy_one(bool waits_again) {
     assert_int_equal(job.n_done, 1);
 }
 
-static void test_stopping_takes_too_long(void **state) {
-    stop_a_busy_one(/* waits_again= */ true);
-    stop_a_busy_one(/* waits_again= */ false);
+static void test_stopping_a_blocked_watcher_times_out(void **state) {
+    stop_blocked_watcher(/* waits_again= */ true);
+    stop_blocked_watcher(/* waits_again= */ false);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-#define CROWD 4
-#define CROWD_JOBS 100
+#define N_THREADS 4
+#define THREAD_JOBS 100
 
-typedef struct Member {
+typedef struct BindThread {
     WatcherFixture *fixture;
     size_t number;
-    Job jobs[CROWD_JOBS];
-} Member;
+    Job jobs[THREAD_JOBS];
+} BindThread;
 
-static void *crowd(void *context) {
-    Member *member = context;
+static void *bind_from_thread(void *context) {
+    BindThread *bind_thread = context;
     WatcherStatus status;
     char name[32];
 
-    for (size_t i = 0; i < CROWD_JOBS; i++) {
-        (void)snprintf(name, sizeof(name), "c%zu-%zu", member->number, i);
-        job_init(&member->jobs[i], member->fixture, name, i % 2 ? "n1" : "n2");
-        if (watcher_bind(member->fixture->watcher, &member->jobs[i].job) < 0)
+    for (size_t i = 0; i < THREAD_JOBS; i++) {
+        (void)snprintf(name, sizeof(name), "c%zu-%zu", bind_thread->number, i);
+        job_init(&bind_thread->jobs[i], bind_thread->fixture, name, i % 2 ? "n1" : "n2");
+        if (watcher_bind(bind_thread->fixture->watcher, &bind_thread->jobs[i].job) < 0)
             return NULL;
-        (void)mark_queue_add(watcher_writes(member->fixture->watcher, WATCHER_MARKS), STR("n1"));
-        watcher_status(member->fixture->watcher, &status);
-        (void)watcher_is_synced(member->fixture->watcher);
+        (void)mark_queue_add(
+            watcher_writes(bind_thread->fixture->watcher, WATCHER_MARKS), STR("n1"));
+        watcher_status(bind_thread->fixture->watcher, &status);
+        (void)watcher_is_synced(bind_thread->fixture->watcher);
     }
     return NULL;
 }
 
 /* Many threads call the thread-safe functions while events arrive. */
 static void test_many_threads(void **state) {
-    static Member members[CROWD];
-    pthread_t threads[CROWD];
+    static BindThread bind_threads[N_THREADS];
+    pthread_t threads[N_THREADS];
     WatcherFixture fixture;
     char name[16];
     size_t from = 0;
 
     fixture_open(&fixture);
     fixture_sync(&fixture);
-    for (size_t i = 0; i < CROWD; i++) {
-        members[i] = (Member){.fixture = &fixture, .number = i};
-        assert_int_equal(pthread_create(&threads[i], NULL, crowd, &members[i]), 0);
+    for (size_t i = 0; i < N_THREADS; i++) {
+        bind_threads[i] = (BindThread){.fixture = &fixture, .number = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, bind_from_thread, &bind_threads[i]), 0);
     }
-    for (size_t i = 0; i < CROWD * CROWD_JOBS; i++) {
+    for (size_t i = 0; i < N_THREADS * THREAD_JOBS; i++) {
         from = fake_wait_for(fixture.client, "POST", "/binding", from);
         assert_true(from != SIZE_MAX);
         fake_answer(fixture.client, from++, 201, "{}");
         (void)snprintf(name, sizeof(name), "e%zu", i);
         send_pod(&fixture, "ADDED", name, "n1");
     }
-    wait_for_done(&fixture, CROWD * CROWD_JOBS);
-    for (size_t i = 0; i < CROWD; i++)
+    wait_for_done(&fixture, N_THREADS * THREAD_JOBS);
+    for (size_t i = 0; i < N_THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    wait_for_pods(&fixture, "n2", CROWD * CROWD_JOBS / 2);
-    wait_for_pods(&fixture, "n1", 1 + CROWD * CROWD_JOBS / 2 + CROWD * CROWD_JOBS);
-    for (size_t i = 0; i < CROWD; i++)
-        for (size_t j = 0; j < CROWD_JOBS; j++)
-            assert_true(members[i].jobs[j].n_done == 1 && members[i].jobs[j].is_bound);
+    wait_for_pods(&fixture, "n2", N_THREADS * THREAD_JOBS / 2);
+    wait_for_pods(&fixture, "n1", 1 + N_THREADS * THREAD_JOBS / 2 + N_THREADS * THREAD_JOBS);
+    for (size_t i = 0; i < N_THREADS; i++)
+        for (size_t j = 0; j < THREAD_JOBS; j++)
+            assert_true(bind_threads[i].jobs[j].n_done == 1 && bind_threads[i].jobs[j].is_bound);
     fixture_close(&fixture);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binding),
+        cmocka_unit_test(test_pod_counts_before_the_binding_is_answered),
         cmocka_unit_test(test_silent_watch_does_not_end_assumption),
         cmocka_unit_test(test_failed_bind_is_not_assumed),
-        cmocka_unit_test(test_binding_before_the_cluster_is_known),
-        cmocka_unit_test(test_end_with_unfinished_jobs),
-        cmocka_unit_test(test_stopping),
-        cmocka_unit_test(test_stopping_takes_too_long),
+        cmocka_unit_test(test_bind_fails_before_the_cluster_is_listed),
+        cmocka_unit_test(test_unfinished_jobs_fail_at_the_end),
+        cmocka_unit_test(test_stopped_watcher_refuses_jobs),
+        cmocka_unit_test(test_stopping_a_blocked_watcher_times_out),
         cmocka_unit_test(test_many_threads),
     };
 

@@ -27,7 +27,7 @@ static bool is_held(const WatcherStatus *status) {
     return status->lease.is_held;
 }
 
-/* Takes the lease; a new list of pods is then requested. */
+/* Takes the lease, and waits for the request of a new list of pods. */
 static void take_lease(WatcherFixture *fixture, size_t from) {
     size_t call = fake_wait_for(fixture->client, "GET", LEASE_ONE, from);
 
@@ -38,7 +38,7 @@ static void take_lease(WatcherFixture *fixture, size_t from) {
     assert_true(fixture->pods != SIZE_MAX);
 }
 
-static void test_binding_by_lease(void **state) {
+static void test_binds_after_a_new_list_of_pods(void **state) {
     WatcherFixture fixture;
     Job job;
     size_t call;
@@ -74,7 +74,7 @@ static void test_binding_by_lease(void **state) {
     fixture_close(&fixture);
 }
 
-static void test_another_replica_holds_the_lease(void **state) {
+static void test_bind_fails_while_another_replica_holds_the_lease(void **state) {
     WatcherFixture fixture;
     Job job;
     size_t last;
@@ -97,7 +97,7 @@ static void test_another_replica_holds_the_lease(void **state) {
         count_notices(&fixture, WATCHER_LEASE_HELD_ELSEWHERE, WATCHER_NODES, &last), 1);
 }
 
-/* At the job's deadline its error is the reason for not binding. */
+/* The error of a job at its deadline. */
 static void test_error_names_the_reason_for_not_binding(void **state) {
     static const struct {
         const char *name, *error;
@@ -108,7 +108,7 @@ static void test_error_names_the_reason_for_not_binding(void **state) {
             "this berth has taken the lease ns/l, and is still listing the pods that were bound "
             "before",
             200, true},
-        {"no right to look",
+        {"no right to read the lease",
             "cannot take the lease ns/l, whose holder binds: HTTP 403: it needs the right get "
             "on leases.coordination.k8s.io in namespace ns (Role berth-lease)",
             403, false},
@@ -138,7 +138,7 @@ static void test_error_names_the_reason_for_not_binding(void **state) {
         for (int sec = 0; sec < WATCHER_BIND_SEC && cases[i].is_taken; sec += 2) {
             size_t from = fake_n_calls(fixture.client);
 
-            skip_sec(2); /* it is renewed */
+            skip_sec(2); /* renew it */
             answer_lease(&fixture, fake_wait_for(fixture.client, "PUT", LEASE_ONE, from), 9, "me");
             (void)fixture_turn(&fixture);
         }
@@ -154,7 +154,7 @@ static bool is_held_no_more(const WatcherStatus *status) {
     return !status->lease.is_held && status->lease.n_lost == 1;
 }
 
-/* Another name was written into the lease: that replica binds now, and a notice reports it. */
+/* Another client writes its name into the lease. */
 static void test_reports_lease_taken_by_force(void **state) {
     WatcherFixture fixture;
     size_t last, call;
@@ -177,13 +177,12 @@ static void test_reports_lease_taken_by_force(void **state) {
     assert_int_equal(count_notices(&fixture, WATCHER_LEASE_LOST, WATCHER_NODES, &last), 1);
 }
 
-static void *stop_it(void *context) {
+static void *stop_watcher(void *context) {
     WatcherFixture *fixture = context;
 
     return watcher_stop(fixture->watcher, TIMEOUT_SEC * NSEC_PER_SEC) ? fixture : NULL;
 }
 
-/* Unfinished jobs first, then the lease. */
 static void test_releases_the_lease_after_its_jobs(void **state) {
     pthread_t thread;
     void *ended;
@@ -200,7 +199,7 @@ static void test_releases_the_lease_after_its_jobs(void **state) {
     send_text(&fixture, fixture.pods, LIST_END);
     call = fake_wait_for(fixture.client, "POST", "/binding", 0);
     assert_true(call != SIZE_MAX);
-    assert_int_equal(pthread_create(&thread, NULL, stop_it, &fixture), 0);
+    assert_int_equal(pthread_create(&thread, NULL, stop_watcher, &fixture), 0);
     (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     assert_int_equal(job.n_done, 0);
     put = fake_n_calls(fixture.client);
@@ -218,8 +217,8 @@ static void test_releases_the_lease_after_its_jobs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binding_by_lease),
-        cmocka_unit_test(test_another_replica_holds_the_lease),
+        cmocka_unit_test(test_binds_after_a_new_list_of_pods),
+        cmocka_unit_test(test_bind_fails_while_another_replica_holds_the_lease),
         cmocka_unit_test(test_error_names_the_reason_for_not_binding),
         cmocka_unit_test(test_reports_lease_taken_by_force),
         cmocka_unit_test(test_releases_the_lease_after_its_jobs),

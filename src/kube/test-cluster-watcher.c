@@ -1,5 +1,4 @@
-/* The watcher's thread with a client that tests control: what it publishes, and which notices it
- * sends. */
+/* The watcher's publications and notices, with a client that the tests control. */
 
 #include "kube/cluster-watcher.h"
 
@@ -40,7 +39,6 @@ static void test_publishes_nothing_before_all_lists(void **state) {
     fixture_close(&fixture);
 }
 
-/* An empty cluster is a known cluster. */
 static void test_an_empty_cluster_is_published(void **state) {
     WatcherFixture fixture;
 
@@ -67,15 +65,14 @@ static void test_publishes_events_together(void **state) {
     wait_for_pods(&fixture, "n2", 1000);
     wait_for_pods(&fixture, "n1", 1001);
     pthread_mutex_lock(&fixture.mutex);
-    assert_true(fixture.n_published < 1000); /* at most one publication each */
+    assert_true(fixture.n_published < 1000); /* not one for each event */
     pthread_mutex_unlock(&fixture.mutex);
     send_pod(&fixture, "DELETED", "first", "n1");
     wait_for_pods(&fixture, "n1", 1000);
     fixture_close(&fixture);
 }
 
-/* pod_bound() is not called for pods of a list or pods created with a node; otherwise once per
- * pod. */
+/* pod_bound() is called once per pod; not for pods of a list or created with a node. */
 static void test_reports_bound_pods_once(void **state) {
     WatcherFixture fixture;
 
@@ -95,7 +92,7 @@ static void test_reports_bound_pods_once(void **state) {
     fixture_close(&fixture);
 }
 
-/* A pod of two containers: one shrinks from 3 to 1 cpu, one grows from 1 to 4. */
+/* One container shrinks from 3 to 1 cpu, another grows from 1 to 4. */
 static void test_counts_resized_pods_by_version(void **state) {
     static const struct {
         const char *version;
@@ -189,8 +186,7 @@ static bool has_two_unfit(const WatcherStatus *status) {
     return status->kinds[WATCHER_NODES].n_unfit == 2;
 }
 
-/* A node that cannot be parsed is missing; the others are not affected. */
-static void test_objects_that_cannot_be_read(void **state) {
+static void test_unreadable_objects_are_skipped(void **state) {
     WatcherFixture fixture;
     WatcherStatus status;
 
@@ -219,7 +215,7 @@ static bool is_malformed(const WatcherStatus *status) {
     return status->kinds[WATCHER_NODES].n_malformed == 1;
 }
 
-/* If an event is not JSON, nothing is certain: everything is listed again. */
+/* Changes may be lost if an event is not JSON. */
 static void test_lists_again_after_invalid_json(void **state) {
     WatcherFixture fixture;
 
@@ -235,7 +231,7 @@ static void test_lists_again_after_invalid_json(void **state) {
     fixture_close(&fixture);
 }
 
-/* The CPUs that n1 has in the last snapshot; -1: its details are not kept. */
+/* The CPU capacity of n1 in the last snapshot; -1: its details are not kept. */
 static int64_t capacity_of_n1(WatcherFixture *fixture) {
     const NodeTable *table;
     const Node *node;
@@ -253,8 +249,8 @@ static int64_t capacity_of_n1(WatcherFixture *fixture) {
     "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"n1\",\"uid\":\"n1\","                \
     "\"resourceVersion\":\"1\"},\"status\":{\"capacity\":{\"cpu\":\"9\"}}}}\n"
 
-/* Details that no rule reads are not kept. Once they are wanted, nodes are listed again, and the
- * snapshot of before stays until that list is complete. */
+/* Details that no rule reads are not kept. When they are wanted, nodes are listed again, and the
+ * old snapshot stays until that list is complete. */
 static void test_lists_again_for_node_details(void **state) {
     static const ClusterNeeds nothing, details = {.node_details = true};
     WatcherFixture fixture;
@@ -278,13 +274,13 @@ static void test_lists_again_for_node_details(void **state) {
     send_text(&fixture, fixture.nodes, LIST_END);
     wait_for_offers(&fixture, 2);
     (void)fixture_turn(&fixture);
-    assert_true(watcher_want(fixture.watcher, &details)); /* nothing more to do */
+    assert_true(watcher_want(fixture.watcher, &details)); /* no further list is needed */
     assert_int_equal(capacity_of_n1(&fixture), 9000);
     assert_int_equal(fixture_turn(&fixture).kinds[WATCHER_NODES].n_lists, 2);
     fixture_close(&fixture);
 }
 
-/* The volumes of the pod of n1 in the last snapshot; -1: no details are kept. */
+/* The number of volumes of the pod on n1 in the last snapshot; -1: no details are kept. */
 static int64_t volumes_on_n1(WatcherFixture *fixture) {
     const NodeTable *table;
     const Pod *pod;
@@ -306,7 +302,7 @@ static int64_t volumes_on_n1(WatcherFixture *fixture) {
     "\"uid\":\"p\",\"resourceVersion\":\"1\"},\"spec\":{\"nodeName\":\"n1\",\"volumes\":[{"        \
     "\"name\":\"v\",\"emptyDir\":{}}],\"containers\":[{\"name\":\"c\"}]}}}\n"
 
-/* The same for fields of running pods: only pods are listed again. */
+/* Like the test above, for fields of running pods: only pods are listed again. */
 static void test_lists_again_for_pod_fields(void **state) {
     static const ClusterNeeds nothing, volumes = {.pods.fields = POD_BIT(POD_VOLUMES)};
     WatcherFixture fixture;
@@ -344,7 +340,7 @@ static void test_lists_again_for_pod_fields(void **state) {
     "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"team-a\",\"uid\":\"u\","             \
     "\"resourceVersion\":\"1\"}}}\n"
 
-/* How many namespaces the newest snapshot has; -1: they are not known. */
+/* The number of namespaces in the last snapshot; -1: not known. */
 static int count_namespaces(WatcherFixture *fixture) {
     const RelatedSet *set;
     int n;
@@ -363,7 +359,6 @@ static void sync_nodes_and_pods(WatcherFixture *fixture) {
     send_text(fixture, fixture->pods, LIST_END);
 }
 
-/* Namespaces that are wanted from the start belong to the first snapshot. */
 static void test_first_snapshot_has_wanted_namespaces(void **state) {
     const unsigned namespaces = RELATED_BIT(RELATED_NAMESPACES);
     WatcherFixture fixture;
@@ -382,7 +377,7 @@ static void test_first_snapshot_has_wanted_namespaces(void **state) {
     (void)fixture_turn(&fixture);
     assert_true(watcher_has_related(fixture.watcher, namespaces));
 
-    watcher_want_related(fixture.watcher, 0); /* no policy reads them any more */
+    watcher_want_related(fixture.watcher, 0); /* no policy reads them now */
     wait_for_offers(&fixture, 2);
     assert_int_equal(count_namespaces(&fixture), -1);
     (void)fixture_turn(&fixture);
@@ -391,7 +386,7 @@ static void test_first_snapshot_has_wanted_namespaces(void **state) {
     fixture_close(&fixture);
 }
 
-/* A right that is missing must not keep berth from placing pods. */
+/* Without this, a missing right would prevent all placements. */
 static void test_refused_namespaces_do_not_delay_the_first_snapshot(void **state) {
     WatcherFixture fixture;
     size_t call;
@@ -407,12 +402,12 @@ static void test_refused_namespaces_do_not_delay_the_first_snapshot(void **state
     fixture_close(&fixture);
 }
 
-static bool has_touched(const WatcherStatus *status) {
+static bool has_marked(const WatcherStatus *status) {
     return status->writes[WATCHER_MARKS].n_written == 1 &&
            status->writes[WATCHER_MARKS].n_failed == 1;
 }
 
-static void test_touching(void **state) {
+static void test_marks_are_written_and_counted(void **state) {
     WatcherFixture fixture;
     WriteQueue *marks;
     size_t first, second;
@@ -428,17 +423,17 @@ static void test_touching(void **state) {
     assert_non_null(strstr(fake_call(fixture.client, first).body, MARK_ANNOTATION));
     fake_answer(fixture.client, first, 200, "{}");
     fake_answer(fixture.client, second, 403, "");
-    (void)wait_for_status(&fixture, has_touched);
+    (void)wait_for_status(&fixture, has_marked);
     fixture_close(&fixture);
 }
 
-static bool has_announced(const WatcherStatus *status) {
+static bool has_posted(const WatcherStatus *status) {
     return status->writes[WATCHER_EVENTS].n_written == 1 &&
            status->writes[WATCHER_EVENTS].n_failed == 1;
 }
 
-/* Events are written if the RBAC role allows it; a missing right is reported once. */
-static void test_announcing(void **state) {
+/* A missing right is reported once. */
+static void test_events_are_written_if_allowed(void **state) {
     static const PodEvent event = {
         .reason = "NoNodePassed",
         .action = "Filter",
@@ -453,7 +448,7 @@ static void test_announcing(void **state) {
     size_t post, last;
 
     fixture_open(&fixture);
-    assert_null(watcher_writes(fixture.watcher, WATCHER_EVENTS)); /* not allowed */
+    assert_null(watcher_writes(fixture.watcher, WATCHER_EVENTS)); /* posts_events is false */
     fixture_close(&fixture);
 
     fixture_open_with(&fixture, &(WatcherOptions){.identity = "me", .posts_events = true});
@@ -467,14 +462,14 @@ static void test_announcing(void **state) {
     post = fake_wait_for(fixture.client, "POST", "/events", post + 1);
     assert_true(post != SIZE_MAX);
     fake_answer(fixture.client, post, 403, refusal);
-    (void)wait_for_status(&fixture, has_announced);
+    (void)wait_for_status(&fixture, has_posted);
     (void)fixture_turn(&fixture);
     fixture_close(&fixture);
     assert_int_equal(count_notices(&fixture, WATCHER_EVENTS_FORBIDDEN, WATCHER_NODES, &last), 1);
 }
 
-/* A snapshot that could not be taken is offered again, after a delay. */
-static void test_offers_rejected_snapshot_again(void **state) {
+/* A snapshot that publish() rejects is published again after a delay. */
+static void test_rejected_snapshot_is_published_again(void **state) {
     WatcherFixture fixture;
 
     fixture_open(&fixture);
@@ -506,8 +501,8 @@ static void test_offers_rejected_snapshot_again(void **state) {
 
 /* --- notices ---------------------------------------------------------------------------------- */
 
-/* A server that connects and disconnects repeatedly does not cause two log lines each time; but the
- * last notice is the current state. */
+/* A server that connects and disconnects repeatedly causes few notices, and the last one shows the
+ * current state. */
 static void test_limits_notices_of_a_flapping_server(void **state) {
     WatcherFixture fixture;
     size_t n_lost, n_connected, last_lost, last_connected;
@@ -532,7 +527,7 @@ static void test_limits_notices_of_a_flapping_server(void **state) {
     fixture_close(&fixture);
     n_lost = count_notices(&fixture, WATCHER_LOST, WATCHER_PODS, &last_lost);
     n_connected = count_notices(&fixture, WATCHER_CONNECTED, WATCHER_PODS, &last_connected);
-    assert_in_range(n_lost, 5, 9); /* 80 s, once in ten */
+    assert_in_range(n_lost, 5, 9); /* 80 s, one in 10 s */
     assert_in_range(n_connected, 5, 10);
     assert_true(last_connected > last_lost);
 }
@@ -545,12 +540,12 @@ static void test_reports_failing_wait_once(void **state) {
     fake_fail_waits(fixture.client, 5);
     while (fake_failing_waits(fixture.client) > 0)
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    fixture_sync(&fixture); /* it continues */
+    fixture_sync(&fixture); /* the watcher continues */
     fixture_close(&fixture);
     assert_int_equal(count_notices(&fixture, WATCHER_WAIT_FAILED, WATCHER_NODES, &last), 1);
 }
 
-static void test_names(void **state) {
+static void test_kinds_have_names(void **state) {
     assert_string_equal(watcher_kind_name(WATCHER_NODES), "nodes");
     assert_string_equal(watcher_kind_name(WATCHER_PODS), "pods");
     assert_string_equal(
@@ -567,18 +562,18 @@ int main(void) {
         cmocka_unit_test(test_counts_resized_pods_by_version),
         cmocka_unit_test(test_reports_deleted_pods),
         cmocka_unit_test(test_keeps_snapshot_while_the_server_is_down),
-        cmocka_unit_test(test_objects_that_cannot_be_read),
+        cmocka_unit_test(test_unreadable_objects_are_skipped),
         cmocka_unit_test(test_lists_again_after_invalid_json),
         cmocka_unit_test(test_lists_again_for_node_details),
         cmocka_unit_test(test_lists_again_for_pod_fields),
         cmocka_unit_test(test_first_snapshot_has_wanted_namespaces),
         cmocka_unit_test(test_refused_namespaces_do_not_delay_the_first_snapshot),
-        cmocka_unit_test(test_touching),
-        cmocka_unit_test(test_announcing),
-        cmocka_unit_test(test_offers_rejected_snapshot_again),
+        cmocka_unit_test(test_marks_are_written_and_counted),
+        cmocka_unit_test(test_events_are_written_if_allowed),
+        cmocka_unit_test(test_rejected_snapshot_is_published_again),
         cmocka_unit_test(test_limits_notices_of_a_flapping_server),
         cmocka_unit_test(test_reports_failing_wait_once),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_kinds_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

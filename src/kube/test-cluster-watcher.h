@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * A watcher's thread with a client without a network, and a clock that tests stop and advance.
- * Publications and notices are recorded.
- */
+/* A watcher with a client without a network, and a clock that tests stop and advance. It records
+ * publications and notices. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +19,7 @@
 
 /* --- time, in place of base/clock.c --------------------------------------------------------- */
 
-static _Atomic int64_t skipped_nsec; /* time that tests skipped so far */
+static _Atomic int64_t skipped_nsec; /* time skipped so far */
 static _Atomic int64_t frozen_nsec;  /* the stopped clock; 0: it runs */
 
 static inline int64_t read_clock(clockid_t id) {
@@ -58,23 +56,23 @@ static inline void skip_sec(int64_t seconds) {
 typedef struct WatcherFixture {
     ClusterWatcher *watcher;
     Client *client;
-    size_t nodes, pods; /* numbers of the calls */
+    size_t nodes, pods; /* numbers of their current calls */
 
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     Snapshot *snapshot;
     size_t n_published;
-    size_t n_offered;   /* published or rejected */
-    size_t n_to_reject; /* publications still to reject */
+    size_t n_offered;   /* calls of publish() */
+    size_t n_to_reject; /* number of publications to reject */
     bool is_busy;       /* publish() blocks */
     size_t n_pods_bound;
     char last_bound[64];
     size_t n_pods_deleted;
     char last_deleted[64];
     size_t n_done;
-    unsigned n_turns; /* fixture_turn() */
+    unsigned n_turns; /* calls of fixture_turn() */
 
-    WatcherNotice notices[256]; /* notices without texts; written by the watcher's thread */
+    WatcherNotice notices[256]; /* without texts; written by the watcher's thread */
     size_t n_notices;
 } WatcherFixture;
 
@@ -127,7 +125,7 @@ static inline void on_notice(void *context, const WatcherNotice *notice) {
             (WatcherNotice){.event = notice->event, .kind = notice->kind};
 }
 
-/* @version: of the API server, as /version has it. */
+/* @version: the answer to GET /version. */
 static inline void fixture_open_version(
     WatcherFixture *fixture, const WatcherOptions *options, const char *version) {
     const WatcherCallbacks callbacks = {.context = fixture,
@@ -165,8 +163,8 @@ static inline void fixture_close(WatcherFixture *fixture) {
     pthread_mutex_destroy(&fixture->mutex);
 }
 
-/* Pods on @node in the last published snapshot; SIZE_MAX: no such node, or no snapshot. The mutex
- * is held. */
+/* Pods on @node in the last published snapshot; SIZE_MAX: no such node, or no snapshot. Hold the
+ * mutex. */
 static inline size_t pods_on(const WatcherFixture *fixture, const char *node) {
     const NodeTable *table = fixture->snapshot ? snapshot_table(fixture->snapshot) : NULL;
     uint32_t row = table ? table_find(table, str_from_c(node)) : 0;
@@ -211,8 +209,8 @@ static inline void wait_for_offers(WatcherFixture *fixture, size_t want) {
     pthread_mutex_unlock(&fixture->mutex);
 }
 
-/* Runs one turn: answers a mark request and waits until the status shows it. Figures are written at
- * the end of a turn, so all earlier input is processed then. */
+/* Waits for a turn: answers a mark request and waits until the status shows it. The status is
+ * updated at the end of a turn, so all earlier input is processed then. */
 static inline WatcherStatus fixture_turn(WatcherFixture *fixture) {
     char name[32], path[64];
     WatcherStatus status;
@@ -236,7 +234,7 @@ static inline WatcherStatus fixture_turn(WatcherFixture *fixture) {
     return status;
 }
 
-/* The status is written at the end of a turn: waits until @is_so returns true. */
+/* Waits until @is_so returns true for the status. */
 static inline WatcherStatus wait_for_status(
     WatcherFixture *fixture, bool (*is_so)(const WatcherStatus *status)) {
     WatcherStatus status;
@@ -288,7 +286,7 @@ static inline void send_pod(
     send_text(fixture, fixture->pods, text);
 }
 
-/* Two nodes, n1 with one pod and n2 with none. */
+/* Lists two nodes, n1 with one pod and n2 with none. */
 static inline void fixture_sync(WatcherFixture *fixture) {
     fake_head(fixture->client, fixture->nodes, 200, "application/json", -1);
     send_node(fixture, "ADDED", "n1", 1);
@@ -303,11 +301,11 @@ static inline void fixture_sync(WatcherFixture *fixture) {
 /* --- jobs ------------------------------------------------------------------------------------- */
 
 typedef struct Job {
-    BindJob job; /* first */
+    BindJob job; /* must be first: judge() and done() cast */
     WatcherFixture *fixture;
     Pod pod;
     char name[32], uid[40];
-    size_t pods_seen; /* as judge() sees them on the node */
+    size_t pods_seen; /* on the node, in judge()'s snapshot */
     int n_done;
     bool is_bound;
     char error[WATCHER_ERROR_MAX];
@@ -351,8 +349,7 @@ static inline void job_init(Job *job, WatcherFixture *fixture, const char *name,
     };
 }
 
-/* How often @event of @kind was reported, and the index of the last one. The watcher's thread has
- * ended. */
+/* Counts notices of @event and @kind; *ret_last: index of the last. The watcher must have ended. */
 static inline size_t count_notices(
     const WatcherFixture *fixture, WatcherEvent event, WatcherKind kind, size_t *ret_last) {
     size_t n = 0;

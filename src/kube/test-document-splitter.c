@@ -7,8 +7,10 @@
 
 #define DOCUMENT_MAX 32u
 
-/* Documents joined by '|', and the last result of splitter_next(). */
-static void cut(Str stream, size_t piece, char *ret, size_t size, int *ret_r, size_t *ret_pending) {
+/* Splits @stream, given in pieces: the documents joined by '|', and the last result of
+ * splitter_next(). */
+static void split(
+    Str stream, size_t piece, char *ret, size_t size, int *ret_r, size_t *ret_pending) {
     DocumentSplitter splitter = SPLITTER_INIT(DOCUMENT_MAX);
     size_t used = 0;
     int r = 0;
@@ -33,13 +35,13 @@ static void test_any_split_gives_the_same_documents(void **state) {
         int r;
         size_t pending;
     } cases[] = {
-        {"nothing", "", "", 0, 0},
+        {"empty", "", "", 0, 0},
         {"one", "{\"a\":1}\n", "{\"a\":1}", 0, 0},
         {"two", "{}\n[]\n", "{}|[]", 0, 0},
         {"half", "{}\n{\"a\"", "{}", 0, 4},
         {"only half", "{\"a\"", "", 0, 4},
         {"empty lines and carriage returns", "\n\r\n  \n{}\r\n\n[]\n", "{}|[]", 0, 0},
-        {"as long as may be",
+        {"as long as the limit",
             "01234567890123456789012345678901\n", //
             "01234567890123456789012345678901", 0, 0},
         {"one byte too long", "{}\n012345678901234567890123456789012\n{}\n", "{}",
@@ -54,7 +56,7 @@ static void test_any_split_gives_the_same_documents(void **state) {
             size_t pending;
             int r;
 
-            cut(str_from_c(cases[i].stream), piece, got, sizeof(got), &r, &pending);
+            split(str_from_c(cases[i].stream), piece, got, sizeof(got), &r, &pending);
             assert_text(cases[i].name, str_from_c(got), cases[i].want);
             assert_case(cases[i].name, r == cases[i].r);
             assert_case(cases[i].name, cases[i].pending == SIZE_MAX || pending == cases[i].pending);
@@ -75,8 +77,7 @@ static void test_whole_lines_are_not_copied(void **state) {
     splitter_done(&splitter);
 }
 
-/* A buffer that held a large document is freed. */
-static void test_large_buffers_are_given_back(void **state) {
+static void test_large_buffers_are_freed(void **state) {
     DocumentSplitter splitter = SPLITTER_INIT(4 * SPLITTER_KEEP_MAX);
     size_t size = 2 * SPLITTER_KEEP_MAX;
     char *text = malloc(size);
@@ -113,7 +114,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_split_gives_the_same_documents),
         cmocka_unit_test(test_whole_lines_are_not_copied),
-        cmocka_unit_test(test_large_buffers_are_given_back),
+        cmocka_unit_test(test_large_buffers_are_freed),
         cmocka_unit_test(test_usable_after_too_large),
     };
 

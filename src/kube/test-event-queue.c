@@ -80,7 +80,7 @@ static void test_request_of_an_event(void **state) {
     assert_int_equal(write_queue_figures(queue).n_written, 1);
 }
 
-/* The string member @key of the body of call @n, in @ret. */
+/* Copies the string after @key in the body of call @n to @ret. */
 static void read_member(size_t n, const char *key, char *ret, size_t size) {
     FakeCall call = fake_call(client, n);
     const char *at = strstr(call.body, key);
@@ -94,10 +94,11 @@ static void test_long_texts_are_cut(void **state) {
     char note[3000], text[4096], pod[254];
 
     for (size_t i = 0; i + 3 < sizeof(note); i += 3)
-        memcpy(note + i, "\xe2\x82\xac", 4); /* three bytes each: byte 1024 is inside one */
+        memcpy(
+            note + i, "\xe2\x82\xac", 4); /* three bytes each, so byte 1024 is inside a character */
     memset(pod, 'a', sizeof(pod) - 1);
     pod[253] = '\0';
-    pod[EVENT_NAME_MAX - 1] = '.'; /* the partial character is dropped */
+    pod[EVENT_NAME_MAX - 1] = '.'; /* a name must not end in a dot */
     pod[EVENT_NAME_MAX - 2] = 'c';
     assert_true(add(pod, str_from_c(note)));
     write_queue_tick(queue, now);
@@ -116,8 +117,7 @@ static void test_long_texts_are_cut(void **state) {
     assert_in_range(strlen(text), 1000, EVENT_NOTE_MAX);
 }
 
-/* Wherever the cut is inside a character, only whole characters remain. */
-static void test_the_cut_is_between_characters(void **state) {
+static void test_notes_are_cut_between_characters(void **state) {
     static const char *const characters[] = {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x9a\xa2"};
     char note[1300], text[2048];
     size_t n = 0;
@@ -138,7 +138,7 @@ static void test_the_cut_is_between_characters(void **state) {
         }
 }
 
-static void test_names_differ(void **state) {
+static void test_events_of_the_same_time_have_different_names(void **state) {
     char first[64], second[64];
 
     assert_true(add("web", STR("x")) && add("web", STR("x")));
@@ -150,7 +150,7 @@ static void test_names_differ(void **state) {
     assert_string_not_equal(first, second);
 }
 
-static void test_names_that_are_none(void **state) {
+static void test_invalid_names_are_dropped(void **state) {
     PodEvent what = about("web", STR("x"));
 
     assert_false(add("../web", STR("x")));
@@ -199,8 +199,8 @@ static void test_stops_after_forbidden(void **state) {
     assert_false(write_queue_figures(queue).is_forbidden);
 }
 
-/* A 403 in one namespace (a quota, or the namespace ends) says nothing about the others. */
-static void test_refused_in_one_namespace(void **state) {
+/* A 403 because of a quota or a deleted namespace does not stop Events of others. */
+static void test_403_of_one_namespace_does_not_stop_others(void **state) {
     static const char *const messages[] = {
         "events.events.k8s.io \\\"web.1\\\" is forbidden: unable to create new content in "
         "namespace "
@@ -246,12 +246,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_request_of_an_event),
         TEST(test_long_texts_are_cut),
-        TEST(test_the_cut_is_between_characters),
-        TEST(test_names_differ),
-        TEST(test_names_that_are_none),
+        TEST(test_notes_are_cut_between_characters),
+        TEST(test_events_of_the_same_time_have_different_names),
+        TEST(test_invalid_names_are_dropped),
         TEST(test_sends_one_at_a_time_from_a_bounded_queue),
         TEST(test_stops_after_forbidden),
-        TEST(test_refused_in_one_namespace),
+        TEST(test_403_of_one_namespace_does_not_stop_others),
         TEST(test_failures_are_counted),
     };
 

@@ -17,11 +17,11 @@
 #define ANSWER(status)                                                                             \
     "{\"apiVersion\":\"" V1 "\",\"kind\":\"ExecCredential\",\"status\":" status "}"
 #define PEM "-----BEGIN X-----\\nabc\\n-----END X-----\\n"
-#define PATIENCE 30000
+#define TIMEOUT_MSEC 30000
 
 /* --- answers of a plugin --- */
 
-static void test_answers(void **state) {
+static void test_reads_credentials(void **state) {
     static const struct {
         const char *name, *answer, *version;
         const char *token, *cert;
@@ -66,7 +66,7 @@ static void test_answers(void **state) {
     }
 }
 
-static void test_answers_refused(void **state) {
+static void test_invalid_answers_are_errors(void **state) {
     static const struct {
         const char *answer, *says;
     } cases[] = {
@@ -112,7 +112,7 @@ static void test_answers_refused(void **state) {
 
 /* --- input of a plugin --- */
 
-static void test_info(void **state) {
+static void test_plugin_gets_exec_info(void **state) {
     static struct {
         ExecSpec spec;
         const char *want;
@@ -178,12 +178,12 @@ static int run_script(const char *script, int timeout_msec, ExecCredential *ret,
     return r;
 }
 
-/* A script that prints a token made of what it sees. */
+/* A script that prints an ExecCredential with this token. */
 #define PRINT(token)                                                                               \
     "printf '{\"apiVersion\":\"" V1                                                                \
     "\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"%s\"}}' \"" token "\""
 
-static void test_runs(void **state) {
+static void test_plugin_runs_in_a_clean_process(void **state) {
     static const struct {
         const char *name, *script, *token;
     } cases[] = {
@@ -191,27 +191,28 @@ static void test_runs(void **state) {
         {"arguments", PRINT("$1-$(echo $2 | tr ' ' _)-$#"), "first-second_arg-2"},
         {"variables", PRINT("$BERTH_TEST_A-$(echo $BERTH_TEST_B | tr ' ' _)"),
             "ours-of_the_plugin"},
-        {"what it is told", PRINT("$(echo $KUBERNETES_EXEC_INFO | tr -d '\"')"),
+        {"KUBERNETES_EXEC_INFO", PRINT("$(echo $KUBERNETES_EXEC_INFO | tr -d '\"')"),
             "{kind:ExecCredential,apiVersion:" V1 ",spec:{interactive:false}}"},
         {"nothing on standard input", PRINT("$(wc -c | tr -d ' ')"), "0"},
         {"no terminal", PRINT("$( (echo x >/dev/tty) 2>/dev/null && echo yes || echo no)"), "no"},
-        {"no descriptors of ours", PRINT("$(ls /proc/self/fd | grep -c 77)"), /* see below */
+        {"no descriptors of ours",
+            PRINT("$(ls /proc/self/fd | grep -c 77)"), /* 77 is opened below */
             "0"},
         {"no blocked signals", PRINT("$(grep SigBlk /proc/self/status | tr -dc 1-9)x"), "x"},
         {"no ignored signals",
             PRINT("$((0x$(grep SigIgn /proc/self/status | cut -f2) & 0x7fffffff))"), /* less glibc's
                                                                                         own */
             "0"},
-        {"words on standard error do no harm", "echo hello >&2;" PRINT("abc"), "abc"},
-        {"it leaves a child behind", "sleep 40 & " PRINT("abc"), "abc"},
-        {"it closes its output and goes on", PRINT("abc") "; exec >&- 2>&-; sleep 0.1", "abc"},
+        {"text on standard error is ignored", "echo hello >&2;" PRINT("abc"), "abc"},
+        {"a child keeps running", "sleep 40 & " PRINT("abc"), "abc"},
+        {"it closes its output and continues", PRINT("abc") "; exec >&- 2>&-; sleep 0.1", "abc"},
     };
     sigset_t set, before;
 
     (void)state;
     assert_int_equal(setenv("BERTH_TEST_A", "ours", 1), 0);
     assert_int_equal(setenv("BERTH_TEST_B", "ours", 1), 0);
-    assert_int_equal(setenv("KUBERNETES_EXEC_INFO", "of somebody else", 1), 0);
+    assert_int_equal(setenv("KUBERNETES_EXEC_INFO", "inherited", 1), 0);
     assert_int_equal(dup2(STDOUT_FILENO, 77), 77); /* not O_CLOEXEC */
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
@@ -222,7 +223,7 @@ static void test_runs(void **state) {
         _cleanup_(exec_credential_done) ExecCredential got = {0};
         char error[ACCESS_ERROR_MAX] = "";
 
-        if (run_script(cases[i].script, PATIENCE, &got, error) < 0)
+        if (run_script(cases[i].script, TIMEOUT_MSEC, &got, error) < 0)
             fail_msg("%s: %s", cases[i].name, error);
         assert_text(cases[i].name, str_from_c(got.token), cases[i].token);
     }
@@ -230,37 +231,38 @@ static void test_runs(void **state) {
     (void)close(77);
 }
 
-/* qemu's user mode gives a child of posix_spawn() its own memory: it cannot report that there is no
- * such program, and exits with 127. */
+/* With qemu's user mode a child of posix_spawn() cannot report that the program does not exist; it
+ * exits with 127. */
 static bool spawn_can_report(void) {
     return getenv("MESON_EXE_WRAPPER") == NULL;
 }
 
-static void test_runs_that_fail(void **state) {
+static void test_failed_runs_are_explained(void **state) {
     static const struct {
         const char *name, *script;
         int timeout_msec, r;
         const char *says;
     } cases[] = {
-        {"not there", NULL, PATIENCE, -ENOENT, "was not found: ask your administrator"},
-        {"exit code", "echo out of luck >&2; exit 7", PATIENCE, -EIO,
+        {"not there", NULL, TIMEOUT_MSEC, -ENOENT, "was not found: ask your administrator"},
+        {"exit code", "echo out of luck >&2; exit 7", TIMEOUT_MSEC, -EIO,
             "failed with exit code 7: out of luck"},
-        {"lines", "printf 'one\\n\\n  two\\n' >&2; exit 1", PATIENCE, -EIO, "exit code 1: one two"},
-        {"exit code, no words", PRINT("s3cret") "; exit 1", PATIENCE, -EIO,
+        {"lines", "printf 'one\\n\\n  two\\n' >&2; exit 1", TIMEOUT_MSEC, -EIO,
+            "exit code 1: one two"},
+        {"exit code, no text", PRINT("s3cret") "; exit 1", TIMEOUT_MSEC, -EIO,
             "failed with exit code 1"},
-        {"a signal", "kill -9 $$", PATIENCE, -EIO, "was ended by signal 9"},
+        {"a signal", "kill -9 $$", TIMEOUT_MSEC, -EIO, "was ended by signal 9"},
         {"too slow", "sleep 1000", 200, -ETIMEDOUT, "did not end within 1 s"},
-        {"too slow, and deaf", "trap '' TERM; while :; do sleep 1; done", 200, -ETIMEDOUT,
-            "did not end within 1 s"},
-        {"too slow, with a word", "echo waiting for a browser >&2; sleep 1000", 3000, -ETIMEDOUT,
+        {"too slow, and it ignores SIGTERM", "trap '' TERM; while :; do sleep 1; done", 200,
+            -ETIMEDOUT, "did not end within 1 s"},
+        {"too slow, with text", "echo waiting for a browser >&2; sleep 1000", 3000, -ETIMEDOUT,
             "did not end within 3 s: waiting for a browser"},
-        {"too much", "exec yes", PATIENCE, -EIO, "printed more than 1024 KiB"},
+        {"too much", "exec yes", TIMEOUT_MSEC, -EIO, "printed more than 1024 KiB"},
         {"too much on standard error", "(yes | head -c 3000000; echo; echo the end) >&2; exit 1",
-            PATIENCE, -EIO, "the end"},
+            TIMEOUT_MSEC, -EIO, "the end"},
         {"nothing but standard error", "exec yes >&2", 200, -ETIMEDOUT, "did not end within 1 s"},
-        {"garbage", "echo hello", PATIENCE, -EINVAL, "is no ExecCredential"},
-        {"nothing", "true", PATIENCE, -EINVAL, "is no ExecCredential"},
-        {"control characters", "printf 'a\\033[31mb\\001' >&2; exit 1", PATIENCE, -EIO,
+        {"garbage", "echo hello", TIMEOUT_MSEC, -EINVAL, "is no ExecCredential"},
+        {"nothing", "true", TIMEOUT_MSEC, -EINVAL, "is no ExecCredential"},
+        {"control characters", "printf 'a\\033[31mb\\001' >&2; exit 1", TIMEOUT_MSEC, -EIO,
             "a\\x1b[31mb\\x01"},
     };
 
@@ -279,8 +281,7 @@ static void test_runs_that_fail(void **state) {
     }
 }
 
-/* Processes that the plugin started end with it. */
-static void test_no_orphans(void **state) {
+static void test_children_are_killed_with_the_plugin(void **state) {
     static const char *const args[] = {"/bin/sh", "-c", "sleep 1000 & echo $!; wait", NULL};
     static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
@@ -299,7 +300,7 @@ static void test_no_orphans(void **state) {
         char path[64], status[512] = "";
         FILE *file;
 
-        /* It may remain a zombie until the reaper of orphans waits for it. */
+        /* It may stay a zombie until init waits for it. */
         (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
         file = fopen(path, "r");
         if (!file)
@@ -313,12 +314,12 @@ static void test_no_orphans(void **state) {
     assert_int_equal(kill((pid_t)child, 0), -1);
 }
 
-static void test_found_in_path(void **state) {
+static void test_program_is_found_in_path(void **state) {
     static const char *const args[] = {"echo", "hello", NULL};
     static const char *const env[] = {NULL};
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
     ProcessOptions options = {
-        .command = "echo", .args = args, .env = env, .timeout_msec = PATIENCE};
+        .command = "echo", .args = args, .env = env, .timeout_msec = TIMEOUT_MSEC};
     ProcessResult result;
 
     (void)state;
@@ -336,13 +337,13 @@ static void test_found_in_path(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_answers_refused),
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_runs_that_fail),
-        cmocka_unit_test(test_no_orphans),
-        cmocka_unit_test(test_found_in_path),
+        cmocka_unit_test(test_reads_credentials),
+        cmocka_unit_test(test_invalid_answers_are_errors),
+        cmocka_unit_test(test_plugin_gets_exec_info),
+        cmocka_unit_test(test_plugin_runs_in_a_clean_process),
+        cmocka_unit_test(test_failed_runs_are_explained),
+        cmocka_unit_test(test_children_are_killed_with_the_plugin),
+        cmocka_unit_test(test_program_is_found_in_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

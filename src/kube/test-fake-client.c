@@ -9,7 +9,7 @@
 #include "base/nsec.h"
 #include "base/thread.h"
 
-#define PATIENCE_SEC 10
+#define TIMEOUT_SEC 10
 
 struct Access {
     bool is_insecure;
@@ -24,7 +24,7 @@ struct Call {
     int retry_after_sec;
 };
 
-/* One step of the queue. */
+/* A part of an answer, in the queue. */
 typedef struct Step {
     struct Step *next;
     size_t call;
@@ -32,13 +32,13 @@ typedef struct Step {
     unsigned status;
     int retry_after_sec;
     CallOutcome outcome;
-    char *bytes; /* or the content type */
+    char *bytes; /* data, or the content type */
     size_t len;
 } Step;
 
 struct Client {
     pthread_mutex_t mutex;
-    pthread_cond_t changed; /* a call, a step or a wake */
+    pthread_cond_t changed; /* signals a call, a step or a wake-up */
     Call **calls;
     size_t n_calls;
     Step *first, **end;
@@ -208,7 +208,7 @@ static bool take_data(Call *call, Str bytes) {
     return !call->answer || buf_error(call->answer) == 0;
 }
 
-static void happen(Client *client, Call *call, const Step *step) {
+static void run_step(Client *client, Call *call, const Step *step) {
     CallHead head = {
         .status = step->status,
         .content_type = str_of(step->bytes, step->len),
@@ -267,7 +267,7 @@ int client_wait(Client *client, int timeout_msec) {
     pthread_mutex_unlock(&client->mutex);
     while ((step = take_step(client, &call))) {
         if (call)
-            happen(client, call, step);
+            run_step(client, call, step);
         free(step->bytes);
         free(step);
     }
@@ -322,7 +322,7 @@ static void push(Client *client, Step from) {
     pthread_mutex_unlock(&client->mutex);
 }
 
-/* Copied to their exact size, for AddressSanitizer. */
+/* Copies bytes to memory of exactly their size, for AddressSanitizer. */
 static char *copy_bytes(Str bytes) {
     char *to = malloc(bytes.len > 0 ? bytes.len : 1);
 
@@ -403,7 +403,7 @@ static size_t find(const Client *client, const char *method, const char *part, s
 }
 
 size_t fake_wait_for(Client *client, const char *method, const char *part, size_t from) {
-    struct timespec until = deadline_in(PATIENCE_SEC * NSEC_PER_SEC);
+    struct timespec until = deadline_in(TIMEOUT_SEC * NSEC_PER_SEC);
     size_t n;
 
     pthread_mutex_lock(&client->mutex);

@@ -1,4 +1,4 @@
-/* Reads from an API server over a real connection: the whole cluster, and one pod. */
+/* Reads from an API server over a real connection: the readable cluster, and one pod. */
 
 #include "kube/fetch.h"
 
@@ -19,11 +19,11 @@
 #define JSON "Content-Type: application/json\r\n"
 
 typedef struct Path {
-    const char *start; /* of the path */
+    const char *start; /* of the request's path */
     const char *status, *body;
 } Path;
 
-static const Path whole[] = {
+static const Path readable[] = {
     {"/api/v1/nodes?limit=", "200 OK", NODES},
     {"/api/v1/pods?limit=", "200 OK", PODS},
     {"/api/v1/namespaces/shop/pods/web", "200 OK", POD},
@@ -32,7 +32,7 @@ static const Path whole[] = {
     {"", "404 Not Found", "{}"},
 };
 
-/* Reading pods is forbidden. */
+/* Pods cannot be listed. */
 static const Path forbidden[] = {
     {"/api/v1/nodes?limit=", "200 OK", NODES},
     {"/api/v1/pods?limit=", "403 Forbidden",
@@ -44,7 +44,7 @@ static bool has(Str text, Str part) {
     return memmem(text.ptr, text.len, part.ptr, part.len) != NULL;
 }
 
-/* It has no streamed lists, and its watches send nothing. */
+/* A server without streamed lists; its watches send nothing. */
 static bool answer(void *context, TestPeer *peer, const TestRequest *request) {
     const Path *path = context;
 
@@ -67,8 +67,8 @@ static TestServer *serve(const Path *paths) {
         &(TestServerOptions){.handler = answer, .context = (void *)(uintptr_t)paths});
 }
 
-static void test_cluster(void **state) {
-    TestServer *server = serve(whole);
+static void test_fetches_the_cluster(void **state) {
+    TestServer *server = serve(readable);
     char error[FETCH_ERROR_MAX] = "";
     Snapshot *snapshot = NULL;
     const NodeTable *table;
@@ -85,8 +85,8 @@ static void test_cluster(void **state) {
     test_server_free(server);
 }
 
-/* A user is waiting: it gives up after a few failures, with the server's reason. */
-static void test_cluster_that_cannot_be_listed(void **state) {
+/* Gives up after a few failures, because a user waits. */
+static void test_gives_up_if_pods_cannot_be_listed(void **state) {
     TestServer *server = serve(forbidden);
     char error[FETCH_ERROR_MAX] = "", want[256];
     Snapshot *snapshot = NULL;
@@ -103,7 +103,7 @@ static void test_cluster_that_cannot_be_listed(void **state) {
     test_server_free(server);
 }
 
-static void test_pods(void **state) {
+static void test_fetches_a_pod(void **state) {
     static const struct {
         const char *name;
         int r;
@@ -114,7 +114,7 @@ static void test_pods(void **state) {
         {"secret", -EACCES, "pod shop/secret: the API server answered 403"},
         {"nobody", -ENOENT, "there is no pod shop/nobody"},
     };
-    TestServer *server = serve(whole);
+    TestServer *server = serve(readable);
     Access *access = test_server_access(server);
     Arena *arena = arena_new((size_t)1 << 20);
 
@@ -136,8 +136,8 @@ static void test_pods(void **state) {
     test_server_free(server);
 }
 
-static void test_no_server(void **state) {
-    TestServer *server = serve(whole);
+static void test_missing_server_is_explained(void **state) {
+    TestServer *server = serve(readable);
     Access *access = test_server_access(server);
     Arena *arena = arena_new((size_t)1 << 20);
     char error[FETCH_ERROR_MAX] = "", want[128];
@@ -158,10 +158,10 @@ static void test_no_server(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cluster),
-        cmocka_unit_test(test_cluster_that_cannot_be_listed),
-        cmocka_unit_test(test_pods),
-        cmocka_unit_test(test_no_server),
+        cmocka_unit_test(test_fetches_the_cluster),
+        cmocka_unit_test(test_gives_up_if_pods_cannot_be_listed),
+        cmocka_unit_test(test_fetches_a_pod),
+        cmocka_unit_test(test_missing_server_is_explained),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

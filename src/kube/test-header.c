@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-static void test_complaints(void **state) {
+static void test_invalid_headers_are_explained(void **state) {
     static const struct {
         const char *name, *value, *says;
     } cases[] = {
@@ -37,7 +37,7 @@ static void test_complaints(void **state) {
     }
 }
 
-static void test_length(void **state) {
+static void test_length_is_limited(void **state) {
     char value[HEADER_SIZE_MAX + 1];
 
     (void)state;
@@ -49,8 +49,8 @@ static void test_length(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_complaints),
-        cmocka_unit_test(test_length),
+        cmocka_unit_test(test_invalid_headers_are_explained),
+        cmocka_unit_test(test_length_is_limited),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

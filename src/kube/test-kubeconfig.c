@@ -1,14 +1,14 @@
 /*
- * Kubeconfigs as data: the files NAME.test in test/data/kube/kubeconfig, one YAML document a
+ * Kubeconfigs as data: the files NAME.test in test/data/kube/kubeconfig, one YAML document per
  * case:
  *
- *     case: what it shows
- *     files:                 # in this order; the first is what everything else yields to
+ *     case: what it tests
+ *     files:                 # in order of precedence
  *       home/config: |
  *         current-context: dev
  *         ...
- *     context: dev           # asked for; without it the current one
- *     expect: |              # all that was read, a line for each value; or
+ *     context: dev           # default: the current one
+ *     expect: |              # all values, one per line; or
  *       server https://...
  *     error: home/config:1:2: ...
  */
@@ -31,7 +31,7 @@ static void show_text(Buf *out, const char *name, const char *text) {
         buf_printf(out, "%s %s\n", name, text);
 }
 
-/* Only the first line of PEM. */
+/* Shows only the first line of PEM. */
 static void show_secret(Buf *out, const char *name, const Secret *secret) {
     if (secret->text)
         buf_printf(out, "%s text %.*s\n", name, (int)strcspn(secret->text, "\n"), secret->text);
@@ -72,7 +72,7 @@ static void show(Buf *out, const Kubeconfig *config) {
 static const char *c_text(const YamlNode *document, Str key) {
     const YamlNode *node = yaml_find(document, key);
 
-    return node ? node->text.ptr : NULL; /* has a NUL after it */
+    return node ? node->text.ptr : NULL; /* YAML texts have a NUL after them */
 }
 
 static void run_case(const YamlNode *document) {
@@ -126,7 +126,7 @@ static size_t run_file(const char *path) {
     return stream.n_documents;
 }
 
-static void test_cases(void **state) {
+static void test_reads_contexts(void **state) {
     DIR *folder = opendir(FOLDER);
     struct dirent *entry;
     size_t n = 0;
@@ -145,7 +145,6 @@ static void test_cases(void **state) {
     assert_true(n > 0);
 }
 
-/* Values never appear in messages about them. */
 static void test_messages_keep_secrets(void **state) {
     static const char *const users[] = {
         "token: 's3cret with blanks'",
@@ -183,7 +182,7 @@ static void test_messages_keep_secrets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_reads_contexts),
         cmocka_unit_test(test_messages_keep_secrets),
     };
 

@@ -13,8 +13,8 @@
  *
  * A round is a simulation in true time. Each peer has its own clock, with its own offset and rate;
  * messages are slow, overtake each other or get lost, on the way there or back; the server fails
- * before or after it has written; peers are suspended, crash and restart under another name, or end
- * in an orderly way. All of it comes from the round's seed.
+ * before or after it has written; peers are suspended, crash and restart under another name, or
+ * shut down. The round's seed determines all of it.
  *
  *   safety    two peers never hold the lease at the same true time; and between the end of one that
  *             did not release it and the start of another there is time for a Binding on its way
@@ -29,10 +29,10 @@
 #define SLOW_MAX_SEC 8 /* the slowest message */
 #define TURN_MSEC 1000 /* interval of the watcher's loop */
 #define RESTART_MAX_SEC 20
-#define ENDING_MSEC 3000 /* for an orderly end */
-#define BINDING_SEC 5    /* a sent Binding has ended by then: from LEASE_RENEW to _DURATION */
-/* Until the lease is held by a peer that wants it, or released: the slowest message, the time after
- * which an idle holder releases it, the time after which it expires, and 10 s to spare. */
+#define ENDING_MSEC 3000 /* for shutting down */
+#define BINDING_SEC 5    /* LEASE_DURATION_SEC - LEASE_RENEW_SEC: then a sent Binding has ended */
+/* The longest time until a peer that wants the lease holds it, or until it is released: the slowest
+ * message, the idle time of a holder, the expiry of the lease, and 10 s to spare. */
 #define SETTLED_IN_SEC (SLOW_MAX_SEC + LEASE_IDLE_SEC + LEASE_DURATION_SEC + 10)
 #define MSEC NSEC_PER_MSEC
 #define SEC NSEC_PER_SEC
@@ -41,16 +41,16 @@ typedef struct Peer {
     Client *client;
     Lease *lease;         /* NULL: crashed */
     unsigned incarnation; /* unique over all peers */
-    int64_t offset;       /* its clock at true time 0 */
-    double rate;          /* ... and its rate */
+    int64_t offset;       /* of its clock at true time 0 */
+    double rate;          /* of its clock */
     bool is_wanted;
     int64_t wanted_change_at, tick_at, paused_until, restart_at, ending_until; /* true */
     size_t n_calls; /* calls that the network has seen */
     /* For the checks. */
     bool is_held;
-    int64_t hold_end;  /* true time until which it holds, or held, the lease if nothing happens */
-    unsigned held_by;  /* ... the incarnation that does, or did */
-    bool has_given_up; /* ... it released the lease, with nothing under way */
+    int64_t hold_end;  /* true time until which it holds or held the lease */
+    unsigned held_by;  /* incarnation that holds or held it */
+    bool has_given_up; /* it released the lease, with no requests left */
 } Peer;
 
 /* A message, or a timeout. */
@@ -59,8 +59,8 @@ typedef struct PeerMessage {
     unsigned incarnation;
     size_t peer, call;
     enum { MESSAGE_NONE, MESSAGE_ARRIVE, MESSAGE_REPLY, MESSAGE_TIMEOUT, MESSAGE_REFUSED } kind;
-    unsigned status; /* of a reply; of an arrival: an error to answer with, or 0 */
-    int64_t back;    /* of an arrival: how long the answer takes, -1: it is lost */
+    unsigned status; /* of a reply; of a request: an error to answer with, or 0 */
+    int64_t back;    /* of a request: delay of the reply; -1: it is lost */
     char body[700];
 } PeerMessage;
 
@@ -119,7 +119,7 @@ int64_t clock_monotonic_nsec(void) {
 }
 
 int64_t clock_wall_nsec(void) {
-    return (int64_t)(rng_next(&simulation.rng) >> 1); /* any: no lease depends on it */
+    return (int64_t)(rng_next(&simulation.rng) >> 1); /* random, since no lease depends on it */
 }
 
 /* --- messages ------------------------------------------------------------------------------- */
@@ -270,7 +270,7 @@ static void stop_peer(Peer *peer) {
     totals.n_lost += status.n_lost;
     peer->lease = lease_free(peer->lease);
     peer->client = client_free(peer->client);
-    peer->is_held = false; /* but its hold_end stays: its requests are still on their way */
+    peer->is_held = false; /* hold_end stays, since its requests may still arrive */
     peer->restart_at = simulation.now + pick(0, RESTART_MAX_SEC) * SEC;
 }
 
@@ -354,12 +354,12 @@ static void deliver(PeerMessage *event) {
         fake_done(
             peer->client, copy.call, copy.kind == MESSAGE_TIMEOUT ? CALL_TIMEOUT : CALL_REFUSED);
     (void)client_wait(peer->client, 0);
-    peer->tick_at = simulation.now; /* its loop runs */
+    peer->tick_at = simulation.now; /* the reply wakes its loop */
 }
 
 /* --- checks ---------------------------------------------------------------------------------- */
 
-/* Until when the peer holds the lease, by its own clock, if nothing more happens. */
+/* Finds the true time until which the peer holds the lease without further replies. */
 static int64_t find_hold_end(const Peer *peer) {
     int64_t least = local(peer, simulation.now), most = least + 60 * SEC;
 
@@ -374,12 +374,12 @@ static int64_t find_hold_end(const Peer *peer) {
     return true_time(peer, most);
 }
 
-/* @peer has just taken the lease: the others must have ended, and their Bindings too. */
+/* @peer has just taken the lease: the holds of others and their Bindings must have ended. */
 static void check_begin(const Peer *peer, uint64_t seed) {
     for (size_t i = 0; i < simulation.n_peers; i++) {
         const Peer *other = &simulation.peers[i];
         int64_t distance = simulation.now - other->hold_end;
-        /* Clock drift shortens the time between. */
+        /* Clock drift shortens this time. */
         double least = BINDING_SEC - 2 * simulation.drift * (LEASE_DURATION_SEC + LEASE_RENEW_SEC);
 
         if (other == peer || other->hold_end == 0)
@@ -420,7 +420,7 @@ static void check_safety(uint64_t seed) {
 
 /* --- a round --------------------------------------------------------------------------------- */
 
-/* Messages for a suspended peer wait for it. */
+/* A suspended peer gets messages when it resumes. */
 static int64_t happens_at(const PeerMessage *event) {
     const Peer *peer = &simulation.peers[event->peer];
 
@@ -447,7 +447,7 @@ static int64_t next_turn(const Peer *peer) {
     return peer->paused_until > peer->tick_at ? peer->paused_until : peer->tick_at;
 }
 
-/* The next event: a message arrives, or a peer's loop runs. */
+/* Runs the next event: a message arrives, or a peer's loop runs. */
 static void step(uint64_t seed) {
     PeerMessage *event = next_event();
     Peer *peer = &simulation.peers[0];
@@ -479,7 +479,7 @@ static bool is_held_by_wanting_peer(void) {
 
 static void end_faults(void) {
     int64_t wanting =
-        pick(1, (INT64_C(1) << simulation.n_peers) - 1); /* a bit per peer, at least one */
+        pick(1, (INT64_C(1) << simulation.n_peers) - 1); /* a bit per peer; at least one is set */
 
     simulation.is_faulty = false;
     for (size_t i = 0; i < simulation.n_peers; i++) {
@@ -533,7 +533,7 @@ static void run_round(uint64_t seed) {
     for (size_t i = 0; i < simulation.n_peers; i++)
         make_peer(&simulation.peers[i]);
     run_until(FAULTY_SEC * SEC, seed);
-    /* A peer that is ending does not return: a new one starts. */
+    /* A peer that is shutting down is replaced by a new one. */
     for (size_t i = 0; i < simulation.n_peers; i++)
         if (simulation.peers[i].ending_until != 0)
             stop_peer(&simulation.peers[i]);

@@ -173,25 +173,25 @@ static void test_renewed_every_two_seconds(void **state) {
 }
 
 static void test_released_when_idle(void **state) {
-    int64_t asked_at;
+    int64_t wanted_at;
 
     take();
-    asked_at = now;
+    wanted_at = now;
     while (true) {
         (void)next_call(false);
         if (strstr(fake_call(client, last()).body, "\"holderIdentity\":\"\""))
             break;
         answer(200, object((unsigned)(now / SEC), "me", 15));
     }
-    assert_in_range(now - asked_at, LEASE_IDLE_SEC * SEC, LEASE_IDLE_SEC * SEC + SEC / 5);
+    assert_in_range(now - wanted_at, LEASE_IDLE_SEC * SEC, LEASE_IDLE_SEC * SEC + SEC / 5);
     assert_non_null(strstr(fake_call(client, last()).body, "\"leaseDurationSeconds\":1,"));
-    assert_false(lease_is_held(lease, now)); /* from the time of sending */
+    assert_false(lease_is_held(lease, now)); /* not even before the answer */
     answer(200, object(5000, "", 1));
     now += 3600 * SEC;
     assert_int_equal(lease_tick(lease, now), INT64_MAX);
     assert_int_equal(status().n_lost, 0);
 
-    /* It was free in between: taken at once, without reading it. */
+    /* It was free, so it is taken at once, without reading it. */
     assert_string_equal(want().method, "PUT");
     answer(200, object(5001, "me", 15));
     assert_int_equal(lease_term(lease), 1);
@@ -200,15 +200,15 @@ static void test_released_when_idle(void **state) {
 
 static void test_release_is_final(void **state) {
     take();
-    assert_false(lease_release(lease)); /* the PUT is under way */
+    assert_false(lease_release(lease)); /* the PUT is unanswered */
     answer(200, object(9, "", 1));
     assert_true(lease_release(lease));
     assert_false(lease_is_held(lease, now));
     lease_want(lease, now);
-    assert_int_equal(lease_tick(lease, now), INT64_MAX); /* for good */
+    assert_int_equal(lease_tick(lease, now), INT64_MAX); /* never again */
 }
 
-static void test_takes_it_again_after_idle(void **state) {
+static void test_term_grows_after_another_may_have_held_it(void **state) {
     take();
     now += LEASE_IDLE_SEC * SEC;
     (void)lease_tick(lease, now);
@@ -280,7 +280,7 @@ static void test_expiry_uses_own_clock_only(void **state) {
     (void)want();
     answer(200, object(7, "other", 15));
     assert_string_equal(status().holder, "other");
-    for (int i = 0; i < 7; i++) { /* it does not change */
+    for (int i = 0; i < 7; i++) { /* the record does not change */
         assert_in_range(next_call(true), 0, LEASE_RETRY_SEC * SEC);
         assert_string_equal(fake_call(client, last()).method, "GET");
         answer(200, object(7, "other", 15));
@@ -307,7 +307,7 @@ static void test_lost_when_another_name_is_written(void **state) {
     take();
     (void)next_call(true);
     answer(409, "{}");
-    assert_true(lease_is_held(lease, now)); /* it may have been our own write */
+    assert_true(lease_is_held(lease, now)); /* the conflict may come from our own write */
     (void)next_call(true);
     answer(200, object(20, "admin", 15));
     assert_false(lease_is_held(lease, now));
@@ -345,7 +345,7 @@ static void test_deleted_lease_is_created_again(void **state) {
 static void test_error_names_the_missing_right(void **state) {
     static const struct {
         const char *method;
-        unsigned before; /* the lease that is read */
+        unsigned before; /* status of the GET before it */
         const char *right;
     } cases[] = {
         {"GET", 0, "the right get on leases.coordination.k8s.io in namespace berth-system"},
@@ -365,7 +365,8 @@ static void test_error_names_the_missing_right(void **state) {
         assert_non_null(strstr(status().error, "Role berth-lease"));
         assert_false(lease_is_held(lease, now));
         assert_in_range(next_call(true), SEC - SEC / 5, LEASE_RETRY_SEC * SEC);
-        assert_non_null(strstr(status().error, cases[i].right)); /* reading does not help */
+        assert_non_null(
+            strstr(status().error, cases[i].right)); /* a successful read does not clear it */
         (void)tear_down(state);
         (void)set_up(state);
     }
@@ -397,15 +398,15 @@ static void test_unreadable_answers(void **state) {
     assert_string_equal(status().error, "the API server's answer is no Lease");
     assert_false(lease_is_held(lease, now));
     now += 10 * SEC;
-    fake_refuse_next(client); /* and no memory for a call */
+    fake_refuse_next(client); /* no memory for a call */
     lease_want(lease, now);
     assert_int_equal(lease_tick(lease, now), now + SEC);
     assert_string_equal(status().error, "out of memory for the request");
 }
 
-static void test_released_at_the_end(void **state) {
+static void test_release_waits_for_a_renewal_and_retries(void **state) {
     take();
-    (void)next_call(true); /* a renewal is under way: it may succeed */
+    (void)next_call(true); /* a renewal is unanswered, and may succeed */
     assert_false(lease_release(lease));
     answer(200, object(9, "me", 15));
     assert_false(lease_release(lease));
@@ -419,7 +420,7 @@ static void test_released_at_the_end(void **state) {
     assert_true(lease_release(lease));
 }
 
-/* Another client has taken it by force: there is nothing of ours to release. */
+/* Another client has overwritten the lease: nothing must be released. */
 static void test_release_leaves_the_lease_of_others(void **state) {
     size_t n;
 
@@ -456,7 +457,7 @@ int main(void) {
         TEST(test_renewed_every_two_seconds),
         TEST(test_released_when_idle),
         TEST(test_release_is_final),
-        TEST(test_takes_it_again_after_idle),
+        TEST(test_term_grows_after_another_may_have_held_it),
         TEST(test_hold_ends_without_renewal),
         TEST(test_hold_counts_from_sending),
         TEST(test_reads_lease_after_lost_answer),
@@ -467,7 +468,7 @@ int main(void) {
         TEST(test_deleted_lease_is_created_again),
         TEST(test_error_names_the_missing_right),
         TEST(test_unreadable_answers),
-        TEST(test_released_at_the_end),
+        TEST(test_release_waits_for_a_renewal_and_retries),
         TEST(test_release_leaves_the_lease_of_others),
         TEST(test_release_ends_without_an_answer),
     };

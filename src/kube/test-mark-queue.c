@@ -17,7 +17,7 @@ int64_t clock_monotonic_nsec(void) {
 static Client *client;
 static WriteQueue *queue;
 
-/* Adds a mark, and sends. */
+/* Adds a mark, and sends it. */
 static bool mark(Str node) {
     bool is_added = mark_queue_add(queue, node);
 
@@ -52,7 +52,7 @@ static void test_request_of_a_mark(void **state) {
     assert_int_equal(write_queue_figures(queue).n_failed, 0);
 }
 
-static void test_names(void **state) {
+static void test_invalid_names_are_dropped(void **state) {
     assert_false(mark(STR("")));
     assert_false(mark(STR("../pods")));
     assert_false(mark(STR("Upper")));
@@ -90,7 +90,7 @@ static void test_sends_few_at_a_time_from_a_bounded_queue(void **state) {
     }
     assert_int_equal(fake_n_calls(client), WRITE_QUEUE_CALLS_MAX);
     assert_false(mark(STR("one-more")));
-    assert_true(mark(STR("n100"))); /* already queued: not twice */
+    assert_true(mark(STR("n100"))); /* already queued: not added again */
     for (; n < fake_n_calls(client); n++) {
         fake_answer(client, n, 200, "{}");
         (void)client_wait(client, 0);
@@ -102,7 +102,7 @@ static void test_sends_few_at_a_time_from_a_bounded_queue(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_request_of_a_mark, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_invalid_names_are_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_failures_are_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             test_sends_few_at_a_time_from_a_bounded_queue, set_up, tear_down),

@@ -1,4 +1,4 @@
-/* Servers other than the API server: access_for_server(), and the client's calls to them. */
+/* access_for_server(), and calls to servers other than the API server. */
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,7 +18,7 @@
 
 typedef struct ServerState {
     atomic_uint n_requests;
-    const char *authorization; /* the Authorization that it wants; NULL: any */
+    const char *authorization; /* the required Authorization header; NULL: any */
 } ServerState;
 
 static const struct {
@@ -107,7 +107,7 @@ static void setup_done(Setup *setup) {
     folder_done(&setup->folder);
 }
 
-/* A path that stays valid. */
+/* A path that stays valid until setup_done(). */
 static const char *path_of(Setup *setup, const char *name) {
     char *path = setup->paths[setup->n_paths++];
 
@@ -137,7 +137,7 @@ static const char *write_key(Setup *setup, const char *name, const TestPair *pai
     return path;
 }
 
-/* @server has all fields but the name and, mostly, the URL. */
+/* Sets the name of @server, and its URL if it has none. */
 static void open_client(Setup *setup, AccessServer server) {
     char error[ACCESS_ERROR_MAX] = "";
 
@@ -212,7 +212,7 @@ static CallRecord get(Setup *setup, const char *path) {
 
 /* --- heads --- */
 
-static void test_heads(void **state) {
+static void test_reads_location_and_date(void **state) {
     static const struct {
         const char *path;
         unsigned status;
@@ -247,7 +247,7 @@ static void test_heads(void **state) {
     setup_done(&setup);
 }
 
-static void test_paths(void **state) {
+static void test_paths_are_relative_to_the_url_or_its_root(void **state) {
     static const struct {
         const char *tail, *path;
         bool is_from_root;
@@ -280,49 +280,49 @@ static void test_paths(void **state) {
 
 /* --- addresses --- */
 
-static unsigned n_asked;
+static unsigned n_checked;
 
 static const char *refuse_loopback(const void *address, size_t len) {
     struct sockaddr_in v4;
 
-    n_asked++;
+    n_checked++;
     assert_int_equal(len, sizeof(v4));
     memcpy(&v4, address, sizeof(v4));
     assert_int_equal(v4.sin_family, AF_INET);
-    return v4.sin_addr.s_addr == htonl(INADDR_LOOPBACK) ? "(the test says so)" : NULL;
+    return v4.sin_addr.s_addr == htonl(INADDR_LOOPBACK) ? "(refused by the test)" : NULL;
 }
 
 static const char *refuse_nothing(const void *address, size_t len) {
     (void)address;
     (void)len;
-    n_asked++;
+    n_checked++;
     return NULL;
 }
 
-static void test_refused_addresses(void **state) {
+static void test_refused_addresses_are_not_connected_to(void **state) {
     Setup setup;
     CallRecord record;
 
     (void)state;
-    n_asked = 0;
+    n_checked = 0;
     setup_init(&setup, NULL, NULL);
     open_client(&setup, (AccessServer){.refusal = refuse_loopback});
     record = get(&setup, "/echo");
     assert_int_equal(record.outcome, CALL_REFUSED);
     assert_int_equal(record.status, 0);
-    assert_says(record, ": refused to connect to 127.0.0.1 (the test says so)");
-    assert_int_equal(n_asked, 1);
+    assert_says(record, ": refused to connect to 127.0.0.1 (refused by the test)");
+    assert_int_equal(n_checked, 1);
     record = get(&setup, "/echo");
-    assert_int_equal(record.outcome, CALL_REFUSED); /* not only once */
+    assert_int_equal(record.outcome, CALL_REFUSED); /* each time */
     assert_int_equal(test_server_connections(setup.server), 0);
     setup_done(&setup);
 
-    n_asked = 0;
+    n_checked = 0;
     setup_init(&setup, NULL, NULL);
     open_client(&setup, (AccessServer){.refusal = refuse_nothing});
     for (int i = 0; i < 3; i++)
         assert_int_equal(get(&setup, "/echo").outcome, CALL_DONE);
-    assert_int_equal(n_asked, 1); /* one connection */
+    assert_int_equal(n_checked, 1); /* the connection was kept */
     setup_done(&setup);
 }
 
@@ -335,7 +335,7 @@ static bool count(void *context, TestPeer *peer, const TestRequest *request) {
     return true;
 }
 
-static void test_direct(void **state) {
+static void test_direct_access_ignores_proxies(void **state) {
     atomic_uint n_proxied = 0;
     TestServer *proxy =
         test_server_new(&(TestServerOptions){.handler = count, .context = &n_proxied});
@@ -366,7 +366,7 @@ static void test_direct(void **state) {
     test_server_free(proxy);
 }
 
-static void test_headers(void **state) {
+static void test_sends_headers_of_the_server(void **state) {
     static const Header headers[] = {
         {STR("X-Scope-OrgID"), STR("tenant-1")}, {STR("X-Two"), STR("a: b")}};
     Setup setup;
@@ -406,7 +406,7 @@ static void test_certificates(void **state) {
         {"by its name", &named, &ca, "named.example", false, NULL},
         {"by a wrong name", &loopback, &ca, "named.example", false,
             "does not have the name named.example"},
-        {"not looked at", &expired, NULL, NULL, true, NULL},
+        {"not verified", &expired, NULL, NULL, true, NULL},
     };
 
     (void)state;
@@ -478,8 +478,8 @@ static void test_client_certificates(void **state) {
 
 /* --- credentials --- */
 
-/* Also over plain HTTP, as Prometheus in a cluster mostly is. */
-static void test_credentials(void **state) {
+/* Sent over plain HTTP, too, which Prometheus in a cluster often uses. */
+static void test_sends_credentials_over_plain_http(void **state) {
     static const struct {
         const char *name, *token, *user, *password, *want;
     } cases[] = {
@@ -513,8 +513,7 @@ static void test_credentials(void **state) {
     }
 }
 
-/* A replaced token or password is found when the old one is rejected. */
-static void test_replaced(void **state) {
+static void test_replaced_secret_is_used_after_a_401(void **state) {
     static const struct {
         const char *name, *user, *first, *second;
     } cases[] = {
@@ -543,7 +542,7 @@ static void test_replaced(void **state) {
         record = get(&setup, "/x");
         assert_case(cases[i].name, record.outcome == CALL_DONE);
 
-        /* An unusable one changes nothing. */
+        /* An unusable file changes nothing. */
         (void)write_file(&setup, "secret", "");
         (void)nanosleep(&(struct timespec){.tv_sec = 1, .tv_nsec = 50000000}, NULL);
         assert_case(cases[i].name, get(&setup, "/x").outcome == CALL_DONE);
@@ -558,8 +557,8 @@ static void test_replaced(void **state) {
     }
 }
 
-/* Files may appear later; without them nothing is sent. */
-static void test_files_that_come_later(void **state) {
+/* Without them nothing is sent. */
+static void test_files_may_appear_later(void **state) {
     Setup setup;
     CallRecord record;
 
@@ -580,7 +579,7 @@ static void test_files_that_come_later(void **state) {
     setup_done(&setup);
 }
 
-static void test_bad_files(void **state) {
+static void test_unusable_password_files_are_errors(void **state) {
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -610,7 +609,7 @@ static void test_bad_files(void **state) {
 static const Header bad_header[] = {{STR("Host"), STR("evil")}};
 static const Header many_headers[ACCESS_HEADERS_MAX + 1];
 
-static void test_refused_servers(void **state) {
+static void test_invalid_servers_are_errors(void **state) {
     static const struct {
         AccessServer server;
         const char *says;
@@ -654,18 +653,18 @@ static void test_refused_servers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_refused_addresses),
-        cmocka_unit_test(test_direct),
-        cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_reads_location_and_date),
+        cmocka_unit_test(test_paths_are_relative_to_the_url_or_its_root),
+        cmocka_unit_test(test_refused_addresses_are_not_connected_to),
+        cmocka_unit_test(test_direct_access_ignores_proxies),
+        cmocka_unit_test(test_sends_headers_of_the_server),
         cmocka_unit_test(test_certificates),
         cmocka_unit_test(test_client_certificates),
-        cmocka_unit_test(test_credentials),
-        cmocka_unit_test(test_replaced),
-        cmocka_unit_test(test_files_that_come_later),
-        cmocka_unit_test(test_bad_files),
-        cmocka_unit_test(test_refused_servers),
+        cmocka_unit_test(test_sends_credentials_over_plain_http),
+        cmocka_unit_test(test_replaced_secret_is_used_after_a_401),
+        cmocka_unit_test(test_files_may_appear_later),
+        cmocka_unit_test(test_unusable_password_files_are_errors),
+        cmocka_unit_test(test_invalid_servers_are_errors),
     };
 
     return cmocka_run_group_tests(tests, make_pairs, drop_pairs);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* The certificates of a test program: two CAs, servers and clients of theirs. */
+/* The certificates of a test program: two CAs, and certificates of servers and clients. */
 
 #include <signal.h>
 
@@ -8,8 +8,8 @@
 #include "kube/test-server.h"
 
 static TestPair ca, other_ca;
-static TestPair loopback, named, expired, early; /* servers of ca */
-static TestPair client_pair, other_client;       /* clients of ca and other_ca */
+static TestPair loopback, named, expired, early; /* servers, signed by ca */
+static TestPair client_pair, other_client;       /* clients, signed by ca and by other_ca */
 
 static inline int make_pairs(void **state) {
     (void)state;

@@ -1,5 +1,4 @@
-/* Credential plugins, through the Access that runs them: when they run, and the results of a
- * run. */
+/* Credential plugins of an Access: when they run, and their results. */
 
 #include "kube/exec.h"
 
@@ -39,19 +38,19 @@ static Access *open_plugin(Folder *folder, const char *expires) {
         folder, "", "exec: {apiVersion: " V1 ", command: ./plugin, interactiveMode: Never}"));
 }
 
-static void test_runs_once(void **state) {
+static void test_plugin_runs_once_without_expiry(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "null");
 
     (void)state;
-    assert_int_equal(count_runs(&folder), 0); /* not before it is needed */
+    assert_int_equal(count_runs(&folder), 0); /* only when needed */
     for (int i = 0; i < 3; i++)
         assert_string_equal(authorize(access, i * 100 * SEC, i * 1000000).token, "token-1");
     assert_int_equal(count_runs(&folder), 1);
     folder_done(&folder);
 }
 
-/* Valid until 1970-01-01T00:16:40Z = 1000; it is replaced a tenth of its life before. */
+/* Valid until 1970-01-01T00:16:40Z, second 1000; replaced after nine tenths of its life. */
 static void test_credential_is_replaced_before_it_expires(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -66,8 +65,7 @@ static void test_credential_is_replaced_before_it_expires(void **state) {
     folder_done(&folder);
 }
 
-/* The same token with another certificate is another identity. */
-static void test_gives_another_certificate(void **state) {
+static void test_new_certificate_changes_the_version(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = NULL;
     Credentials first, second;
@@ -93,7 +91,7 @@ static void test_gives_another_certificate(void **state) {
     folder_done(&folder);
 }
 
-/* When it cannot be replaced in time, the old one is used until it expires. */
+/* The plugin fails before the old credential expires. */
 static void test_old_credential_is_used_until_it_expires(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -119,7 +117,7 @@ static void test_old_credential_is_used_until_it_expires(void **state) {
     folder_done(&folder);
 }
 
-/* A slow plugin delays no call while an older credential is valid; otherwise the call waits. */
+/* A slow plugin delays calls only if the old credential has expired. */
 static void test_slow_plugin_delays_no_call(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -133,7 +131,7 @@ static void test_slow_plugin_delays_no_call(void **state) {
     folder_done(&folder);
 }
 
-/* Runs of a failing plugin, checked each second from @from to @to. */
+/* Authorizes each second from @from to @to, and checks that the plugin runs @want times. */
 static void count_tries(Access *access, Folder *folder, int from, int to, int64_t wall_sec,
     bool is_good, unsigned want) {
     unsigned before = count_runs(folder);
@@ -145,7 +143,7 @@ static void count_tries(Access *access, Folder *folder, int from, int to, int64_
     assert_int_equal(count_runs(folder) - before, want);
 }
 
-/* Less and less often, but at once when the credential is needed. */
+/* With growing pauses, but at once when the credential is needed. */
 static void test_failing_plugin_runs_less_often(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -169,7 +167,7 @@ static void test_rejected_credential_is_replaced(void **state) {
     Credentials first = authorize(access, 0, 0), second;
 
     (void)state;
-    /* A new credential is not fetched again at once: it would be the same. */
+    /* Not run again at once: the credential would be the same. */
     access_reject(access);
     second = authorize(access, SEC, 1);
     assert_int_equal(second.version, first.version);
@@ -179,7 +177,7 @@ static void test_rejected_credential_is_replaced(void **state) {
     assert_int_not_equal(second.version, first.version);
     assert_string_equal(authorize(access, 200 * SEC, 200).token, "token-2");
 
-    /* Rejected, and no other credential: an error, not the old one. */
+    /* Rejected, and the plugin fails: an error, not the old credential. */
     access_reject(access);
     (void)folder_replace(&folder, "fail", "");
     assert_int_equal(access_authorize(access, 300 * SEC, 300, &second, error), -EIO);
@@ -187,7 +185,8 @@ static void test_rejected_credential_is_replaced(void **state) {
     folder_done(&folder);
 }
 
-/* A credential that is already expired is used, and the plugin runs again, but not all the time. */
+/* The plugin returns an expired credential: it is used, and the plugin runs again, but not too
+ * often. */
 static void test_expired_credential_is_used(void **state) {
     Folder folder;
     _cleanup_(access_freep) Access *access = open_plugin(&folder, "\"1970-01-01T00:16:40Z\"");
@@ -201,9 +200,9 @@ static void test_expired_credential_is_used(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_runs_once),
+        cmocka_unit_test(test_plugin_runs_once_without_expiry),
         cmocka_unit_test(test_credential_is_replaced_before_it_expires),
-        cmocka_unit_test(test_gives_another_certificate),
+        cmocka_unit_test(test_new_certificate_changes_the_version),
         cmocka_unit_test(test_old_credential_is_used_until_it_expires),
         cmocka_unit_test(test_slow_plugin_delays_no_call),
         cmocka_unit_test(test_failing_plugin_runs_less_often),

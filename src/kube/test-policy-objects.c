@@ -1,4 +1,4 @@
-/* PolicyObjects: texts of objects, changes that count, lists. */
+/* PolicyObjects: texts, lists, versions, and which changes count. */
 
 #include "kube/policy-objects.h"
 #include "kube/reflector.h"
@@ -23,7 +23,7 @@ typedef struct Fixture {
     uint64_t version;
 } Fixture;
 
-static void look(Fixture *fixture) {
+static void copy_all(Fixture *fixture) {
     assert_int_equal(policy_objects_copy(fixture->objects, fixture->arena, &fixture->copies,
                          &fixture->n, &fixture->version),
         0);
@@ -34,14 +34,14 @@ static void list(Fixture *fixture, const char *const *items, size_t n) {
     for (size_t i = 0; i < n; i++)
         assert_int_equal(policy_objects_item(fixture->objects, str_from_c(items[i])), 0);
     assert_int_equal(policy_objects_end(fixture->objects), 0);
-    look(fixture);
+    copy_all(fixture);
 }
 
 static int apply(Fixture *fixture, WatchEventType type, const char *name, const char *object) {
     const ObjectMeta meta = {.name = str_from_c(name)};
     int r = policy_objects_apply(fixture->objects, type, &meta, str_from_c(object));
 
-    look(fixture);
+    copy_all(fixture);
     return r;
 }
 
@@ -92,7 +92,7 @@ static void test_status_and_same_list_are_no_change(void **state) {
     assert_true(fixture->version > version);
 }
 
-static void test_empty_list_is_one(void **state) {
+static void test_empty_list_counts_as_listed(void **state) {
     Fixture *fixture = *state;
 
     list(fixture, NULL, 0);
@@ -121,7 +121,7 @@ static void assert_text_of(Str name, Str spec, const char *expected) {
     assert_text("text", buf_str(&text), expected);
 }
 
-/* It is there, and has a mistake: its last good version must stay in force. */
+/* The object is kept with an invalid text, so that its last good version stays in force. */
 static void test_too_deep_spec_is_an_empty_text(void **state) {
     Fixture *fixture = *state;
     char deep[512] = "{\"metadata\":{\"name\":\"a\"},\"spec\":";
@@ -161,8 +161,8 @@ static void test_reads_versions_of_the_status(void **state) {
         policy_objects_versions(fixture->objects, STR("b"), fixture->arena, versions), 0);
 }
 
-/* Users can write the status: the object must not be lost. */
-static void test_strange_status_has_no_versions(void **state) {
+/* Users can write the status; the object must be kept. */
+static void test_invalid_status_has_no_versions(void **state) {
     Fixture *fixture = *state;
     static const char *const objects[] = {
         OBJECT("a", "1", "1", SPEC),
@@ -182,7 +182,7 @@ static void test_strange_status_has_no_versions(void **state) {
     }
 }
 
-static void test_refuses_what_is_no_object(void **state) {
+static void test_rejects_invalid_objects(void **state) {
     Fixture *fixture = *state;
 
     list(fixture, NULL, 0);
@@ -198,16 +198,16 @@ int main(void) {
             test_keeps_what_users_write_sorted_by_name, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(
             test_status_and_same_list_are_no_change, open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(test_empty_list_is_one, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(
+            test_empty_list_counts_as_listed, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_events_add_and_remove, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(
             test_too_deep_spec_is_an_empty_text, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(
             test_reads_versions_of_the_status, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(
-            test_strange_status_has_no_versions, open_fixture, close_fixture),
-        cmocka_unit_test_setup_teardown(
-            test_refuses_what_is_no_object, open_fixture, close_fixture),
+            test_invalid_status_has_no_versions, open_fixture, close_fixture),
+        cmocka_unit_test_setup_teardown(test_rejects_invalid_objects, open_fixture, close_fixture),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

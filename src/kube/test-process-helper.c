@@ -10,9 +10,9 @@
 #include "base/test-folder.h"
 #include "kube/access.h"
 
-#define PATIENCE 30000
+#define TIMEOUT_MSEC 30000
 
-/* A process has only one helper, so each case is a separate process, which exits with 0. */
+/* Each check runs in its own process, which exits with 0, because a process has only one helper. */
 static int run_in_child(int (*check)(const char *folder), const char *folder) {
     pid_t pid = fork();
     int status;
@@ -38,10 +38,10 @@ static int check_runs(const char *folder) {
     (void)folder;
     if (process_helper_is_started() || !start("echo $WORD; echo no >&2; exit 3"))
         return 1;
-    if (process_helper_run(PATIENCE, &first, &result) != 0 || result.end != PROCESS_EXITED ||
+    if (process_helper_run(TIMEOUT_MSEC, &first, &result) != 0 || result.end != PROCESS_EXITED ||
         result.code != 3 || strcmp(result.errors, "no\n") != 0)
         return 2;
-    if (process_helper_run(PATIENCE, &second, &result) != 0 ||
+    if (process_helper_run(TIMEOUT_MSEC, &second, &result) != 0 ||
         !str_eq(buf_str(&second), STR("hello\n")) || !str_eq(buf_str(&first), STR("hello\n")))
         return 3;
     return 0;
@@ -54,7 +54,7 @@ static int check_limits(const char *folder) {
     (void)folder;
     if (!start("[ \"$(ls /proc/self/fd | wc -l)\" -le 4 ] || exit 9; exec yes"))
         return 1;
-    if (process_helper_run(PATIENCE, &out, &result) != 0 || result.end != PROCESS_TOO_LOUD)
+    if (process_helper_run(TIMEOUT_MSEC, &out, &result) != 0 || result.end != PROCESS_TOO_LOUD)
         return 2;
     return out.len <= ACCESS_PLUGIN_OUTPUT_MAX ? 0 : 3;
 }
@@ -75,14 +75,14 @@ static int check_end(const char *folder) {
     int64_t pid;
 
     (void)folder;
-    if (!start("echo $PPID") || process_helper_run(PATIENCE, &out, &result) != 0 ||
+    if (!start("echo $PPID") || process_helper_run(TIMEOUT_MSEC, &out, &result) != 0 ||
         !str_to_int64(str_trim(buf_str(&out)), &pid))
         return 1;
     (void)kill((pid_t)pid, SIGKILL);
-    return process_helper_run(PATIENCE, &out, &result) == -EPIPE ? 0 : 2;
+    return process_helper_run(TIMEOUT_MSEC, &out, &result) == -EPIPE ? 0 : 2;
 }
 
-static void test_helper(void **state) {
+static void test_helper_runs_and_limits_the_program(void **state) {
     (void)state;
     assert_int_equal(run_in_child(check_runs, NULL), 0);
     assert_int_equal(run_in_child(check_limits, NULL), 0);
@@ -90,7 +90,7 @@ static void test_helper(void **state) {
     assert_int_equal(run_in_child(check_end, NULL), 0);
 }
 
-/* Killed while the program runs: it writes to a pipe first, and the pipe's end is the program's. */
+/* Starts a program that writes to a FIFO; the process is killed while it runs. */
 static int check_orphans(const char *folder) {
     char script[600];
     _cleanup_(buf_done) Buf out = BUF_INIT(64);
@@ -98,11 +98,11 @@ static int check_orphans(const char *folder) {
 
     (void)snprintf(script, sizeof(script), "exec >%s; echo x; exec sleep 1000", folder);
     if (start(script))
-        (void)process_helper_run(PATIENCE * 10, &out, &result);
+        (void)process_helper_run(TIMEOUT_MSEC * 10, &out, &result);
     return 1;
 }
 
-static void test_program_ends_with_its_user(void **state) {
+static void test_program_is_killed_with_its_user(void **state) {
     Folder folder;
     const char *fifo;
     char bytes[16];
@@ -121,15 +121,15 @@ static void test_program_ends_with_its_user(void **state) {
     assert_int_equal(read(fd, bytes, sizeof(bytes)), 2);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(read(fd, bytes, sizeof(bytes)), 0); /* it has ended */
+    assert_int_equal(read(fd, bytes, sizeof(bytes)), 0); /* the program has ended */
     (void)close(fd);
     folder_done(&folder);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_helper),
-        cmocka_unit_test(test_program_ends_with_its_user),
+        cmocka_unit_test(test_helper_runs_and_limits_the_program),
+        cmocka_unit_test(test_program_is_killed_with_its_user),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* NULL: not set. */
+/* Variables of the environment; NULL: not set. */
 typedef struct Variables {
     const char *https_proxy, *http_proxy, *no_proxy;
 } Variables;
@@ -14,7 +14,7 @@ static void set_variable(const char *name, const char *value) {
     assert_int_equal(value ? setenv(name, value, 1) : unsetenv(name), 0);
 }
 
-/* Those in lower case are not set. */
+/* Sets variables in upper case, and removes those in lower case. */
 static void set_variables(Variables variables) {
     set_variable("HTTPS_PROXY", variables.https_proxy);
     set_variable("HTTP_PROXY", variables.http_proxy);
@@ -25,7 +25,7 @@ static void set_variables(Variables variables) {
 }
 
 /* Whether the environment's proxy is used for a server, with this NO_PROXY. */
-static void test_exceptions(void **state) {
+static void test_no_proxy_follows_the_rules_of_go(void **state) {
     static const struct {
         const char *server, *no_proxy;
         bool is_used;
@@ -56,7 +56,7 @@ static void test_exceptions(void **state) {
         {"https://10.1.2.3", "0.0.0.0/0", false},
         {"https://10.1.2.3", "10.0.0.0/33", true},
         {"https://10.1.2.3", "10.0.0.0/x", true},
-        {"https://10.1.2.3", "2.3", true}, /* an address has no names below it */
+        {"https://10.1.2.3", "2.3", true}, /* addresses have no subdomains */
         {"https://[fd00::1]", "fd00::/8", false},
         {"https://[fd00::1]", "fd00::1", false},
         {"https://[fd00::1]", "[fd00::1]", false},
@@ -93,7 +93,7 @@ static void test_exceptions(void **state) {
     }
 }
 
-static void test_choice(void **state) {
+static void test_configured_proxy_comes_first(void **state) {
     Origin tls, plain;
 
     (void)state;
@@ -109,8 +109,8 @@ static void test_choice(void **state) {
     assert_null(proxy_choose(&tls, NULL));
 }
 
-/* Those in upper case go before those in lower case, unless they are empty. */
-static void test_environment(void **state) {
+/* Variables in upper case come first, unless they are empty. */
+static void test_upper_case_variables_come_first(void **state) {
     Origin tls;
 
     (void)state;
@@ -131,9 +131,9 @@ static void test_environment(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exceptions),
-        cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_no_proxy_follows_the_rules_of_go),
+        cmocka_unit_test(test_configured_proxy_comes_first),
+        cmocka_unit_test(test_upper_case_variables_come_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

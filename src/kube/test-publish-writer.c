@@ -38,7 +38,7 @@ static bool add(PublishTarget target, const char *node, const char *name, int64_
                     .target = target, .node = str_from_c(node), .name = str_from_c(name), .n = n});
 }
 
-static void test_requests(void **state) {
+static void test_requests_of_published_filters(void **state) {
     make(NULL);
     assert_true(write_queue_is_ours(writer));
     assert_true(add(PUBLISH_TO_STATUS, "n1.example", "berth.dev/slots.p", 4));
@@ -72,8 +72,7 @@ static void test_requests(void **state) {
     assert_false(write_queue_is_ours(writer));
 }
 
-/* The lease is taken without any request, and lost when it cannot be renewed. */
-static void test_lease(void **state) {
+static void test_lease_is_taken_without_requests_and_lost_without_renewal(void **state) {
     make("berth-publish");
     assert_false(write_queue_is_ours(writer));
     (void)write_queue_tick(writer, now);
@@ -94,8 +93,7 @@ static void test_lease(void **state) {
     assert_false(write_queue_is_ours(writer));
 }
 
-/* A replica that should not publish does not take the lease, and gives it up at its end. */
-static void test_unwanted_lease(void **state) {
+static void test_unwanted_lease_is_not_taken(void **state) {
     make("berth-publish");
     write_queue_set_wanted(writer, false);
     (void)write_queue_tick(writer, now);
@@ -105,7 +103,7 @@ static void test_unwanted_lease(void **state) {
     assert_int_equal(fake_n_calls(client), 1);
 }
 
-/* --- patches that others send through it ------------------------------------------------------ */
+/* --- other patches of this queue ------------------------------------------------------------- */
 
 static void check_nomination(const Nomination *nomination, size_t call, const char *body) {
     assert_true(nomination_queue_add(writer, nomination));
@@ -114,7 +112,7 @@ static void check_nomination(const Nomination *nomination, size_t call, const ch
     assert_string_equal(fake_call(client, call).body, body);
 }
 
-static void test_nominations(void **state) {
+static void test_requests_of_nominations(void **state) {
     Nomination nomination = {
         .namespace = STR("team"), .name = STR("p"), .uid = STR("u"), .node = STR("n1")};
 
@@ -183,10 +181,11 @@ static void test_status_of_a_policy(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_requests, tear_down),
-        cmocka_unit_test_teardown(test_lease, tear_down),
-        cmocka_unit_test_teardown(test_unwanted_lease, tear_down),
-        cmocka_unit_test_teardown(test_nominations, tear_down),
+        cmocka_unit_test_teardown(test_requests_of_published_filters, tear_down),
+        cmocka_unit_test_teardown(
+            test_lease_is_taken_without_requests_and_lost_without_renewal, tear_down),
+        cmocka_unit_test_teardown(test_unwanted_lease_is_not_taken, tear_down),
+        cmocka_unit_test_teardown(test_requests_of_nominations, tear_down),
         cmocka_unit_test(test_status_of_a_policy),
     };
 

@@ -1,4 +1,4 @@
-/* Limits of a reflector: memory, number of requests, and the time of its last update. */
+/* Limits of a reflector (memory, time, number of requests), and the times in its figures. */
 
 #include "base/test-assert.h"
 #include "kube/backoff.h"
@@ -42,7 +42,6 @@ static int64_t seconds_since(int64_t at) {
     return (now - at) / NSEC_PER_SEC;
 }
 
-/* An error answer, or another kind of server, is no update: the data becomes stale. */
 static void test_error_answers_are_no_update(void **state) {
     static const struct {
         const char *name, *type;
@@ -83,9 +82,8 @@ static void test_error_answers_are_no_update(void **state) {
     }
 }
 
-/* A list shows the state at its start, however long it takes; a watch shows all changes up to
- * now. */
-static void test_when_it_was_complete(void **state) {
+/* A list shows the state at its start; a watch shows all changes until its last event. */
+static void test_synced_time_of_lists_and_watches(void **state) {
     ReflectorFixture fixture;
     int64_t began;
 
@@ -108,11 +106,11 @@ static void test_when_it_was_complete(void **state) {
     now += NSEC_PER_SEC;
     fake_done(fixture.client, 0, CALL_BROKEN);
     fixture_settle(&fixture);
-    fixture_next_call(&fixture, "again"); /* an open watch has not shown anything yet */
+    fixture_next_call(&fixture, "again"); /* a new watch has not shown anything yet */
     fake_head(fixture.client, fixture.call, 200, "application/json", -1);
     fixture_settle(&fixture);
     assert_int_equal(figures(&fixture)->synced_at_nsec, began);
-    fake_data(fixture.client, fixture.call, STR(ADDED("b", "12"))); /* nor everything it missed */
+    fake_data(fixture.client, fixture.call, STR(ADDED("b", "12"))); /* nor all missed events */
     fixture_settle(&fixture);
     assert_int_equal(figures(&fixture)->synced_at_nsec, began);
     now += REFLECTOR_CATCH_UP_SEC * NSEC_PER_SEC;
@@ -146,8 +144,8 @@ static void test_an_endless_event_is_cut_off(void **state) {
     fixture_close(&fixture);
 }
 
-/* Events after a deletion inside a streamed list wait for its end, up to a limit. */
-static void test_too_much_happens_during_a_list(void **state) {
+/* Events after a deletion in a streamed list wait for its end. */
+static void test_deferred_events_are_limited(void **state) {
     _cleanup_(buf_done) Buf event = BUF_INIT((size_t)2 * 1024 * 1024);
     ReflectorFixture fixture;
 
@@ -186,8 +184,7 @@ static void test_endless_error_body_is_not_kept(void **state) {
     fixture_close(&fixture);
 }
 
-/* Memory of a list is freed when it ends. */
-static void test_lists_leave_no_memory_behind(void **state) {
+static void test_memory_of_a_list_is_freed(void **state) {
     static const char page[] = PAGE("10", "", OBJ("a", "1"));
     ReflectorFixture fixture;
     Str rest = str_from_c(page);
@@ -217,8 +214,8 @@ static void test_lists_leave_no_memory_behind(void **state) {
     fixture_close(&fixture);
 }
 
-/* Answers a list in pages whose version is too old by the time of the watch. Answers both calls. */
-static void answer_in_vain(ReflectorFixture *fixture) {
+/* Answers a list in pages, then the watch with 410. */
+static void answer_list_then_expire(ReflectorFixture *fixture) {
     const char *path = fake_call(fixture->client, fixture->call).path;
 
     if (strstr(path, "sendInitialEvents")) {
@@ -234,8 +231,8 @@ static void answer_in_vain(ReflectorFixture *fixture) {
     fixture_settle(fixture);
 }
 
-/* However a server fails, and whatever succeeds in between, it gets at most one request per second
- * on average. */
+/* However a server fails, and even if calls succeed in between, it gets at most one request per
+ * second on average. */
 static void test_requests_are_limited_on_average(void **state) {
     for (int kind = 0; kind < 5; kind++) {
         ReflectorFixture fixture;
@@ -247,7 +244,7 @@ static void test_requests_are_limited_on_average(void **state) {
         for (n = 0; n < 200; n++) {
             fixture_next_call(&fixture, "ration");
             if (kind == 4) {
-                answer_in_vain(&fixture);
+                answer_list_then_expire(&fixture);
                 continue;
             }
             fake_head(fixture.client, fixture.call, kind == 3 ? 500 : 200, "application/json", -1);
@@ -263,14 +260,14 @@ static void test_requests_are_limited_on_average(void **state) {
         }
         if (kind == 0)
             assert_true(now - began >= (int64_t)(n - 1 - BACKOFF_BURST) * NSEC_PER_SEC);
-        else /* without progress, less and less often */
+        else /* without progress, pauses grow */
             assert_true(now - began >= (int64_t)n * 3 * NSEC_PER_SEC);
         fixture_close(&fixture);
     }
 }
 
-/* Answers pages that continue for ever, with the next token or always with the same one, until the
- * reflector waits. Returns how many. */
+/* Answers pages that never end, with new tokens or the same one, until the reflector waits. Returns
+ * the number of pages. */
 static unsigned answer_pages(ReflectorFixture *fixture, bool is_same) {
     static unsigned token;
     unsigned n = 0;
@@ -288,7 +285,7 @@ static unsigned answer_pages(ReflectorFixture *fixture, bool is_same) {
     return n;
 }
 
-/* A server whose list never ends: empty pages that continue, all different or all alike. */
+/* Pages are empty; tokens are all different or all the same. */
 static void test_endless_list_is_given_up(void **state) {
     for (int is_same = 0; is_same < 2; is_same++) {
         unsigned pages_max = is_same ? 2 : REFLECTOR_LIST_MAX / REFLECTOR_PAGE_ITEMS;
@@ -314,7 +311,6 @@ static void test_endless_list_is_given_up(void **state) {
     }
 }
 
-/* A thousand normal ends cause no list. */
 static void test_normal_ends_never_list(void **state) {
     ReflectorFixture fixture;
     char text[256], part[64];
@@ -346,11 +342,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_have_limits),
         cmocka_unit_test(test_error_answers_are_no_update),
-        cmocka_unit_test(test_when_it_was_complete),
+        cmocka_unit_test(test_synced_time_of_lists_and_watches),
         cmocka_unit_test(test_an_endless_event_is_cut_off),
-        cmocka_unit_test(test_too_much_happens_during_a_list),
+        cmocka_unit_test(test_deferred_events_are_limited),
         cmocka_unit_test(test_endless_error_body_is_not_kept),
-        cmocka_unit_test(test_lists_leave_no_memory_behind),
+        cmocka_unit_test(test_memory_of_a_list_is_freed),
         cmocka_unit_test(test_requests_are_limited_on_average),
         cmocka_unit_test(test_endless_list_is_given_up),
         cmocka_unit_test(test_normal_ends_never_list),

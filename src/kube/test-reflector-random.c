@@ -1,9 +1,9 @@
-/* The reflector with an API server that misbehaves at random. */
+/* The reflector with an API server that fails at random (test-reflector-server.h). */
 
 #include "base/test-assert.h"
 #include "kube/test-reflector-server.h"
 
-static void test_random_servers(void **state) {
+static void test_reaches_the_true_state_despite_faults(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         Rng rng = {seed};
@@ -14,7 +14,7 @@ static void test_random_servers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_servers),
+        cmocka_unit_test(test_reaches_the_true_state_despite_faults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

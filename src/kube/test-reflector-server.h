@@ -1,10 +1,8 @@
 #pragma once
 
-/*
- * A reflector with a small API server that changes, restarts, forgets and disconnects as choices
- * say: streamed lists, pages, watches cut anywhere, errors, bookmarks and 410s in any order. The
- * sink shows only true states, never an older one, and the current one in the end.
- */
+/* A reflector with a small API server. Choices decide when it changes, fails, forgets versions and
+ * disconnects: streamed lists, pages, watches cut anywhere, errors, bookmarks and 410s in any
+ * order. The sink shows only true states, never an older one, and the current one in the end. */
 
 #include "base/test-choices.h"
 #include "kube/test-reflector.h"
@@ -20,7 +18,7 @@ typedef struct ServerEvent {
 /* The true history: events 1..n, and the state after each. A version is the number of an event. */
 typedef struct Server {
     Choices choices;
-    bool is_peaceful; /* no more faults */
+    bool is_faultless; /* no more faults */
     size_t n;
     ServerEvent events[SERVER_EVENTS + 1];
     char *texts[SERVER_EVENTS + 1];
@@ -29,7 +27,7 @@ typedef struct Server {
     bool can_stream;
 
     size_t sent;      /* the open watch has sent events up to this one */
-    bool is_open;     /* ... and is open */
+    bool is_open;     /* the watch is open */
     size_t listed_at; /* a list in pages shows this version */
     size_t shown;     /* the newest state that the sink has shown */
     bool has_shown;
@@ -41,9 +39,9 @@ static unsigned pick(unsigned n) {
     return choose(&server.choices, n);
 }
 
-/* Once in @n. */
+/* Decides on a fault, with probability 1/@n. */
 static bool has_fault(unsigned n) {
-    return !server.is_peaceful && choose_rarely(&server.choices, n);
+    return !server.is_faultless && choose_rarely(&server.choices, n);
 }
 
 static void server_change(void) {
@@ -82,10 +80,10 @@ static void check_shown(Sink *sink) {
     server.has_shown = true;
 }
 
-/* In chunks of any size. */
+/* Sends @text in pieces of any size. */
 static void server_send(ReflectorFixture *fixture, Str text) {
     while (text.len > 0) {
-        size_t len = 200u - pick(200); /* the whole, after the last choice */
+        size_t len = 200u - pick(200); /* 200 bytes, after the last choice */
 
         fake_data(fixture->client, fixture->call, str_take(text, len));
         text = str_skip(text, len);
@@ -112,7 +110,7 @@ static void send_bookmark(ReflectorFixture *fixture, size_t version, bool is_end
     server_send(fixture, str_from_c(text));
 }
 
-/* Everything up to now, some of it as events inside the list. */
+/* Sends a streamed list, with some changes as events in it. */
 static void serve_stream(ReflectorFixture *fixture) {
     const ReflectorState *state = &server.states[server.n];
 
@@ -139,7 +137,7 @@ static void serve_stream(ReflectorFixture *fixture) {
     server.is_open = true;
 }
 
-/* Two objects a page. */
+/* Sends a page with two objects. */
 static void serve_page(ReflectorFixture *fixture, const char *path) {
     const char *at = strstr(path, "continue=");
     int64_t from = 0;
@@ -207,7 +205,7 @@ static void serve(ReflectorFixture *fixture) {
         serve_watch(fixture, path);
 }
 
-/* Random events of an open watch. */
+/* Does something random on an open watch. */
 static void disturb(ReflectorFixture *fixture) {
     switch (pick(17)) {
     case 1:
@@ -250,7 +248,7 @@ static void disturb(ReflectorFixture *fixture) {
     server.is_open = false;
 }
 
-/* Until @steps are made, or all bytes are chosen from. */
+/* Runs @steps, or until all bytes of @choices are used. */
 static void run_server(Choices choices, uint64_t seed, int steps) {
     ReflectorFixture fixture;
 
@@ -271,11 +269,11 @@ static void run_server(Choices choices, uint64_t seed, int steps) {
         fixture_settle(&fixture);
     }
     /* Without faults it reaches the true state from any state. */
-    server.is_peaceful = true;
+    server.is_faultless = true;
     for (int i = 0; i < 1000 && strcmp(state_text(&fixture.sink.live), server.texts[server.n]) != 0;
          i++) {
         if (!server.is_open || fake_call(fixture.client, fixture.call).is_over) {
-            fixture_next_call(&fixture, "peace");
+            fixture_next_call(&fixture, "without faults");
             serve(&fixture);
         } else if (server.sent < server.n) {
             send_event(&fixture, ++server.sent);

@@ -1,7 +1,4 @@
-/*
- * The reflector with scripted answers, case by case: its requests, the contents of the sink, and
- * its notices.
- */
+/* The reflector with scripted answers: its requests, the contents of the sink, and its notices. */
 
 #include "kube/reflector.h"
 
@@ -15,25 +12,25 @@
 typedef enum Op {
     OP_END,
     OP_CALL,    /* the next call; its path contains text */
-    OP_NOT,     /* ... and does not contain this */
+    OP_NOT,     /* the path of the call does not contain text */
     OP_NOW,     /* the next call, without time passing */
-    OP_HEAD,    /* number is the status; text the type, NULL: JSON */
-    OP_DATA,    /* text */
+    OP_HEAD,    /* number: the status; text: the content type; NULL: JSON */
+    OP_DATA,    /* sends text */
     OP_DONE,    /* the answer is complete */
-    OP_OUTCOME, /* it ends with the CallOutcome number */
-    OP_ANSWER,  /* status, and a complete body */
+    OP_OUTCOME, /* the call ends with CallOutcome number */
+    OP_ANSWER,  /* a whole answer; number: the status; text: the body */
     OP_LATER,   /* number seconds pass */
-    OP_STATE,   /* the contents of the sink */
-    OP_STAGED,  /* objects in the sink of an incomplete list */
-    OP_SYNCED,  /* completed lists */
-    OP_WHY,     /* the last error contains this */
-    OP_RETRY,   /* ... and the delay is at least number seconds */
-    OP_SOON,    /* ... and at most number seconds */
+    OP_STATE,   /* the sink contains text */
+    OP_STAGED,  /* an incomplete list in the sink has number objects */
+    OP_SYNCED,  /* number lists were completed */
+    OP_WHY,     /* the last error contains text */
+    OP_RETRY,   /* the delay after it is at least number seconds */
+    OP_SOON,    /* the delay after it is at most number seconds */
     OP_REFUSE,  /* the next call finds no memory */
-    OP_FAIL,    /* the sink fails with number */
-    OP_OVER,    /* the call was cancelled by us */
-    OP_OPEN,    /* ... was not */
-    OP_FIGURE,  /* the figure at offset number equals text */
+    OP_FAIL,    /* the next call of the sink fails with number */
+    OP_OVER,    /* the reflector has ended the call */
+    OP_OPEN,    /* the call still runs */
+    OP_FIGURE,  /* ReflectorFigures at offset number equals text */
 } Op;
 
 typedef struct Step {
@@ -102,13 +99,13 @@ typedef struct Step {
 /* A streamed list of a:1 with version 10; the watch continues. */
 #define LISTED CALL(STREAM_LIST), HEAD(200), DATA(ADDED("a", "1") LIST_END("10")), STATE("a:1")
 
-/* The same from a server without streamed lists; the watch has started. */
+/* Like LISTED, from a server without streamed lists. */
 #define PAGED                                                                                      \
     CALL(STREAM_LIST), ANSWER(422, STATUS("422", "Invalid", "{}")), CALL("?limit=500"),            \
         ANSWER(200, PAGE("10", "", OBJ("a", "1"))), STATE("a:1"), CALL("&resourceVersion=10"),     \
         HEAD(200)
 
-/* The continue token has expired: the list starts again, with this many objects per page. */
+/* The continue token expires: the list starts again, with @items objects per page. */
 #define FORGOTTEN(items)                                                                           \
     ANSWER(200, PAGE("10", "more", OBJ("a", "1"))), CALL("continue=more"),                         \
         ANSWER(410, STATUS("410", "Expired", "{}")), CALL("?limit=" items), NOT("continue")
@@ -156,10 +153,10 @@ static const Case cases[] = {
     {"a streamed list that ends in the middle",
         {CALL(STREAM_LIST), HEAD(200), DATA(ADDED("a", "1")), DONE, WHY("inside a list"),
             CALL(STREAM_LIST)}},
-    {"no streamed lists: pages, and never asked again",
+    {"no streamed lists: pages from now on",
         {PAGED, OPEN, SYNCED(1), FIGURE(n_lists, 1), FIGURE(n_failures, 0),
             DATA(ERROR("410", "Gone", "{}")), CALL("?limit=500"), NOT("watch")}},
-    {"no streamed lists, said with 400",
+    {"no streamed lists, with status 400",
         {CALL(STREAM_LIST), ANSWER(400, "what?"), CALL("?limit=500"), NOT("continue")}},
     {"several pages",
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"),
@@ -167,7 +164,7 @@ static const Case cases[] = {
             CALL("?limit=500&continue=to%2Fk%2Bn"), ANSWER(200, PAGE("10", "", OBJ("c", "3"))),
             STATE("a:1 b:2 c:3"), SYNCED(1), CALL("&resourceVersion=10"), NOT("sendInitial"),
             FIGURE(n_lists, 1), FIGURE(n_watches, 0)}},
-    {"pages that differ in their version: on from the first",
+    {"pages with different versions: continues from the first",
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"),
             ANSWER(200, PAGE("10", "more", OBJ("a", "1"))), CALL("continue=more"),
             ANSWER(200, PAGE("12", "", OBJ("b", "11"))), STATE("a:1 b:11"),
@@ -175,7 +172,7 @@ static const Case cases[] = {
     {"an empty list", {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"),
                           ANSWER(200, "{\"metadata\":{\"resourceVersion\":\"10\"},\"items\":null}"),
                           STATE(""), SYNCED(1), CALL("&resourceVersion=10")}},
-    {"a page that fails is asked for again, not the whole list",
+    {"a page that fails is requested again, not the whole list",
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"),
             ANSWER(200, PAGE("10", "more", OBJ("a", "1"))), CALL("continue=more"),
             OUTCOME(CALL_TIMEOUT), CALL("continue=more"), ANSWER(503, ""), CALL("continue=more"),
@@ -188,14 +185,14 @@ static const Case cases[] = {
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"), HEAD(200), OUTCOME(CALL_TOO_LARGE),
             CALL("?limit=125"), OUTCOME(CALL_TOO_LARGE), CALL("?limit=31"), OUTCOME(CALL_TOO_LARGE),
             CALL("?limit=10"), OUTCOME(CALL_TOO_LARGE), CALL("?limit=10")}},
-    {"... and those that come too slowly; what has come stays",
+    {"slow pages are made smaller, earlier ones stay",
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"),
             ANSWER(200, PAGE("10", "more", OBJ("a", "1"))), CALL("?limit=500&continue=more"),
             HEAD(200), DATA("{\"metadata\":"), OUTCOME(CALL_TIMEOUT), STAGED(1),
             CALL("?limit=125&continue=more"), HEAD(200), OUTCOME(CALL_TOO_LARGE),
             CALL("?limit=31&continue=more"), ANSWER(200, PAGE("10", "", OBJ("b", "2"))),
             STATE("a:1 b:2"), FIGURE(n_lists, 1)}},
-    {"a server that does not answer says nothing about pages",
+    {"pages keep their size if a server does not answer",
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"), OUTCOME(CALL_TIMEOUT),
             CALL("?limit=500")}},
     {"answers that are no list",
@@ -204,14 +201,14 @@ static const Case cases[] = {
             ANSWER(200, PAGE("10", "", OBJ("a", "1") "]")), CALL("?limit=500"),
             ANSWER(200, PAGE("10", "", OBJ("a", "1") " {}")), WHY("cannot be read"), STATE(""),
             CALL("?limit=500"), ANSWER(200, PAGE("10", "", "")), SYNCED(1)}},
-    {"a streamed list that stalls twice gives way to pages",
+    {"a streamed list that stalls twice is replaced by pages",
         {CALL(STREAM_LIST), HEAD(200), DATA(ADDED("a", "1")), LATER(SILENCE_SEC + 1), OVER,
             WHY("does not end"), CALL(STREAM_LIST), HEAD(200), LATER(SILENCE_SEC + 1), OVER,
             CALL("?limit=500")}},
     {"a streamed list that trickles",
         {CALL(STREAM_LIST), HEAD(200), LATER(140), DATA(ADDED("a", "1")), LATER(140),
             DATA(ADDED("b", "1")), OPEN, LATER(21), OVER, WHY("does not end")}},
-    {"a server that does not answer says nothing about streamed lists",
+    {"streamed lists are tried again if a server does not answer",
         {CALL(STREAM_LIST), OUTCOME(CALL_TIMEOUT), CALL(STREAM_LIST), OUTCOME(CALL_TIMEOUT),
             CALL(STREAM_LIST), OUTCOME(CALL_TIMEOUT), CALL(STREAM_LIST)}},
 
@@ -246,7 +243,7 @@ static const Case cases[] = {
     {"no rights", {CALL(STREAM_LIST), ANSWER(403, STATUS("403", "Forbidden", "{}")),
                       WHY("HTTP 403: so it is (needs the rights list and watch on nodes)"),
                       CALL(STREAM_LIST)}},
-    {"what the server says stays a line",
+    {"messages of the server stay on one line",
         {CALL(STREAM_LIST),
             ANSWER(503, "{\"kind\":\"Status\",\"message\":\"one\\ntwo\\u001b[31m\",\"code\":503}"),
             WHY("HTTP 503: one\\x0atwo\\x1b[31m"), CALL(STREAM_LIST), HEAD(200),
@@ -315,12 +312,12 @@ static const Case cases[] = {
             CALL("&resourceVersion=10")}},
 
     /* unexpected answers */
-    {"unknown types are passed over", {LISTED, DATA(EVENT("LATER", "z", "50") MODIFIED("a", "11")),
-                                          STATE("a:11"), OPEN, FIGURE(n_unknown, 1)}},
+    {"unknown types are skipped", {LISTED, DATA(EVENT("LATER", "z", "50") MODIFIED("a", "11")),
+                                      STATE("a:11"), OPEN, FIGURE(n_unknown, 1)}},
     {"a line that is no event",
         {LISTED, DATA(MODIFIED("a", "11") "{\"type\":\n" MODIFIED("a", "12")), OVER, STATE("a:11"),
             FIGURE(n_malformed, 1), CALL(STREAM_LIST)}},
-    {"a stream that never was one: the version is still good",
+    {"a stream that is no watch: the version stays valid",
         {LISTED, DONE, CALL("&resourceVersion=10"), HEAD(200), DATA("\x1f\x8b\x08\n"), OVER,
             CALL("&resourceVersion=10"), HEAD(200), DATA("<html>\n"), CALL("&resourceVersion=10"),
             HEAD(200), DATA("hello\n"), CALL(STREAM_LIST)}},
@@ -368,7 +365,7 @@ static const Case cases[] = {
     {"a bookmark without a version",
         {LISTED, DATA("{\"type\":\"BOOKMARK\",\"object\":{\"metadata\":{}}}\n"), OVER,
             FIGURE(n_malformed, 1), CALL(STREAM_LIST)}},
-    {"a place to go on that is far too long: the list is begun again",
+    {"a continue token that is too long: the list starts again",
         {CALL(STREAM_LIST), ANSWER(422, ""), CALL("?limit=500"),
             ANSWER(200, PAGE("10", LONGEST, OBJ("a", "1"))), WHY("the list cannot be continued"),
             STAGED(0), CALL("?limit=500"), NOT("continue")}},
@@ -416,7 +413,7 @@ static void check_path(const ReflectorFixture *fixture, const char *name, const 
     assert_case(name, strstr(path, part));
 }
 
-static void play(ReflectorFixture *fixture, const char *name, const Step *step) {
+static void run_step(ReflectorFixture *fixture, const char *name, const Step *step) {
     const char *text = step->text;
 
     switch (step->op) {
@@ -492,14 +489,14 @@ static void play(ReflectorFixture *fixture, const char *name, const Step *step) 
     }
 }
 
-static void test_scripts(void **state) {
+static void test_follows_each_script(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++)
         for (uint64_t seed = 0; seed < 3; seed++) {
             ReflectorFixture fixture;
 
             fixture_open(&fixture, seed);
             for (const Step *step = cases[i].steps; step->op != OP_END; step++) {
-                play(&fixture, cases[i].name, step);
+                run_step(&fixture, cases[i].name, step);
                 fixture_settle(&fixture);
             }
             fixture_close(&fixture);
@@ -508,7 +505,7 @@ static void test_scripts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scripts),
+        cmocka_unit_test(test_follows_each_script),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * A reflector with a client without a network, a clock that tests advance, and a sink that keeps
- * names and versions. For tests and fuzzers.
- */
+/* A reflector with a client without a network, a clock that tests advance, and a sink that keeps
+ * names and versions. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +32,7 @@ typedef struct Sink {
     int64_t retry_nsec;
     char why[REFLECTOR_ERROR_MAX];
     void (*changed)(struct Sink *sink); /* may be NULL */
-    int fail_with;                      /* the next item, end or event returns this */
+    int fail_with;                      /* result of the next item, end or event */
     Arena *arena;
 } Sink;
 
@@ -66,7 +64,7 @@ static inline int compare_entries(const void *a, const void *b) {
     return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name);
 }
 
-/* "a:1 b:2" */
+/* Returns "a:1 b:2", sorted by name; valid until the next call. */
 static inline const char *state_text(ReflectorState *state) {
     static char text[1024];
     size_t used = 0;
@@ -222,7 +220,7 @@ static inline void fixture_next_call(ReflectorFixture *fixture, const char *name
         require_case(name, at > now && at < until);
         now = at;
     }
-    require_case(name, n == fixture->call + 2); /* one call, not several */
+    require_case(name, n == fixture->call + 2); /* exactly one call */
     fixture->call = n - 1;
 }
 

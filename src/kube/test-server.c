@@ -21,20 +21,20 @@
 
 /* --- certificates --- */
 
-static void set_names(gnutls_x509_crt_t crt, const TestPairOptions *wish) {
+static void set_names(gnutls_x509_crt_t crt, const TestPairOptions *options) {
     static const unsigned char loopback[4] = {127, 0, 0, 1};
 
-    CHECK(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, wish->common_name,
-        (unsigned)strlen(wish->common_name)));
-    if (wish->dns)
-        CHECK(gnutls_x509_crt_set_subject_alt_name(
-            crt, GNUTLS_SAN_DNSNAME, wish->dns, (unsigned)strlen(wish->dns), GNUTLS_FSAN_APPEND));
-    if (wish->is_for_loopback)
+    CHECK(gnutls_x509_crt_set_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, options->common_name,
+        (unsigned)strlen(options->common_name)));
+    if (options->dns)
+        CHECK(gnutls_x509_crt_set_subject_alt_name(crt, GNUTLS_SAN_DNSNAME, options->dns,
+            (unsigned)strlen(options->dns), GNUTLS_FSAN_APPEND));
+    if (options->is_for_loopback)
         CHECK(gnutls_x509_crt_set_subject_alt_name(
             crt, GNUTLS_SAN_IPADDRESS, loopback, sizeof(loopback), GNUTLS_FSAN_APPEND));
 }
 
-TestPair test_pair_new(const TestPairOptions *wish) {
+TestPair test_pair_new(const TestPairOptions *options) {
     TestPair pair;
     time_t now = time(NULL);
     unsigned char serial[8];
@@ -48,20 +48,20 @@ TestPair test_pair_new(const TestPairOptions *wish) {
     serial[0] &= 0x7f;
     CHECK(gnutls_x509_crt_set_serial(pair.certificate, serial, sizeof(serial)));
     CHECK(gnutls_x509_crt_set_activation_time(
-        pair.certificate, now + (wish->is_early ? 1000 : -2000)));
+        pair.certificate, now + (options->is_early ? 1000 : -2000)));
     CHECK(gnutls_x509_crt_set_expiration_time(
-        pair.certificate, now + (wish->has_expired ? -1000 : 100000)));
+        pair.certificate, now + (options->has_expired ? -1000 : 100000)));
     CHECK(gnutls_x509_crt_set_key(pair.certificate, pair.key));
-    set_names(pair.certificate, wish);
-    CHECK(gnutls_x509_crt_set_basic_constraints(pair.certificate, wish->is_ca, -1));
-    if (wish->is_ca)
+    set_names(pair.certificate, options);
+    CHECK(gnutls_x509_crt_set_basic_constraints(pair.certificate, options->is_ca, -1));
+    if (options->is_ca)
         CHECK(gnutls_x509_crt_set_key_usage(pair.certificate, GNUTLS_KEY_KEY_CERT_SIGN));
     else
         CHECK(gnutls_x509_crt_set_key_purpose_oid(pair.certificate,
-            wish->is_for_clients ? GNUTLS_KP_TLS_WWW_CLIENT : GNUTLS_KP_TLS_WWW_SERVER, 0));
+            options->is_for_clients ? GNUTLS_KP_TLS_WWW_CLIENT : GNUTLS_KP_TLS_WWW_SERVER, 0));
     CHECK(gnutls_x509_crt_sign2(pair.certificate,
-        wish->issuer ? wish->issuer->certificate : pair.certificate,
-        wish->issuer ? wish->issuer->key : pair.key, GNUTLS_DIG_SHA256, 0));
+        options->issuer ? options->issuer->certificate : pair.certificate,
+        options->issuer ? options->issuer->key : pair.key, GNUTLS_DIG_SHA256, 0));
     return pair;
 }
 
@@ -99,7 +99,7 @@ struct TestPeer {
     pthread_t thread;
     unsigned number;
     int fd;
-    gnutls_session_t session; /* NULL: plain */
+    gnutls_session_t session; /* NULL: plain HTTP */
 };
 
 struct TestServer {
@@ -108,7 +108,7 @@ struct TestServer {
     uint16_t port;
     pthread_t thread;
     gnutls_certificate_credentials_t credentials;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* protects the fields below */
     TestPeer peers[PEERS_MAX];
     unsigned n_peers;
     bool is_stopping;
@@ -160,7 +160,7 @@ Str test_header(const TestRequest *request, const char *name) {
     return STR("");
 }
 
-/* Reads one request from @in. False at the end of the connection. */
+/* Reads one request, through @in. False at the end of the connection. */
 static bool read_request(TestPeer *peer, Buf *in, TestRequest *ret, size_t *ret_len) {
     for (;;) {
         const char *end = in->len > 0 ? memmem(in->data, in->len, "\r\n\r\n", 4) : NULL;

@@ -1,4 +1,4 @@
-/* Writes that nothing waits for: a bounded queue of requests, a few calls at a time. */
+/* A bounded queue of writes whose result nothing waits for, with few concurrent calls. */
 
 #include "kube/write-queue.h"
 
@@ -11,7 +11,7 @@
 #include "base/thread.h"
 #include "kube/api-objects.h"
 
-#define ANSWER_MAX_BYTES ((size_t)2 * 1024 * 1024) /* the written object; etcd takes 1.5 MiB */
+#define ANSWER_MAX_BYTES ((size_t)2 * 1024 * 1024) /* the written object; etcd allows 1.5 MiB */
 #define ANSWER_BUDGET ((size_t)256 * 1024)
 
 typedef struct PendingWrite {
@@ -27,16 +27,16 @@ typedef struct WriteCall {
 
 struct WriteQueue {
     WriteQueueOptions options;
-    WriteCall calls[WRITE_QUEUE_CALLS_MAX]; /* of the client's thread, as the next one */
+    WriteCall calls[WRITE_QUEUE_CALLS_MAX]; /* only for the client's thread */
     int64_t forbidden_until, paused_until;
-    Lease *lease; /* NULL: there is one berth */
+    Lease *lease; /* NULL: a single replica */
     bool is_unwanted;
     atomic_bool is_ours;
 
     pthread_mutex_t lock;                          /* protects the fields below */
     PendingWrite waiting[WRITE_QUEUE_WAITING_MAX]; /* a ring */
     size_t first, n_waiting;
-    size_t n_calls; /* under way */
+    size_t n_calls; /* running */
     WriteFigures figures;
 };
 
@@ -121,7 +121,7 @@ void write_queue_drop(WriteQueue *queue) {
     queue->figures.n_dropped++;
 }
 
-/* Whether the 403 is about our rights: RBAC answers "User x cannot create resource …". */
+/* Whether a 403 is for lack of rights: RBAC answers "User x cannot create resource …". */
 static bool is_for_rights(const WriteCall *call) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ANSWER_BUDGET);
     ApiStatus status;
@@ -133,7 +133,7 @@ static bool is_for_rights(const WriteCall *call) {
            memmem(status.message.ptr, status.message.len, sign, strlen(sign));
 }
 
-/* @result NULL: out of memory. */
+/* Counts the end of a call; @result NULL: it could not be started. */
 static void count_end(WriteCall *call, const CallResult *result) {
     WriteQueue *queue = call->queue;
     bool is_answered = result && result->outcome == CALL_DONE;
@@ -174,7 +174,7 @@ static void on_done(void *context, const CallResult *result) {
     send_waiting(call->queue, clock_monotonic_nsec());
 }
 
-/* The next that waits; without a path: none. */
+/* Takes the next waiting write; path NULL: none. */
 static PendingWrite take(WriteQueue *queue, bool is_dropped) {
     _unlock_ pthread_mutex_t *held = mutex_hold(&queue->lock);
     PendingWrite write = queue->waiting[queue->first];
