@@ -1,8 +1,6 @@
-/*
- * A PlacementPolicy that publishes becomes a MutatingAdmissionPolicy for its slots, and one for its
- * label. They select the same pods by labels and namespaces. Another one is for namespaces that opt
- * in. Kyverno's MutatingPolicy has the same fields.
- */
+/* A PlacementPolicy that publishes becomes a MutatingAdmissionPolicy for its slots, and one for its
+ * label. They select the policy's pods by labels and namespaces. Another object is for namespaces
+ * that opt in. Kyverno's MutatingPolicy has the same fields. */
 
 #include "policy/admission.h"
 
@@ -80,8 +78,8 @@ static void write_labels(const Match *match, const SlotRule *slots, Buf *out) {
 }
 
 typedef struct AdmissionText {
-    const char *name;  /* of objects: berth-NAME.POLICY */
-    const char *about; /* new pods of the policy … */
+    const char *name;  /* part of the objects' names: berth-NAME.POLICY */
+    const char *about; /* for users, after "New pods of the policy X" */
 } AdmissionText;
 
 static const AdmissionText texts[_ADMISSION_KINDS] = {
@@ -89,7 +87,7 @@ static const AdmissionText texts[_ADMISSION_KINDS] = {
     [ADMISSION_LABEL] = {"label", "require a node that it is not closed to"},
 };
 
-/* A request for one slot in the first container. Pods that request some already keep that. */
+/* Requests one slot in the first container, unless a container already requests slots. */
 static const char slots_mutation[] =
     "    - name: requests-none\n"
     "      expression: \"!object.spec.containers.exists(c, '%.*s' in "
@@ -114,16 +112,16 @@ static const char slots_mutation[] =
     "                path: '/spec/containers/0/resources/' + part + '/' + "
     "jsonpatch.escapeKey('%.*s')})\n";
 
-/* The requirements of the term t as maps: a CEL list cannot hold both API objects and new maps. */
+/* The requirements of term t, converted to maps: a CEL list cannot mix API objects and maps. */
 #define REQUIREMENTS(field)                                                                        \
     "t.?" field ".orValue([]).map(e,\n"                                                            \
     "                               dyn({'key': dyn(e.key), 'operator': dyn(e.operator), "         \
     "'values': "                                                                                   \
     "dyn(e.?values.orValue([]).map(v, v))}))"
 
-/* A required node affinity. Terms are alternatives, so each gets the condition; an empty one
- * selects no node, and stays empty. Cluster Autoscaler simulates new nodes as copies of real ones,
- * with their label: each term is there a second time for these, which it marks. */
+/* Adds a required node affinity. Terms are alternatives, so each gets the condition, except empty
+ * ones, which select no node. Cluster Autoscaler simulates new nodes as marked copies of real ones,
+ * with their labels: a copy of each term accepts such nodes instead. */
 static const char label_mutation[] =
     "    - name: requires-none\n"
     "      expression: |-\n"
@@ -170,7 +168,7 @@ static const char label_mutation[] =
                            "matchExpressions") " + "
                                                "condition}))).flatten()}}]\n";
 
-/* New pods that some scheduler has to place. */
+/* New pods that a scheduler must place. */
 static const char new_pods[] =
     "    resourceRules:\n"
     "      - {apiGroups: [\"\"], apiVersions: [v1], resources: [pods], operations: [CREATE]}\n"
@@ -181,7 +179,7 @@ static const char new_pods[] =
     "      expression: \"!object.metadata.?ownerReferences.orValue([]).exists(o, o.kind == "
     "'DaemonSet')\"\n";
 
-/* Which pods, and what happens to them: the fields below spec that both formats have. */
+/* Writes the fields of spec that both formats have: the selected pods, and their mutation. */
 static void write_body(const Policy *policy, AdmissionKind kind, Buf *out) {
     static const SlotRule no_slots;
     const SlotRule *slots = kind == ADMISSION_SLOTS ? policy_slots(policy) : &no_slots;
@@ -195,9 +193,9 @@ static void write_body(const Policy *policy, AdmissionKind kind, Buf *out) {
         out, kind == ADMISSION_SLOTS ? slots_mutation : label_mutation, STR_FMT(key), STR_FMT(key));
 }
 
-/* The API server has set the default scheduler where none was given, so both are the same here. The
- * control plane and berth itself stay with it, also if every namespace gets the label. Labels are
- * conditions: Kyverno's command line (1.19.1) did not apply an objectSelector to them. */
+/* The API server sets the default scheduler if none is given, so both mean the same here. Pods of
+ * the control plane and of berth keep it, even if every namespace has the label. Labels are
+ * matchConditions because Kyverno's command line (1.19.1) did not apply an objectSelector here. */
 static void write_opt_in_body(Str scheduler, Buf *out) {
     buf_printf(out,
         "  matchConstraints:\n"
@@ -243,7 +241,7 @@ static const FormatText formats[_ADMISSION_FORMATS] = {
         "Kyverno 1.17 and later"},
 };
 
-/* The first lines of an object, without spec. @digest may be empty. */
+/* Writes an object up to spec. @digest may be empty. */
 static void write_head(
     const FormatText *format, const char *suffix, Str name, const char *digest, Buf *out) {
     buf_printf(out,
@@ -254,8 +252,8 @@ static void write_head(
         buf_printf(out, "  annotations: {" ADMISSION_DIGEST ": \"%s\"}\n", digest);
 }
 
-/* An object with this body, and its binding. @out ends with a comment about it, in whose line the
- * requirement goes. */
+/* Writes an object with @body, and its binding. @out ends in a comment, to which the requirement is
+ * added. */
 static void write_objects(AdmissionFormat given, Str name, const char *digest, Str body, Buf *out) {
     const FormatText *format = &formats[given];
 

@@ -2,11 +2,11 @@
 
 /*
  * Admission: objects that let new pods of a policy use what it publishes (publish.h): request a
- * slot, avoid closed nodes. Kubernetes 1.36 and later has MutatingAdmissionPolicies for it, which
- * need a binding (before that as a beta, off by default); for others Kyverno has MutatingPolicies.
+ * slot, avoid closed nodes. They are MutatingAdmissionPolicies with bindings (Kubernetes 1.36 and
+ * later; before that a beta, off by default), or MutatingPolicies of Kyverno.
  *
- * An annotation has the digest of the pods that an object selects and of the change to them. `berth
- * check --live` compares it with that of the policies in force.
+ * An annotation has a digest of the selection and the mutation. `berth check --live` compares it
+ * with the policies in force.
  *
  * The same kind of object sets the schedulerName of pods in namespaces that opt in by a label.
  */
@@ -14,10 +14,10 @@
 #include "policy/policy.h"
 
 #define ADMISSION_DIGEST "berth.dev/digest"
-#define ADMISSION_NAME_MAX 256u /* the longest name of an object */
+#define ADMISSION_NAME_MAX 256u /* limit of an object's name */
 
-/* The label of a namespace that names the scheduler of its pods. A pod with this label and the name
- * of the default scheduler stays with that. */
+/* A namespace's label with the scheduler of its pods. On a pod, with the default scheduler as
+ * value, it opts out. */
 #define OPT_IN_LABEL "berth.dev/scheduler"
 
 typedef enum AdmissionKind { ADMISSION_SLOTS, ADMISSION_LABEL, _ADMISSION_KINDS } AdmissionKind;
@@ -28,20 +28,20 @@ typedef enum AdmissionFormat {
     _ADMISSION_FORMATS,
 } AdmissionFormat;
 
-/* Whether @policy publishes something that pods must use so. Objects select pods by labels and
- * namespaces only, so one with a match.expression needs other means. */
+/* Whether @policy publishes something for which pods need the mutation. Objects select pods only by
+ * labels and namespaces, so a policy with match.expression needs other means. */
 bool admission_is_needed(const Policy *policy, AdmissionKind kind);
 
-/* berth-slots.POLICY or berth-label.POLICY: of all objects. */
+/* Appends the name of the objects: berth-slots.POLICY or berth-label.POLICY. */
 void admission_name(const Policy *policy, AdmissionKind kind, Buf *out);
 
-/* 0 or -ENOMEM, as the next one. */
+/* The digest of the objects. 0 or -ENOMEM. */
 int admission_digest(const Policy *policy, AdmissionKind kind, Digest *ret);
 
-/* Adds the objects to @out, documents of YAML. */
+/* Appends the objects as YAML documents. 0 or -ENOMEM. */
 int admission_write(const Policy *policy, AdmissionKind kind, AdmissionFormat format, Buf *out);
 
-/* The same for pods of namespaces with OPT_IN_LABEL: @scheduler, which is a valid value of a label
- * and part of an object's name. They get it as their schedulerName, unless they have another than
- * the default scheduler already. 0 or -ENOMEM. */
+/* Appends the object that sets @scheduler as schedulerName of pods in namespaces with OPT_IN_LABEL,
+ * unless they have another than the default scheduler. @scheduler must be valid as a label value
+ * and in an object's name. 0 or -ENOMEM. */
 int opt_in_write(Str scheduler, AdmissionFormat format, Buf *out);

@@ -1,4 +1,4 @@
-/* CEL as text: templates with arguments, selectors, and rules of several conditions. */
+/* Writes CEL text: templates with arguments, selectors, and rules of several conditions. */
 
 #include "policy/cel-text.h"
 
@@ -8,7 +8,7 @@
 #include "base/double.h"
 #include "cel/time.h"
 
-#define EXACT_MAX 9007199254740992.0 /* 2^53: whole numbers up to it are their own doubles */
+#define EXACT_MAX 9007199254740992.0 /* 2^53: up to it doubles represent whole numbers exactly */
 
 static void append_escaped(Buf *out, Str text) {
     for (size_t i = 0; i < text.len; i++) {
@@ -50,7 +50,7 @@ static void append_double(Buf *out, double value) {
         buf_append(out, str_of(text, double_print(value, text)));
 }
 
-/* The commonest names read better as fields. */
+/* Frequent names are fields, which read better. */
 static void append_resource(Buf *out, Str resource) {
     if (str_is(resource, "cpu"))
         buf_append(out, STR(".milliCPU"));
@@ -92,7 +92,7 @@ static void append_argument(Buf *out, const TextArg *arg) {
     case TEXT_ARG_BUF:
         buf_append(out, buf_str(arg->buf));
         if (!buf_error(out))
-            out->error = buf_error(arg->buf); /* half a condition is another condition */
+            out->error = buf_error(arg->buf); /* an incomplete condition has another meaning */
         return;
     }
 }
@@ -117,7 +117,7 @@ void cel_text_part(Buf *out, const char *template, const Buf *part) {
         cel_text(out, template, TEXT_BUF(part));
 }
 
-/* An empty value is not the same as an absent label. */
+/* Whether "" is one of the values: then an absent label must be told from an empty one. */
 static bool has_empty(const Requirement *requirement) {
     return str_is_one_of(STR(""), requirement->values, requirement->n_values);
 }
@@ -164,8 +164,8 @@ void cel_text_requirement(Buf *out, const Requirement *requirement, const char *
         return;
     case SELECTOR_GT:
     case SELECTOR_LT:
-        /* int() fails for anything but an int: then the first two conditions are false. A label
-         * has at most 63 bytes, and a quantity room for as many digits. */
+        /* The first two conditions prevent int() from failing. A label has at most 63 bytes, and a
+         * quantity allows that many digits. */
         cel_text(out,
             "$1$2.matches('^-?[0-9]{1,63}$') && quantity($1$2).isInteger() && int($1$2) $3 $4", map,
             TEXT_LABEL(requirement->key), TEXT_RAW(requirement->op == SELECTOR_GT ? ">" : "<"),
@@ -221,7 +221,7 @@ void cel_text_all(RuleText *ret, const TextPart *part, const void *items, size_t
         cel_text_separate(&ret->expression, 0, " && ");
         part->condition(&ret->expression, at + i * part->size);
     }
-    if (n == 1) /* messages are for nodes that failed: no need to check the condition again */
+    if (n == 1) /* messages are only for failed nodes: no need to check */
         part->message(&ret->message, items);
     else if (n > 1)
         cel_text_messages(&ret->message, part, items, n);

@@ -1,7 +1,5 @@
-/*
- * PlacementPolicy as a CustomResourceDefinition: the spec from its shape, and a status that berth
- * writes (kube/policy-status.h).
- */
+/* Writes the CustomResourceDefinition of PlacementPolicy: the spec from its shape, and the status
+ * that berth writes (kube/policy-status.h). */
 
 #include "policy/admission.h"
 
@@ -73,7 +71,7 @@ static const char status[] =
     "'errors': {'type': 'integer', 'format': 'int64', "
     "'description': 'nodes on which one of its rules failed'}}}";
 
-/* JSON, with ' for its quotes. */
+/* Writes JSON in which ' stands for ". */
 static void write_json(Buf *out, Str text) {
     for (size_t i = 0; i < text.len; i++)
         buf_append_char(out, text.ptr[i] == '\'' ? '"' : text.ptr[i]);

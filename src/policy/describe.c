@@ -1,10 +1,10 @@
-/* The format of a policy as Markdown tables. The kinds of rules have tables of their own. */
+/* Writes the format of a policy as Markdown tables; rules have their own tables. */
 
 #include "policy/policy.h"
 
 #define PATH_MAX_BYTES 256u
 
-/* Recursive: lists of lists, as the tables have them. */
+/* Recursive, for lists of lists. */
 static void describe_shape(Buf *out, const Shape *shape) {
     static const char *const plain[] = {
         [SHAPE_ANY] = "any value",
@@ -22,7 +22,7 @@ static void describe_shape(Buf *out, const Shape *shape) {
     case SHAPE_INT:
     case SHAPE_NUMBER:
         buf_append(out, shape->kind == SHAPE_INT ? STR("integer") : STR("number"));
-        if (shape->min > -9e18 && shape->max < 9e18) /* an int has no others */
+        if (shape->min > -9e18 && shape->max < 9e18) /* an int always has both */
             buf_printf(out, shape->is_above ? " over %.10g, to %.10g" : " from %.10g to %.10g",
                 shape->min, shape->max);
         return;
@@ -51,7 +51,7 @@ static void describe_shape(Buf *out, const Shape *shape) {
 
 static void describe_fields(Buf *out, Buf *path, const Shape *shape);
 
-/* The fields inside of @shape, which is at @path. */
+/* Describes the fields inside @shape, which is at @path. */
 static void describe_inside(Buf *out, Buf *path, const Shape *shape) {
     size_t len = path->len;
 

@@ -1,9 +1,9 @@
-/* Whether a filter that counts pods is exact, by who binds and how many nodes are returned. */
+/* Decides whether a filter that counts pods is exact: depends on who binds, and on narrow. */
 
 #include "policy/exactness.h"
 
 Exactness exactness_of(const Filter *filter, BindWiring bind) {
-    /* Pods that are not seen yet could only let more nodes pass podAffinity: it is no limit. */
+    /* podAffinity is no limit: pods not seen yet could only make more nodes pass. */
     if (!filter->counts_pods || filter->kind == &kind_pod_affinity || filter->policy->is_observed)
         return EXACT_NOTHING;
     if (bind == BIND_BY_BERTH)
@@ -34,7 +34,8 @@ bool exactness_wants_guess(const Policy *policy, const Pod *pod) {
         Exactness exactness = exactness_of(&policy->filters[i], BIND_BY_SCHEDULER);
 
         if (exactness == EXACT_NOT ||
-            (exactness == EXACT_IF_SLOTS && /* kube-scheduler counts pods that request a slot */
+            (exactness == EXACT_IF_SLOTS && /* of pods that request a slot kube-scheduler counts the
+                                               slots */
                 slot_rule_takes(policy->filters[i].slots, pod) > 0))
             return true;
     }

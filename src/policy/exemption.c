@@ -1,4 +1,4 @@
-/* Pods that are exempt from all policies. */
+/* Parses exemptions, and finds the pods that they cover. */
 
 #include "policy/exemption.h"
 

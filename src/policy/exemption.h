@@ -3,9 +3,9 @@
 /*
  * Exemption: pods that no policy applies to.
  *
- * Pods that keep a cluster going must not depend on its policies. The operator names them when
- * berth is started; berth's own pods are always exempt, so that no policy can keep berth from being
- * scheduled. "NAMESPACE" names all pods of it, "NAMESPACE/KEY=VALUE" those with that label.
+ * Pods that the cluster needs to work must not depend on its policies. The operator names them at
+ * the start of berth; berth's own pods are always exempt, so that no policy can prevent their
+ * scheduling. "NAMESPACE" names all its pods, "NAMESPACE/KEY=VALUE" those with that label.
  */
 
 #include "model/pod.h"
@@ -16,7 +16,7 @@
 #define EXEMPTION_OWN "app.kubernetes.io/name=berth"
 
 typedef struct Exemption {
-    Str text; /* as it was written; the others point into it */
+    Str text; /* as written, borrowed; the members below are slices of it */
     Str namespace;
     Str key, value; /* key empty: all pods of the namespace */
 } Exemption;
@@ -26,8 +26,8 @@ typedef struct Exemptions {
     size_t n;
 } Exemptions;
 
-/* False when @text has neither form, or a part of it is not valid in Kubernetes. */
+/* False if @text has neither form, or a part is invalid in Kubernetes. */
 bool exemption_parse(Str text, Exemption *ret);
 
-/* Whether @pod is exempt. @exemptions may be NULL: none is. */
+/* Whether @pod is exempt. @exemptions may be NULL: false. */
 bool exemptions_cover(const Exemptions *exemptions, const Pod *pod);

@@ -1,5 +1,5 @@
-/* Compiles the text of an expression. Places in reports of the language are lines and columns of
- * the expression; they are moved to the policy file. */
+/* Compiles the text of an expression. Reports of cel/ have lines and columns of the expression;
+ * these are converted to places in the policy file. */
 
 #include "policy/expression.h"
 
@@ -10,30 +10,30 @@
 #include "cel/program.h"
 #include "policy/scope.h"
 
-/* To compile one expression. */
+/* Memory for compiling one expression. */
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 
 #define EXCERPT_MAX 160u   /* bytes of an expression in a message */
-#define TYPE_NAME_MAX 128u /* of a type in a message; longer ones are cut */
+#define TYPE_NAME_MAX 128u /* bytes of a type in a message */
 
 typedef struct ExpressionCompiler {
     YamlReader *reader;
     Scope *scope;
     const YamlNode *at;
     Expression *result;
-    DiagList diags; /* as the language has them */
+    DiagList diags; /* with places in the expression */
     Arena *scratch;
-    bool uses_refused; /* a variable with errors, which were reported at its own position */
+    bool uses_refused; /* it uses a variable with errors, already reported */
 } ExpressionCompiler;
 
 /* --- places -------------------------------------------------------------------------- */
 
-/* A scalar of a policy file, and where its bytes are written there: known for literal blocks, and
- * for scalars of one line that are plain or quoted, with escapes of quotes only. */
+/* A scalar of a policy file. The places of its bytes are known for literal blocks, and for scalars
+ * on one line, plain or quoted, in which only quotes are escaped. */
 typedef struct WrittenText {
-    Str source;  /* the file's */
+    Str source;  /* text of the file */
     Place place; /* of the scalar */
-    Str text;    /* as it reads */
+    Str text;    /* its value */
 } WrittenText;
 
 static size_t count_spaces(Str line) {
@@ -44,7 +44,7 @@ static size_t count_spaces(Str line) {
     return n;
 }
 
-/* The indentation of a literal block below line @line: that of its first line. */
+/* The indentation of the literal block below line @line. */
 static size_t find_indent(const WrittenText *written, size_t line) {
     size_t there = count_spaces(str_line(written->source, line + 1));
     size_t own = count_spaces(str_line(written->text, 1));
@@ -71,7 +71,7 @@ static char escape_of(char c, char quote) {
     return quote == '"' && (c == quote || c == '\\') ? '\\' : '\0';
 }
 
-/* How many bytes of the file's @there are the first @n of @text; SIZE_MAX: they differ. */
+/* The length in the file (@there) of the first @n bytes of @text; SIZE_MAX: they differ. */
 static size_t measure(Str there, Str text, size_t n, char quote) {
     size_t at = 0;
 
@@ -86,8 +86,8 @@ static size_t measure(Str there, Str text, size_t n, char quote) {
     return at;
 }
 
-/* The place in the file of @within, which is one in the text. Returns false if it is not known, and
- * @ret is untouched. */
+/* Converts @within, a place in the text, to a place in the file. Returns false, with @ret
+ * unchanged, if that is not known. */
 static bool written_find(const WrittenText *written, const Place *within, Place *ret) {
     const Place *begin = &written->place;
     Str wanted = str_line(written->text, within->line), there = first_line(written);
@@ -111,7 +111,7 @@ static bool written_find(const WrittenText *written, const Place *within, Place 
     return true;
 }
 
-/* @text as it must be written there: quotes are escaped. In @arena; STR_NULL when out of memory. */
+/* Escapes quotes of @text for that scalar. In @arena; STR_NULL when out of memory. */
 static Str written_escape(const WrittenText *written, Str text, Arena *arena) {
     char quote = quote_of(written), *out = ARENA_RAW(arena, char, 2 * text.len + 1);
     size_t n = 0;
@@ -126,7 +126,7 @@ static Str written_escape(const WrittenText *written, Str text, Arena *arena) {
     return out ? str_of(out, n) : STR_NULL;
 }
 
-/* A line that is not in the file, for a message: of a long one the part around @column. */
+/* Cuts a long line of an expression, for a message, to the part around @column. */
 static Str excerpt(Arena *arena, Str line, size_t column) {
     size_t from, to;
 
@@ -141,13 +141,13 @@ static Str excerpt(Arena *arena, Str line, size_t column) {
         STR_FMT(str_skip(str_take(line, to), from)), to < line.len ? "…" : "");
 }
 
-/* One report of the language, in terms of the policy file. */
+/* Adds a report of cel/, with its place in the policy file. */
 static void report(YamlReader *reader, const Expression *expression, const Diag *diag) {
     WrittenText written = {reader->source, expression->place, expression->text};
     Place place = expression->place;
     Str text = diag->text, shown;
-    bool is_shown = reader->diags->diags.n < DIAG_MAX; /* others are counted: to find a place takes
-                                                          a walk over the file */
+    bool is_shown = reader->diags->diags.n <
+                    DIAG_MAX; /* others are only counted, since finding a place reads the file */
     bool is_found =
         is_shown && !expression->is_built_in && written_find(&written, &diag->place, &place);
 
@@ -190,14 +190,13 @@ void expression_warn(YamlReader *reader, const Expression *expression, Str hint,
 
 /* --- its variables --------------------------------------------------------------------- */
 
-/* The variables that a tree names, and those that these use. */
+/* The variables that an expression uses, also through others, one bit each. */
 static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
     uint64_t found = 0;
 
     for (uint32_t i = 0; i < checked->tree->n_nodes; i++) {
         uint32_t number = checked->infos[i].field;
-        const CelNodeInfo *from =
-            &checked->infos[i > 0 ? i - 1 : 0]; /* the operand of a selection */
+        const CelNodeInfo *from = &checked->infos[i > 0 ? i - 1 : 0]; /* operand of a selection */
 
         if (number >= scope->variables_type.n_fields || checked->tree->nodes[i].n_children != 1)
             continue;
@@ -207,7 +206,7 @@ static uint64_t find_variables(const CelChecked *checked, const Scope *scope) {
     return found;
 }
 
-/* Adds the metrics and the cost of the variables it uses. False: one of them has errors. */
+/* Adds metrics and cost of the used variables. False: one of them has errors. */
 static bool add_variables(Expression *expression) {
     const Scope *scope = expression->scope;
     CelCostRange *cost = &expression->cost;
@@ -221,7 +220,7 @@ static bool add_variables(Expression *expression) {
         are_right &= variable->checked != NULL;
         expression->metrics |= variable->metrics;
         expression->workload_metrics |= variable->workload_metrics;
-        /* Saturated, as the estimate itself: more than can be counted is not little. */
+        /* An overflow gives the maximum, as in the estimate. */
         if (__builtin_add_overflow(cost->min, variable->cost.min, &cost->min))
             cost->min = UINT64_MAX;
         if (__builtin_add_overflow(cost->max, variable->cost.max, &cost->max))
@@ -238,8 +237,8 @@ static CelComposite composite_of(const Scope *scope, const uint32_t *nodes) {
     };
 }
 
-/* By ExpressionType: the type that the language expects (of two it has none), and words for one
- * that is not certain. */
+/* By ExpressionType: the type that cel/ expects (NULL: one of two, or any), and words for
+ * messages. */
 static const struct {
     const CelType *expected;
     const char *name, *hint;
@@ -261,7 +260,7 @@ static CelOptions options_of(const Expression *expression, const CelComposite *c
     };
 }
 
-/* Errors and warnings of variables were reported when they were read. */
+/* Reports nothing: errors and warnings of variables were reported when they were read. */
 int expression_lower_variables(
     const Expression *expression, CelGraph *graph, uint32_t *ret_nodes, CelComposite *ret) {
     const Scope *scope = expression->scope;
@@ -278,7 +277,7 @@ int expression_lower_variables(
             continue;
         r = cel_lower(graph, variable->checked, &options, &nothing, &ret_nodes[i]);
         if (r != 0)
-            return error_fold(r); /* it was lowered before, when it was read */
+            return error_fold(r); /* only memory: it was already lowered once */
     }
     return 0;
 }
@@ -294,7 +293,7 @@ static void report_annotations(void *context, const CelGraphNode *annotations) {
         STR("name the key: p.metadata.annotations[?'example.com/key'].orValue('')"));
 }
 
-/* The fields of the cluster's objects that it reads. 0, CEL_REFUSED or -ENOMEM. */
+/* Collects the fields of objects that it reads. 0, CEL_REFUSED or -ENOMEM. */
 static int collect_needs(ExpressionCompiler *compiler, const CelGraph *graph, uint32_t root) {
     if (!schema_check_annotations(graph, root, compiler->scratch, report_annotations, compiler))
         return -ENOMEM;
@@ -305,7 +304,7 @@ static int collect_needs(ExpressionCompiler *compiler, const CelGraph *graph, ui
     return 0;
 }
 
-/* Its own code, for one node at a time. */
+/* Compiles the code of the scalar machine. */
 static int compile_code(ExpressionCompiler *compiler) {
     Expression *result = compiler->result;
     CelGraph *graph = cel_graph_new(compiler->scratch, compiler->reader->arena);
@@ -375,7 +374,7 @@ static void warn_if_dyn(const ExpressionCompiler *compiler, const char *what) {
             types[result->type].name));
 }
 
-/* Numbers may be of two types, which no single expected type can express. */
+/* Checks numbers, which have two types, so that no expected type can be given to cel/. */
 static bool has_type(const ExpressionCompiler *compiler, const char *what) {
     const CelType *found = cel_checked_type(compiler->result->checked);
     ExpressionType type = compiler->result->type;
@@ -390,7 +389,7 @@ static bool has_type(const ExpressionCompiler *compiler, const char *what) {
         "%s must be a number (double or int), not %.*s", what, STR_FMT(buf_str(&name)));
 }
 
-/* Only a bind has a decision. */
+/* Reports an error if it reads the decision outside of bind.annotations. */
 static bool reads_decision(const ExpressionCompiler *compiler) {
     const CelChecked *checked = compiler->result->checked;
     const CelTree *tree = checked->tree;
@@ -410,8 +409,8 @@ static bool reads_decision(const ExpressionCompiler *compiler) {
     return false;
 }
 
-/* Leaving an expression out would change the policy, so this is an error. When the program's memory
- * is used up, program.c reports that once. */
+/* An error, because leaving the expression out would change the policy. If the program's memory is
+ * exhausted, program.c reports that once. */
 static void report_failure(const ExpressionCompiler *compiler, const char *what, int r) {
     if (arena_has_failed(compiler->reader->arena))
         return;
@@ -479,6 +478,6 @@ int expression_lower(Expression *expression, CelGraph *graph) {
     CelOptions options = options_of(expression, &composite);
     DiagList nothing = DIAG_LIST_IN(graph->arena);
 
-    /* It was lowered before, alone: what could be refused has been. */
+    /* Errors were already reported when it was lowered alone. */
     return error_fold(cel_lower(graph, expression->checked, &options, &nothing, &expression->node));
 }

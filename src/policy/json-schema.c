@@ -1,33 +1,33 @@
-/* Writes the format of a policy as a JSON Schema, for editors, and as the schema of a
- * CustomResourceDefinition. Expressions and the use of names are checked by `berth check` only. */
+/* Writes the format of a policy as a JSON Schema, for editors, and as the schema of the
+ * CustomResourceDefinition. Only `berth check` checks expressions and names in them. */
 
 #include "policy/policy.h"
 #include "json/write.h"
 
 #define DIALECT "https://json-schema.org/draft/2020-12/schema"
-#define SELECTOR "#/$defs/selector" /* written once, referred to often */
+#define SELECTOR "#/$defs/selector" /* defined once */
 #define INT_OR_STRING "x-kubernetes-int-or-string"
 #define ANY_FIELDS "x-kubernetes-preserve-unknown-fields"
 #define PATTERN_MAX 256u
-#define NAMES_MAX 64u  /* of the fields of a mapping */
-#define RULE_MAX 2048u /* the API server's limit of a message */
+#define NAMES_MAX 64u  /* fields of a mapping */
+#define RULE_MAX 2048u /* the API server's limit for a message */
 
-/* As kind-resources.c and reader.c read them. */
+/* The formats of kind-resources.c and reader.c. */
 #define NUMBER "([0-9]+(\\.[0-9]*)?|\\.[0-9]+)"
 #define QUANTITY "[+]?" NUMBER "([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?"
 #define SHARE NUMBER " *%"
 #define DURATION "[0-9]+d|([0-9]+d)?(" NUMBER "(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+"
 
-/* The API server needs a structural schema: one type for each value, and no references; it handles
- * unknown fields itself. There a value that may have several types has no type, and each
- * constraint (pattern, minimum, ...) applies only to values of its own type. */
+/* The API server needs a structural schema: each value has one type, no references; it handles
+ * unknown fields itself. A value that may have several types has no type there, and each constraint
+ * (pattern, minimum, ...) applies only to values of its own type. */
 typedef struct SchemaWriter {
     JsonWriter json;
     bool is_structural;
-    bool is_untyped; /* structural: inside a value of several types */
+    bool is_untyped; /* structural: in a value of several types */
 } SchemaWriter;
 
-/* A list of strings, which ends with NULL. */
+/* @strings ends with NULL. */
 static void write_strings(JsonWriter *writer, const char *key, const char *const *strings) {
     json_member_array(writer, key);
     for (size_t i = 0; strings[i]; i++)
@@ -40,7 +40,7 @@ static void write_type(SchemaWriter *schema, const char *type) {
         json_write(&schema->json, "type: %s", type);
 }
 
-/* Whether to write a bound: readers of YAML 1.1 take 1e+18 for a string. */
+/* Whether to write a bound: YAML 1.1 reads 1e+18 as a string. */
 static bool is_bound(const SchemaWriter *schema, double bound) {
     return !schema->is_structural || (bound > -1e15 && bound < 1e15);
 }
@@ -57,7 +57,7 @@ static void write_range(SchemaWriter *schema, const Shape *shape) {
         json_write(writer, "maximum: %g", shape->max);
 }
 
-/* A value of one of @types; a structural schema has one type, or integer and string. */
+/* Allows @types; a structural schema can only have one type, or int-or-string. */
 static void write_types(SchemaWriter *schema, const char *const *types) {
     if (!schema->is_structural)
         write_strings(&schema->json, "type", types);
@@ -65,7 +65,8 @@ static void write_types(SchemaWriter *schema, const char *const *types) {
         json_write(&schema->json, INT_OR_STRING ": true");
 }
 
-/* In a value of several types an enum would restrict all of them; a pattern restricts strings. */
+/* In a value of several types, writes a pattern, which restricts only strings; an enum would
+ * restrict all. */
 static void write_words(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf pattern = BUF_INIT(PATTERN_MAX);
 
@@ -113,7 +114,7 @@ static void write_scalar(SchemaWriter *schema, const Shape *shape) {
     case SHAPE_SCALAR:
         write_types(schema, any);
         return;
-    case SHAPE_EXPRESSION: /* true and 50 are expressions, too */
+    case SHAPE_EXPRESSION: /* true and 50 are also expressions */
         write_types(schema, any);
         if (schema->is_structural)
             json_write(writer, "minLength: 1");
@@ -149,15 +150,15 @@ static void write_required(JsonWriter *writer, const Shape *shape) {
         json_member_texts(writer, "required", names, n);
 }
 
-/* Whether validation rules of the API server can read the value: only if it has a type. */
+/* Whether validation rules of the API server can read the value, which needs a type. */
 static bool is_exposed(const Shape *shape) {
     if (shape->kind == SHAPE_LIST || shape->kind == SHAPE_MAP)
         return is_exposed(shape->of);
     return shape->kind != SHAPE_EITHER && shape->kind != SHAPE_ANY;
 }
 
-/* Writes oneOf, or in a structural schema a validation rule, whose message names the choices; both
- * if the rule cannot read all of them. */
+/* Writes oneOf, or in a structural schema a validation rule, whose message names the choices; or
+ * both, if the rule cannot read all choices. */
 static void write_choices(SchemaWriter *schema, const Shape *shape) {
     _cleanup_(buf_done) Buf has = BUF_INIT(RULE_MAX), names = BUF_INIT(RULE_MAX);
     JsonWriter *writer = &schema->json;
@@ -226,8 +227,8 @@ static void write_body(SchemaWriter *schema, const Shape *shape) {
     case SHAPE_LIST:
     case SHAPE_MAP:
         write_limits(schema, shape);
-        /* Rules of a policy have names of their own; so the API server refuses a name that is used
-         * twice, and changes by field managers are merged. */
+        /* Names of rules are unique: so the API server rejects a repeated name, and merges changes
+         * of different field managers. */
         if (schema->is_structural && shape->kind == SHAPE_LIST && shape->of->n_fields > 0 &&
             shape->of->fields[0].is_required && str_is(shape->of->fields[0].name, "name"))
             json_write(

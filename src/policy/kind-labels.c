@@ -1,5 +1,5 @@
 /* Built-in rules by labels and annotations of the node: nodeLabels, nodeAnnotations, dedicated,
- * nodeLabelPreference, labelOrder, labelNumber. examples/every-rule.yaml has each of them. */
+ * nodeLabelPreference, labelOrder, labelNumber. See examples/every-rule.yaml. */
 
 #include <math.h>
 
@@ -10,7 +10,7 @@
 /* The map of the node that a kind reads. */
 typedef struct LabelSource {
     const char *map;
-    const char *word; /* of one entry */
+    const char *word; /* names an entry */
     const char *value, *condition;
     bool (*check_key)(YamlReader *reader, const YamlNode *key);
 } LabelSource;
@@ -20,13 +20,13 @@ static const LabelSource labels = {
 static const LabelSource annotations = {"node.metadata.annotations", "annotation",
     "an annotation's value", "an annotation condition", reader_annotation_key};
 
-/* One condition, for the texts. */
+/* One condition. */
 typedef struct LabelCondition {
     const LabelSource *source;
     Requirement requirement;
 } LabelCondition;
 
-/* While the conditions are read: those of one key, and all. */
+/* The state of reading conditions: of the current key, and all. */
 typedef struct LabelReading {
     const LabelSource *source;
     Str key;
@@ -56,7 +56,7 @@ static void add_values(
         reader, reading, (Requirement){.op = op, .values = values->items, .n_values = values->n});
 }
 
-/* Its words in messages depend on the source: add_given() reads it. */
+/* add_given() reads it, because its messages depend on the source. */
 static void skip_equal(YamlReader *reader, const YamlNode *value, void *into) {
 }
 
@@ -73,7 +73,7 @@ static const Field condition_fields[] = {
 };
 static const Shape object_shape = {SHAPE_OF(condition_fields), .min = 1};
 
-/* The condition of one field, which has been read. */
+/* Adds the condition of one field. */
 static void add_given(YamlReader *reader, const YamlPair *pair, LabelReading *reading) {
     Str field = pair->key->text;
 
@@ -162,7 +162,7 @@ static void write_labels(
     if (reading.conditions.n == 1)
         return;
     buf_reset(&ret->message);
-    named.map = "l"; /* in a message of several conditions the map has a short name */
+    named.map = "l"; /* several conditions: a short name for the map */
     for (size_t i = 0; i < reading.conditions.n; i++)
         reading.conditions.items[i].source = &named;
     cel_text(&ret->message, "cel.bind(l, $1, ", TEXT_RAW(source->map));
@@ -197,7 +197,7 @@ static const Field dedicated_fields[] = {
 };
 static const Shape dedicated_shape = {SHAPE_OF(dedicated_fields)};
 
-/* An empty value counts as absent. */
+/* An empty label counts as absent. */
 static void write_dedicated(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     Dedicated dedicated = {0};
@@ -245,7 +245,7 @@ static void read_points(YamlReader *reader, const YamlNode *value, void *into) {
     preference->n = items ? value->n : 0;
 }
 
-/* Evenly from 100 down; the last still gets more than the values that are not in the list. */
+/* Points fall evenly from 100; the last value still gets more than values that are not listed. */
 static void read_order(YamlReader *reader, const YamlNode *value, void *into) {
     LabelPreference *preference = into;
     LabelPoints *items;
@@ -284,8 +284,8 @@ static const Field order_fields[] = {
 };
 static const Shape order_shape = {SHAPE_OF(order_fields)};
 
-/* {'a': 100.0, 'b': 60.0}[?label].orValue(10.0). A label that is absent reads as '': where '' has
- * points of its own, its presence is checked first. */
+/* {'a': 100.0, 'b': 60.0}[?label].orValue(10.0). An absent label reads as ''; if '' has its own
+ * points, the presence of the label is checked first. */
 static void write_preference(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     LabelPreference preference = {0};
@@ -312,9 +312,9 @@ const RuleKind kind_node_label_preference = {STR("nodeLabelPreference"),
 const RuleKind kind_label_order = {STR("labelOrder"),
     "label values that come first in a list get more points", &order_shape, write_preference};
 
-#define BOUND_MAX 1e15 /* as many digits as the pattern takes */
+#define BOUND_MAX 1e15 /* the digits of NUMBER_PATTERN */
 
-/* At most 15 digits on either side: double() cannot fail on a match. */
+/* At most 15 digits on either side, so that double() cannot fail. */
 #define NUMBER_PATTERN "^-?[0-9]{1,15}(\\\\.[0-9]{1,15})?$"
 
 typedef struct LabelNumber {

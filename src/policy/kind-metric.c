@@ -1,10 +1,9 @@
 /*
- * Built-in rules by a measured value of the node: metricLimit, metricScore. A value that equals the
- * limit passes. Points go evenly from 0 to 100 between low and high.
+ * Built-in rules by a metric of the node: metricLimit, metricScore. A value equal to the limit
+ * passes. Points rise evenly from 0 to 100 between low and high.
  *
- * These are the only built-in rules whose evaluation can fail: where a value is absent, the rule's
- * onMissing decides. The message also shows the measured value, where recently placed pods have
- * been added to it.
+ * These are the only built-in rules whose evaluation can fail: if a value is absent, onMissing
+ * decides. The message also shows the measured value if recently placed pods were added to it.
  */
 
 #include <math.h>
@@ -17,11 +16,11 @@
 
 typedef struct MetricRule {
     Str metric;
-    double low, high; /* min and max of a limit; NaN: not given */
+    double low, high; /* of metricLimit: min and max; NaN: not given */
     Preferred prefer;
 } MetricRule;
 
-/* Whether the policy declares it, is checked with the expression. */
+/* Checks only the form; the compiler checks whether the policy declares the metric. */
 static bool check_metric(YamlReader *reader, const YamlNode *value) {
     return scope_name_is_valid(value->text) ||
            reader_error_hint(reader, value,
@@ -46,7 +45,7 @@ static const Field limit_fields[] = {
 };
 static const Shape limit_shape = {SHAPE_OF(limit_fields)};
 
-/* Six decimals: more would be noise. */
+/* Rounds to six decimals. */
 #define ROUNDED(value) "string(math.round(" value " * 1000000.0) / 1000000.0)"
 
 static void write_limit(

@@ -12,19 +12,19 @@ const RuleKind kind_node_ready = {
     .message = "node.ready ? 'node is cordoned' : 'condition Ready is not True'",
 };
 
-/* A condition that the node does not have counts as Unknown, as Kubernetes sets one that was not
- * reported for a while. */
+/* A condition that the node lacks counts as Unknown, like one that was not reported for a while in
+ * Kubernetes. */
 static const Str statuses[] = {STR("True"), STR("False"), STR("Unknown")};
 #define UNKNOWN 2u
 
-#define CONDITION_TYPE_MAX 316u /* as Kubernetes: prefix/name */
+#define CONDITION_TYPE_MAX 316u /* limit of Kubernetes: prefix/name */
 
 typedef struct AllowedStatus {
     Str type;
     bool is_allowed[ELEMENTS_OF(statuses)];
 } AllowedStatus;
 
-/* YAML reads an unquoted False as a boolean: accepted, too. */
+/* Accepts booleans, too: YAML reads an unquoted False as one. */
 static void read_status(YamlReader *reader, const YamlNode *value, AllowedStatus *ret) {
     Str text;
 
@@ -67,7 +67,8 @@ static size_t select_statuses(const AllowedStatus *condition, bool is_allowed, S
     return n;
 }
 
-/* The condition exists with an allowed status; or, where Unknown is allowed, not with another. */
+/* The condition exists with an allowed status; or if Unknown is allowed, not with another
+ * status. */
 static void write_condition(Buf *out, const void *item) {
     const AllowedStatus *condition = item;
     bool may_lack = condition->is_allowed[UNKNOWN];
@@ -110,8 +111,8 @@ const RuleKind kind_node_conditions = {STR("nodeConditions"),
 
 #define TAINT "'taint ' + t.key + (t.value == '' ? '' : '=' + t.value) + "
 
-/* kube-scheduler checks it too; here it has the policy's own reason, and holds where
- * kube-scheduler's TaintToleration is switched off. */
+/* kube-scheduler checks it, too; this adds a reason, and works without its TaintToleration
+ * plugin. */
 const RuleKind kind_tolerations = {
     .field = STR("tolerations"),
     .summary = "the pod tolerates the node's NoSchedule and NoExecute taints",
@@ -150,8 +151,8 @@ static const Field range_fields[] = {
 };
 static const Shape range_shape = {SHAPE_OF(range_fields), .min = 1};
 
-/* A node without a creation time passes. One side of each comparison reads the node, the other is
- * computed once. */
+/* A node without a creation time passes. Only one side of each comparison reads the node; the other
+ * is computed once. */
 static void write_age_range(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     AgeRange range = {.min = -1, .max = -1};
@@ -207,8 +208,8 @@ static const Field preference_fields[] = {
 };
 static const Shape preference_shape = {SHAPE_OF(preference_fields)};
 
-/* If the clock is before the node's creation, the node is new. Seconds are doubles: those of the
- * node are precomputed. */
+/* A node created in the future is new. Seconds are doubles, so that those of the node can be
+ * precomputed. */
 static void write_age_preference(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     AgePreference preference = {0};
@@ -228,8 +229,8 @@ const RuleKind kind_node_age = {STR("nodeAge"),
 /*
  * Names are compared as the node lists them. An image without a tag is :latest, and one without a
  * registry is also looked up as docker.io/NAME and docker.io/library/NAME, as most container
- * runtimes list it. No registry has images called docker.io/docker.io/…, so the prefixes can be put
- * before every name. The pod's names are computed once, the node's beforehand.
+ * runtimes list it. No image is called docker.io/docker.io/…, so every name gets the prefixes. The
+ * pod's names are computed once, the node's in advance.
  */
 const RuleKind kind_image_locality = {
     .field = STR("imageLocality"),

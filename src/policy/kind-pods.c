@@ -1,6 +1,5 @@
-/* Built-in rules by the pods that are on the node, or in its topology domain: maxPods,
- * maxFreshPods, podAffinity, podAntiAffinity, podSpread, podPack. pod-rule.h has the fields that
- * they share. */
+/* Built-in rules by the pods on the node or in its topology domain: maxPods, maxFreshPods,
+ * podAffinity, podAntiAffinity, podSpread, podPack. pod-rule.h has their common fields. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +41,8 @@ PodRule max_pods_read(YamlReader *reader, const YamlNode *value) {
     return rule;
 }
 
-/* Only pods that count are limited: one more of the others makes no difference. A node without the
- * topologyKey fails, since the pods of its domain cannot be counted. */
+/* Pods that do not count themselves pass. A node without the topologyKey fails, because the pods of
+ * its domain cannot be counted. */
 static void write_max_pods(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     PodRule rule = max_pods_read(reader, value);
@@ -75,7 +74,7 @@ static const Field fresh_fields[] = {
 };
 static const Shape fresh_shape = {SHAPE_OF(fresh_fields)};
 
-/* node.pods.filter(p, YOUNG && …).size(); a pod without a creation time is old. */
+/* node.pods.filter(p, YOUNG && …).size(); a pod without a creation time counts as old. */
 static void write_fresh_count(Buf *out, const PodRule *rule) {
     _cleanup_(buf_done) Buf predicate = BUF_INIT(KIND_TEXT_MAX);
 
@@ -87,7 +86,7 @@ static void write_fresh_count(Buf *out, const PodRule *rule) {
         TEXT_BUF(&predicate));
 }
 
-/* A node that has just been given pods is busy pulling images and starting them. */
+/* A node with new pods is busy with pulling their images and starting them. */
 static void write_max_fresh_pods(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     PodRule rule = pod_rule_read(reader, kind, value, /* is_own_namespace= */ false);
@@ -114,8 +113,8 @@ static const Field affinity_fields[] = {
 };
 static const Shape affinity_shape = {SHAPE_OF(affinity_fields)};
 
-/* The first pod of its group, as in Kubernetes: it counts itself, and no pod of any domain does.
- * Without a topologyKey every node is a domain, by the label that every node has. */
+/* Lets the first pod of a group pass, as in Kubernetes: it matches itself, and no pod in any domain
+ * matches. Without a topologyKey every node is a domain, by its hostname label. */
 static void write_first(Buf *out, const PodRule *rule) {
     _cleanup_(buf_done) Buf match = BUF_INIT(KIND_TEXT_MAX), filter = BUF_INIT(KIND_TEXT_MAX);
     Str key = str_is_empty(rule->topology_key) ? STR("kubernetes.io/hostname") : rule->topology_key;
@@ -165,8 +164,8 @@ static const Field pack_fields[] = {
 static const Shape spread_shape = {SHAPE_OF(spread_fields)};
 static const Shape pack_shape = {SHAPE_OF(pack_fields)};
 
-/* podSpread: 100 points for no pod, 50 for one, 33 for two. podPack: evenly from 0 to 100, which
- * `full` pods get. A pod that the rule does not apply to counts none. */
+/* podSpread: 100 points for no pod, 50 for one, 33 for two. podPack: evenly up to 100 for `full`
+ * pods. If the rule does not apply to the pod, it counts no pods. */
 static void write_pod_score(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     _cleanup_(buf_done) Buf predicate = BUF_INIT(KIND_TEXT_MAX), count = BUF_INIT(KIND_TEXT_MAX);

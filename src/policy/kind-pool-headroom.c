@@ -1,10 +1,10 @@
 /*
- * poolHeadroom: a pool of nodes keeps room, whatever node of it a pod goes to.
+ * poolHeadroom: a pool of nodes keeps room, on any of its nodes.
  *
- * Room for a pod is on one node: a node with 7 cpus free has room for one pod of 4. Nodes' worth is
- * a sum: an average node's amounts, wherever they are free. Nodes that are not Ready, or cordoned,
- * have no room and keep none. The node of the pod counts with the pod on it; the sum over all nodes
- * is known with the cluster, so a decision adds and compares.
+ * With `pods`, room for a pod must be on one node: a node with 7 free cpus has room for one pod of
+ * 4. With `nodes`, free amounts of all nodes are added, and compared with those of average nodes.
+ * Nodes that are not Ready, or cordoned, have no room and need none. The candidate counts with the
+ * pod on it; the sum over all nodes is precomputed, so a decision only adds and compares.
  */
 
 #include "base/ascii.h"
@@ -16,18 +16,18 @@
 
 typedef struct Amount {
     Str resource;
-    int64_t amount; /* of one pod, in the resource's units */
+    int64_t amount; /* of one pod, in units of the resource */
 } Amount;
 
 typedef struct PoolRule {
     const YamlNode *labels; /* NULL: all nodes */
     int64_t pods, nodes;    /* 0: not given */
-    VEC(Amount) amounts;    /* requests, or resources */
+    VEC(Amount) amounts;    /* `requests` or `resources` */
     int64_t priority;       /* exceptPriorityAtLeast */
     bool has_priority;
     Str priority_class; /* exceptPriorityClass; empty: not given */
     Str key;            /* a label that every node of the pool has */
-    Buf usable;         /* the condition on `node`: it is of the pool and takes pods */
+    Buf usable;         /* condition: `node` is in the pool and takes pods */
     Buf pool;           /* for messages: "nodes with pool=ci keep" */
 } PoolRule;
 
@@ -111,7 +111,8 @@ static void check_fields(YamlReader *reader, const YamlNode *value) {
         reader_error(reader, value, "requests goes with pods, not with nodes");
 }
 
-/* "nodes with pool=ci, size=large keep"; conditions other than a value are not spelled out. */
+/* Writes "nodes with pool=ci, size=large keep", or without details if a condition is not one
+ * value. */
 static void write_pool(PoolRule *rule) {
     const YamlNode *labels = rule->labels;
     Buf *out = &rule->pool;
@@ -131,8 +132,8 @@ static void write_pool(PoolRule *rule) {
     buf_append(out, STR(" keep"));
 }
 
-/* Nodes are summed by a label: by one of the pool, of which there are few values, or by the one
- * that every node has. */
+/* Chooses the label by which nodes are summed: one of the pool's, which has few values, or the
+ * hostname, which every node has. */
 static void find_pool(YamlReader *reader, PoolRule *rule) {
     const YamlNode *labels = rule->labels;
 
@@ -150,13 +151,13 @@ static void find_pool(YamlReader *reader, PoolRule *rule) {
         write_pool(rule);
 }
 
-/* The sum of @of, an expression of `node`, over the pool. */
+/* Writes the sum of @of, an expression of `node`, over the pool. */
 static void write_sum(Buf *out, const PoolRule *rule, const Buf *of) {
     cel_text(out, "cluster.domains($1).map(d, d.nodes.filter(node, $2).map(node, $3).sum()).sum()",
         TEXT_QUOTED(rule->key), TEXT_BUF(&rule->usable), TEXT_BUF(of));
 }
 
-/* The sum when the pod is on the node: its part before (@now) is replaced by that @after. */
+/* Writes the sum with the pod on the node: replaces the node's part @now by @after. */
 static void write_sum_after(Buf *out, const PoolRule *rule, const Buf *now, const Buf *after) {
     write_sum(out, rule, now);
     cel_text(out, " - $1 + $2", TEXT_BUF(now), TEXT_BUF(after));
@@ -170,7 +171,8 @@ static void write_exceptions(Buf *out, const PoolRule *rule) {
     cel_text(out, "!($1) || ", TEXT_BUF(&rule->usable));
 }
 
-/* How many pods fit on the node; with @is_after beside the pod. Each takes one of its pod slots. */
+/* Writes how many such pods fit on the node, with @is_after next to the pod; each needs a pod
+ * slot. */
 static void write_slots(Buf *out, const PoolRule *rule, bool is_after) {
     const char *free = is_after ? "(node.free$1 - pod.requests$1) / $2, " : "node.free$1 / $2, ";
 
@@ -210,7 +212,7 @@ static void write_pods(const PoolRule *rule, RuleText *ret) {
     buf_append(&ret->message, STR(")) + ' would be left'"));
 }
 
-/* One resource of the rule. */
+/* A resource of the rule. */
 typedef struct Worth {
     const PoolRule *rule;
     Str resource;
@@ -225,7 +227,7 @@ static void write_free_after(Buf *out, const Worth *worth) {
     write_sum_after(out, worth->rule, &now, &after);
 }
 
-/* The sum of @template, with the resource for $1. */
+/* Writes the sum of @template, in which $1 is the resource. */
 static void write_sum_of(Buf *out, const Worth *worth, const char *template) {
     _cleanup_(buf_done) Buf of = BUF_INIT(KIND_TEXT_MAX);
 

@@ -1,5 +1,5 @@
-/* Built-in rules by resources of the node: headroom, binPack, spread, balance. Divisions read the
- * node only, so they are done beforehand: a request adds, multiplies and compares. */
+/* Built-in rules by resources of the node: headroom, binPack, spread, balance. Divisions read only
+ * the node, so they are precomputed: a request only adds, multiplies and compares. */
 
 #include "base/ascii.h"
 #include "base/quantity.h"
@@ -8,11 +8,11 @@
 
 /*
  * A percentage is of the node's allocatable amount. A node that does not offer a resource has 0 of
- * it free, not less, whatever its pods request.
+ * it free, even if its pods request it.
  *
- * The node stands on one side of the comparison, the pod on the other: one comparison for each
- * node. Percentages are whole numbers on both sides (90 of 100, 971 of 1000): 100 * 0.07 is more
- * than 7 in floating point, and would keep one slot too many free.
+ * One side of a comparison reads only the node, the other only the pod, for speed. Percentages are
+ * ratios of whole numbers (90 of 100, 971 of 1000), because 100 * 0.07 is more than 7 in floating
+ * point, and would keep one slot too many free.
  */
 
 #define SHARE_WHOLE INT64_C(100000000000)
@@ -20,10 +20,10 @@
 typedef struct Reserve {
     Str resource;
     int64_t amount; /* in the resource's units */
-    int64_t share;  /* of allocatable, in billionths of a percent; instead of amount */
+    int64_t share;  /* instead of amount: of allocatable, in billionths of a percent */
 } Reserve;
 
-/* Kubernetes reads "m" and "." as 0; here a digit is missing. */
+/* Kubernetes reads "m" and "." as 0; here they are errors. */
 static bool has_digit(Str text) {
     for (size_t i = 0; i < text.len; i++)
         if (ascii_is_digit(text.ptr[i]))
@@ -31,7 +31,7 @@ static bool has_digit(Str text) {
     return false;
 }
 
-/* "10%" or "2.5 %": a number from 0 to 100. */
+/* Parses "10%" or "2.5 %", from 0 to 100. */
 static bool parse_percent(Str text, int64_t *ret) {
     Quantity percent;
 
@@ -42,7 +42,7 @@ static bool parse_percent(Str text, int64_t *ret) {
         text = str_take(text, text.len - 1);
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '.' && !ascii_is_digit(text.ptr[i]))
-            return false; /* no suffixes of quantities */
+            return false; /* quantity_parse() would accept suffixes */
     if (!quantity_parse(text, &percent) || percent.nano > SHARE_WHOLE)
         return false;
     *ret = (int64_t)percent.nano;
@@ -66,7 +66,7 @@ static void read_reserve(YamlReader *reader, const YamlPair *pair, void *item) {
             "\"%.*s\" is not an amount of %.*s", STR_FMT(text), STR_FMT(reserve->resource));
 }
 
-/* A share as @part of @whole, a power of ten: 2.5 % is 25 of 1000. */
+/* A share: 2.5 % is @part 25 of @whole 1000, a power of ten. */
 typedef struct Ratio {
     int64_t part, whole;
 } Ratio;
@@ -83,7 +83,7 @@ static Ratio ratio_of(int64_t share) {
 
 #define FREE "(node.allocatable$1 > 0.0 ? node.free$1 : 0.0)"
 
-/* A node that does not offer the resource fails for any amount, but not for 0. */
+/* A node that does not offer the resource fails, except if the amount is 0. */
 static void write_reserve(Buf *out, const void *item) {
     const Reserve *reserve = item;
     Ratio ratio = ratio_of(reserve->share);
@@ -126,8 +126,8 @@ const RuleKind kind_headroom = {STR("headroom"),
     .part = &headroom_part};
 
 /*
- * A share is (requested + the pod's request) / allocatable. A resource that the node does not offer
- * is left out of the mean; one that does not fit counts 0. A node that offers none of them gets 0
+ * A share is (requested + the pod's request) / allocatable. The mean ignores resources that the
+ * node does not offer; one that does not fit counts 0. A node that offers none of them gets 0
  * points.
  */
 
@@ -149,7 +149,8 @@ static const Shape weights_shape = {
 static const Shape list_shape = {
     .kind = SHAPE_LIST, .of = &shape_string, .min = 2, .max = WEIGHTS_MAX};
 
-/* One of a mapping of resources and weights, or of a list of resources that weigh the same. */
+/* Reads entry @i of a mapping of resources and weights, or of a list of equally weighted
+ * resources. */
 static void read_resource(
     YamlReader *reader, const YamlNode *value, size_t i, ResourceWeight *items) {
     const YamlNode *name = value->kind == YAML_MAPPING ? value->pairs[i].key : value->items[i];
@@ -182,7 +183,7 @@ static ResourceWeights read_resources(
     return weights;
 }
 
-/* The template for each resource ($1) and its weight ($2) and number ($3), with @between. */
+/* Writes @template for each resource ($1), with its weight ($2) and number ($3), and @between. */
 static void write_each(
     Buf *out, const ResourceWeights *weights, const char *template, const char *between) {
     size_t begin = out->len;
@@ -194,7 +195,7 @@ static void write_each(
     }
 }
 
-/* The weight of a resource that the node has, and that of one unit of it. */
+/* The weight of a resource if the node offers it, and the weight of one unit. */
 #define WEIGHT "(node.allocatable$1 > 0.0 ? $2 : 0.0)"
 #define UNIT "(node.allocatable$1 > 0.0 ? $2 / node.allocatable$1 : 0.0)"
 
@@ -202,7 +203,7 @@ static void write_each(
     "(pod.requests$1 <= node.free$1 ? (node.requested$1 + pod.requests$1) * " UNIT " : 0.0)"
 #define LEFT "math.greatest(0.0, node.free$1 - pod.requests$1) * " UNIT
 
-/* math.least cuts what rounding adds to the last digit. */
+/* math.least removes rounding errors over 100. */
 static void write_mean(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     ResourceWeights weights = read_resources(reader, kind, value);
@@ -221,8 +222,9 @@ const RuleKind kind_bin_pack = {STR("binPack"),
 const RuleKind kind_spread = {STR("spread"), "emptier nodes get more points, by weighted resources",
     &weights_shape, write_mean};
 
-/* 100 less the standard deviation of the used shares s0, s1 …, as kube-scheduler's balanced
- * allocation; of two it is half their distance. n is the number of resources offered, k 1/n. */
+/* 100 minus the standard deviation of the used shares s0, s1 …, like kube-scheduler's balanced
+ * allocation; for two resources it is half their difference. n is the number of offered resources,
+ * k = 1/n. */
 static void write_balance(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     ResourceWeights weights = read_resources(reader, kind, value);

@@ -1,10 +1,10 @@
 /*
- * topologySpread: matching pods evenly over domains, by the rules of Kubernetes' own
+ * topologySpread: spreads matching pods evenly over domains, by the rules of Kubernetes'
  * topologySpreadConstraints with DoNotSchedule.
  *
- * Only nodes that the pod could go to count, with the pods on them; a domain without one does not
- * exist. Else an empty zone that the pod can never use is the emptiest for ever, and no other zone
- * may take one more. A node that does not count passes: another rule, or kube-scheduler, rejects
+ * Only eligible nodes count, with the pods on them; a domain without an eligible node is ignored.
+ * Otherwise an empty zone that the pod can never use would stay the emptiest, and other zones could
+ * take no more pods. A node that is not eligible passes: another rule, or kube-scheduler, rejects
  * it.
  */
 
@@ -39,7 +39,7 @@ static const Field fields[] = {
 };
 static const Shape shape = {SHAPE_OF(fields)};
 
-/* Whether `node` counts. Empty when every node does. */
+/* Writes the condition that `node` is eligible; nothing if every node is. */
 static void write_eligible(
     YamlReader *reader, const PodRule *rule, const YamlNode *rules, Buf *out) {
     if (rule->affinity_policy == HONOR) {
@@ -56,15 +56,15 @@ static void write_eligible(
     }
 }
 
-/* The rule, and the condition on a node that counts. */
+/* The rule, and the condition on eligible nodes. */
 typedef struct Spread {
     const PodRule *rule;
     const Buf *eligible;
     Buf filter; /* of pods */
 } Spread;
 
-/* The pods of a domain, which was written before. The variable of the loop over its nodes is called
- * node, as in the conditions. */
+/* Writes the number of pods of a domain, after the domain. The loop over its nodes must use the
+ * variable `node`, as the condition does. */
 static void write_count(Buf *out, const Spread *spread) {
     cel_text(out,
         spread->eligible->len == 0 ? ".pods$2.size()"
@@ -77,13 +77,13 @@ static void write_own_count(Buf *out, const Spread *spread) {
     write_count(out, spread);
 }
 
-/* The domains with a node that counts: the same for all nodes. */
+/* Writes the domains with an eligible node: the same for all candidates. */
 static void write_domains(Buf *out, const Spread *spread) {
     cel_text(out, "cluster.domains($1)", TEXT_QUOTED(spread->rule->topology_key));
     cel_text_part(out, ".filter(d, d.nodes.exists(node, $1))", spread->eligible);
 }
 
-/* The pods of the emptiest domain. */
+/* Writes the number of pods in the emptiest domain. */
 static void write_least(Buf *out, const Spread *spread) {
     if (spread->rule->min_domains > 0) {
         buf_append_char(out, '(');
@@ -117,11 +117,11 @@ static void write_message(Buf *out, const Spread *spread) {
     buf_append_char(out, '\'');
 }
 
-/* As topologySpreadConstraints: pods that are being deleted do not count, and matchLabelKeys that
- * the pod lacks narrow nothing.
+/* As in topologySpreadConstraints, pods that are being deleted do not count, and matchLabelKeys
+ * that the pod lacks are ignored.
  *
- * min() fails where no domain counts: but then no node does, and each passes; or no node has the
- * label, and each fails. The error does not count. */
+ * min() fails without any domain, but its error has no effect: either no node is eligible, and each
+ * passes; or no node has the label, and each fails. */
 static void write_topology_spread(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret) {
     _cleanup_(buf_done) Buf eligible = BUF_INIT(KIND_TEXT_MAX);

@@ -1,4 +1,4 @@
-/* The built-in rules, in the order they are documented. */
+/* The list of built-in rules, in the order of the documentation. */
 
 #include "policy/kind.h"
 

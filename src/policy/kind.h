@@ -1,20 +1,18 @@
 #pragma once
 
 /*
- * RuleKind: a built-in rule, as plain fields of a policy file instead of an expression.
+ * RuleKind: a built-in rule, written as plain fields instead of an expression.
  *
  *     headroom: {cpu: 500m}   ->   node.free.milliCPU >= pod.requests.milliCPU + 500.0
  *
  * A kind is a row in a table: its field, the shape of its value, and the CEL it generates. That
- * text is compiled like a user's expression: one evaluator, one explanation, and `berth check
- * --print-cel` prints it.
+ * text is compiled and explained like a user's expression, and `berth check --print-cel` prints it.
  *
- * A filter's expression is true where a pod may go; a score's is a double from 0.0 to 100.0. Their
- * evaluation never fails, except that of metrics that are absent: the rule's onMissing decides
- * then.
+ * A filter's expression is true on nodes that pass; a score's is a double from 0.0 to 100.0.
+ * Evaluation only fails if a metric is absent: then onMissing decides.
  *
- * The message of a filter is a string expression too: explain shows it for a node that failed
- * ("cpu: 100m would remain free, 500m required").
+ * The message of a filter is a string expression: explain shows it for a rejected node ("cpu: 100m
+ * would remain free, 500m required").
  */
 
 #include "policy/reader.h"
@@ -24,7 +22,7 @@
 typedef struct RuleText {
     Buf expression;
     Buf message;           /* filters; empty: none */
-    const YamlNode *rules; /* the list that the rule is in; NULL: none */
+    const YamlNode *rules; /* the list with the rule; NULL: none */
 } RuleText;
 
 #define RULE_TEXT_INIT                                                                             \
@@ -36,18 +34,18 @@ static inline void rule_text_done(RuleText *text) {
 
 struct RuleKind {
     Str field;
-    const char *summary; /* for users: what it requires of a node, or prefers */
+    const char *summary; /* for users: what it requires or prefers */
     const Shape *shape;
 
     /* Reads @value, reports its errors, and writes the CEL text. */
     void (*write)(YamlReader *reader, const RuleKind *kind, const YamlNode *value, RuleText *ret);
-    /* Or, for a mapping whose entries must all hold, its parts (cel-text.h). */
+    /* Instead of @write, for a mapping whose entries must all hold (cel-text.h). */
     const struct TextPart *part;
-    /* Or, for a kind that is a switch (`nodeReady: true`), the text itself. */
+    /* Instead of both, for a switch (`nodeReady: true`): the text itself. */
     const char *expression, *message;
 };
 
-/* All kinds, in the order they are documented. */
+/* All kinds, in the order of the documentation. */
 extern const RuleKind *const filter_kinds[];
 extern const size_t n_filter_kinds;
 extern const RuleKind *const score_kinds[];
@@ -59,8 +57,8 @@ void kind_write(YamlReader *reader, const RuleKind *kind, const YamlNode *value,
 void kind_write_condition(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, Buf *out);
 
-/* The same for each filter of @kind in @rules, which are not read otherwise here: their mistakes
- * are not reported. */
+/* Like kind_write_condition(), for each filter of @kind in the list @rules. Reports no errors:
+ * rules are reported when they are read themselves. */
 void kind_write_conditions(
     YamlReader *reader, const RuleKind *kind, const YamlNode *rules, Buf *out);
 
@@ -88,6 +86,6 @@ extern const RuleKind kind_topology_spread, kind_pool_headroom;
 /* kind-metric.c */
 extern const RuleKind kind_metric_limit, kind_metric_score;
 
-/* The field `prefer` of scores by a number. */
+/* The field `prefer` of scores. */
 typedef enum Preferred { PREFER_LOW, PREFER_HIGH } Preferred;
 extern const Shape kind_prefer_shape;

@@ -1,8 +1,9 @@
 /*
- * Names in a policy that nothing in a cluster has: resources, labels and their values, namespaces.
+ * Warns of names in a policy that no object of a cluster has: resources, labels and their values,
+ * namespaces.
  *
- * Built-in rules are looked at as the CEL they write. Only conditions that such a name can never
- * meet count: `labels[?'pool'].orValue('') == 'gpu'`, `'pool' in labels`, not their negations.
+ * Of built-in rules, the generated CEL is checked. Only conditions that can never hold with such a
+ * name count: `labels[?'pool'].orValue('') == 'gpu'`, `'pool' in labels`, not their negations.
  */
 
 #include "policy/lint-internal.h"
@@ -16,11 +17,11 @@ typedef struct ClusterLint {
     size_t n_pods;
 } ClusterLint;
 
-/* Whose labels a condition is about. */
+/* The objects whose labels a condition reads. */
 typedef enum Labelled { LABELS_OF_NODES, LABELS_OF_PODS } Labelled;
 static const char *const labelled_words[] = {"node", "pod"};
 
-/* The nearer of two to @word; @best may be empty. */
+/* The nearer to @word of @best, which may be empty, and @other. */
 static Str nearer(Str word, Str best, Str other) {
     Str both[] = {best, other};
     size_t from = str_is_empty(best);
@@ -28,8 +29,8 @@ static Str nearer(Str word, Str best, Str other) {
     return str_nearest(word, both + from, 2 - from);
 }
 
-/* Whether an object has the label @key, with the value @value if that is given; if none has, the
- * name that was most likely meant, or STR_NULL. */
+/* Whether an object has the label @key, with @value (NULL: any); if not, *ret_meant is the name
+ * that was probably meant, or STR_NULL. */
 static bool has_label(
     const ClusterLint *lint, Labelled whose, Str key, const Str *value, Str *ret_meant) {
     size_t n = whose == LABELS_OF_NODES ? lint->table->n_rows : lint->n_pods;
@@ -61,8 +62,8 @@ static bool has_namespace(const ClusterLint *lint, Str name, Str *ret_meant) {
     return false;
 }
 
-/* The first scalar in or below @node that reads @text and is not before @begin; NULL: none. A tree
- * is at most YAML_DEPTH_MAX deep. */
+/* The first scalar with @text in or below @node, not before @begin; NULL: none. Recursion is
+ * limited by YAML_DEPTH_MAX. */
 static const YamlNode *find_scalar(const YamlNode *node, Str text, const Place *begin) {
     const YamlNode *found = NULL;
 
@@ -92,7 +93,7 @@ static bool is_reported(const DiagList *diags, const Place *place, Str text) {
     return false;
 }
 
-/* At the scalar @name of the policy file, from @begin on. */
+/* Warns at the first scalar @name of the policy file from @begin on. */
 static void warn_in_file(
     const ClusterLint *lint, const Place *begin, Str name, Str meant, Str text) {
     const YamlNode *at = find_scalar(lint->lint.policy->document, name, begin);
@@ -108,7 +109,7 @@ static void warn_in_file(
         diag_fix(diags, place, meant);
 }
 
-/* About @name, a text literal at node @i of the expression, or the key of a selection. */
+/* Warns about @name, a literal or a selected key at node @i of the expression. */
 static void warn_of(
     const ClusterLint *lint, const LintExpression *x, uint32_t i, Str name, Str meant, Str text) {
     Arena *arena = lint->lint.scratch;
@@ -135,7 +136,7 @@ static void check_key(
                 labelled_words[whose], STR_FMT(key)));
 }
 
-/* Whether node @i is a map of labels, and whose. */
+/* Whether node @i is a map of labels, and of which objects. */
 static bool is_labels(const LintExpression *x, uint32_t i, Labelled *ret) {
     const CelRecordType *record = NULL;
     Str field = lint_field(x, i, &record);
@@ -146,7 +147,8 @@ static bool is_labels(const LintExpression *x, uint32_t i, Labelled *ret) {
     return true;
 }
 
-/* labels['key'], labels.key, labels[?'key'].orValue(''): the key and its node; else false. */
+/* Whether node @i is labels['key'], labels.key or labels[?'key'].orValue(''); returns the key and
+ * its node. */
 static bool is_label(
     const LintExpression *x, uint32_t i, Labelled *ret_whose, uint32_t *ret_key, Str *ret) {
     const CelNode *node = &x->tree->nodes[i];
@@ -170,7 +172,7 @@ static bool is_label(
     return true;
 }
 
-/* Whether a `!` stands somewhere around node @i. */
+/* Whether node @i is inside any `!`. */
 static bool is_negated(const LintExpression *x, uint32_t i) {
     for (; i != UINT32_MAX; i = x->parents[i])
         if (lint_is_call(x->tree, i, "!_"))
@@ -178,7 +180,7 @@ static bool is_negated(const LintExpression *x, uint32_t i) {
     return false;
 }
 
-/* label == 'value', label in ['a', 'b']: node @literal is the value, or the list of them. */
+/* Checks label == 'value' and label in ['a', 'b']: node @literal is the value or the list. */
 static void check_values(
     const ClusterLint *lint, const LintExpression *x, uint32_t label, uint32_t literal) {
     const CelNode *list = &x->tree->nodes[literal];
@@ -211,7 +213,7 @@ static void check_values(
                 n > 1 ? ", or another of the list" : ""));
 }
 
-/* A call: a condition, or a function that takes the key of a label. */
+/* Checks a condition, or a function that takes the key of a label. */
 static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_t i) {
     const CelTree *tree = x->tree;
     uint32_t left, right;
@@ -240,7 +242,7 @@ static void check_call(const ClusterLint *lint, const LintExpression *x, uint32_
     }
 }
 
-/* node.free['example.com/foo']. Kubernetes' own resources are offered elsewhere, if not here. */
+/* Checks node.free['example.com/foo'], not Kubernetes' own resources, which are always right. */
 static void check_resource(const ClusterLint *lint, const LintExpression *x, uint32_t i) {
     const NodeTable *table = lint->table;
     Str key = STR_NULL;
@@ -263,7 +265,7 @@ static void check_expression(void *context, const Policy *policy, const Expressi
     ClusterLint *lint = context;
     LintExpression x;
 
-    if (expression->type == EXPRESSION_STRING) /* a message says it again */
+    if (expression->type == EXPRESSION_STRING) /* messages repeat names of conditions */
         return;
     lint->lint.policy = policy;
     lint->lint.reader->source = policy->source;

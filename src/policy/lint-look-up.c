@@ -1,21 +1,21 @@
 /*
- * Look-ups that are errors where something is missing: a label, an annotation, a resource by
- * its quantity, a field that the API may leave out.
+ * Warns of look-ups that fail if something is missing: a label, an annotation, a resource by its
+ * quantity, a field that the API may leave out.
  *
- * A look-up is guarded when a condition beside it tests for the same thing: `'a' in m && m['a'] …`,
- * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map; or for a form that '' does not
- * have: `isSemver(m[?'a'].orValue('')) && semver(m['a']) …`. Guards are found by their text; in
- * doubt it is a guard, since a wrong warning is worse than none.
+ * A look-up is guarded if a condition next to it tests for the same: `'a' in m && m['a'] …`,
+ * `!has(x.f) || x.f …`, `has(x.f) ? x.f : …`, a filter before a map; or for a format that '' does
+ * not have: `isSemver(m[?'a'].orValue('')) && semver(m['a']) …`. Guards are found by their text; in
+ * doubt a condition is a guard, because a wrong warning is worse than none.
  */
 
 #include "policy/lint-internal.h"
 
-/* A look-up, as texts. */
+/* A look-up, by its texts. */
 typedef struct LookUp {
     uint32_t node;
-    Str from;    /* of the map or record */
-    Str key;     /* as it reads; STR_NULL: computed */
-    Str spelled; /* as it is written, for a computed one */
+    Str from;    /* the map or record */
+    Str key;     /* constant key; STR_NULL: computed */
+    Str spelled; /* source text of the key */
 } LookUp;
 
 static bool is_string(const LintExpression *x, uint32_t i, Str text) {
@@ -31,7 +31,7 @@ static bool is_same(const LintExpression *x, uint32_t map, uint32_t key, const L
                              : str_eq(lint_text(x, key), look_up->spelled));
 }
 
-/* The same look-up as an optional: m[?'key'], m.?key. */
+/* Whether node @i is the same look-up as an optional: m[?'key'], m.?key. */
 static bool is_optional(const LintExpression *x, uint32_t i, const LookUp *look_up) {
     const CelNode *node = &x->tree->nodes[i];
 
@@ -41,9 +41,9 @@ static bool is_optional(const LintExpression *x, uint32_t i, const LookUp *look_
            is_same(x, lint_child(x->tree, i, 0), lint_child(x->tree, i, 1), look_up);
 }
 
-/* isSemver(m[?'key'].orValue('')), m[?'key'].hasValue() */
+/* Whether node @i is isSemver(m[?'key'].orValue('')) or m[?'key'].hasValue(). */
 static bool is_optional_guard(const LintExpression *x, uint32_t i, const LookUp *look_up) {
-    /* Tests that '' does not pass. */
+    /* Functions that are false for ''. */
     static const Str names[] = {
         STR("isSemver"), STR("isIP"), STR("isCIDR"), STR("isQuantity"), STR("isURL")};
     const CelNode *node = &x->tree->nodes[i];
@@ -69,7 +69,7 @@ static bool is_guard(const LintExpression *x, uint32_t i, const LookUp *look_up)
     return is_optional_guard(x, i, look_up);
 }
 
-/* Whether there is an odd number of `!` around node @i, inside of @root. */
+/* Whether node @i is inside an odd number of `!` within @root. */
 static bool is_negated(const LintExpression *x, uint32_t i, uint32_t root) {
     bool negated = false;
 
@@ -91,7 +91,7 @@ static bool has_guard(
     return false;
 }
 
-/* Whether a child of @parent other than @child guards it. */
+/* Whether a child of @parent other than @child guards the look-up. */
 static bool is_guarded_in(
     const LintExpression *x, uint32_t parent, uint32_t child, const LookUp *look_up) {
     const CelNode *node = &x->tree->nodes[parent];
@@ -122,7 +122,7 @@ static bool is_guarded(const LintExpression *x, const LookUp *look_up) {
     return false;
 }
 
-/* The value of a name of cel.bind(); any other node is itself. */
+/* Follows names of cel.bind() to their values; returns other nodes unchanged. */
 static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
     while (x->tree->nodes[i].kind == CEL_NODE_IDENT && x->notes[i].ref == CEL_REF_LOCAL &&
            x->tree->nodes[x->notes[x->notes[i].binder].binder].kind == CEL_NODE_BIND)
@@ -130,7 +130,7 @@ static uint32_t meaning_of(const LintExpression *x, uint32_t i) {
     return i;
 }
 
-/* The consequence of an error. */
+/* The consequence of an error, for messages. */
 static const char *consequence_of(LintRole role) {
     static const char *const texts[] = {
         [LINT_VARIABLE] = "and in every rule that uses it",
@@ -145,7 +145,7 @@ static const char *consequence_of(LintRole role) {
     return texts[role];
 }
 
-/* Whether a map may lack a key: one that comes from outside, less those that are total. */
+/* Whether a map may lack a key: maps of objects, except those with defaults (amounts). */
 static bool is_partial(const LintExpression *x, uint32_t map) {
     const CelType *type = x->notes[map].type;
     uint8_t kind;
@@ -167,7 +167,7 @@ static Str or_on_error(const LintExpression *x) {
                : STR("");
 }
 
-/* The default for a missing entry, as it is written. */
+/* The source text of a default for a missing entry. */
 static const char *default_of(const LintExpression *x, uint32_t map, uint32_t look_up) {
     uint32_t parent = x->parents[look_up];
 
@@ -222,7 +222,7 @@ static void check_key(const LintExpression *x, uint32_t i) {
 
     if (map == UINT32_MAX || !is_partial(x, map))
         return;
-    /* The variable of a loop as a key: it ranges over keys that are there, most likely. */
+    /* The variable of a loop as key: probably it has only existing keys. */
     if (lint_is_call(x->tree, i, "_[_]") && x->notes[i - 1].ref == CEL_REF_LOCAL &&
         x->tree->nodes[x->notes[x->notes[i - 1].binder].binder].kind != CEL_NODE_BIND)
         return;
@@ -234,7 +234,7 @@ static void check_key(const LintExpression *x, uint32_t i) {
         warn_of_key(x, map, &look_up);
 }
 
-/* Whether node @i selects from `metrics` or `workload.metrics`, by any name. */
+/* Whether node @i selects from `metrics` or `workload.metrics`, also through cel.bind(). */
 static bool is_of_metrics(const LintExpression *x, uint32_t i) {
     const SchemaMetrics *metrics = &x->expression->scope->metrics;
     const CelType *from = x->tree->nodes[i].kind == CEL_NODE_SELECT ? x->notes[i - 1].type : NULL;
@@ -243,8 +243,8 @@ static bool is_of_metrics(const LintExpression *x, uint32_t i) {
            (from->record == &metrics->type || from->record == &metrics->workload_type);
 }
 
-/* The metric that node @i is an error without: it is its value, or its age and the like. False: it
- * needs none. */
+/* Whether node @i fails if a metric is absent, because it reads its value or its age; and the
+ * metric. */
 static bool needs_metric(const LintExpression *x, uint32_t i, LookUp *ret) {
     const SchemaMetrics *metrics = &x->expression->scope->metrics;
     uint32_t metric = schema_metric_of(metrics, &x->notes[i]);
@@ -258,7 +258,7 @@ static bool needs_metric(const LintExpression *x, uint32_t i, LookUp *ret) {
     return true;
 }
 
-/* Whether it is needed before in the text: one warning is enough. */
+/* Whether an earlier node needs the same metric: one warning is enough. */
 static bool is_reported(const LintExpression *x, const LookUp *look_up) {
     LookUp before;
 
@@ -288,7 +288,7 @@ static void check_metric(const LintExpression *x, uint32_t i) {
         STR_FMT(text), consequence_of(x->role));
 }
 
-/* A field that may be absent. (The API server always sets creationTimestamp.) */
+/* Checks a field that may be absent. (The API server always sets creationTimestamp.) */
 static void check_field(const LintExpression *x, uint32_t i) {
     LookUp look_up = {.node = i};
     const CelRecordType *record = NULL;

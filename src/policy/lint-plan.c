@@ -1,11 +1,9 @@
-/*
- * Warns of rules that read all nodes for each candidate, which only the plan shows. They are fast
- * in a test and take seconds in a large cluster.
- */
+/* Warns of rules that read all nodes for each candidate: fast in a test, but seconds in a large
+ * cluster. Only the plan shows which rules do. */
 
 #include "policy/lint.h"
 
-/* A mark for each node of a graph. */
+/* For one mark per graph node. */
 #define MARKS_BUDGET ((size_t)64 * 1024 * 1024)
 
 typedef struct PlanLint {
@@ -15,23 +13,23 @@ typedef struct PlanLint {
     Arena *scratch;
 } PlanLint;
 
-/* Whether it is there already when the machine gets to what plan_falls_back() tells: that is
- * the first thing it runs, so the numbers that go into it are columns. (Texts may be part of
- * it; one that is made of counted pods is made of a number.) */
+/* Whether @node is a column before the scalar machine runs the part of plan_falls_back(), which it
+ * runs first, so all numbers that it reads are columns. (Texts may be part of it, but a text about
+ * counted pods is made from a number.) */
 static bool is_known(const CelGraphNode *node) {
     CelTypeKind kind = node->type->kind;
 
     return node->levels == 0 && (kind == CEL_T_BOOL || kind == CEL_T_INT || kind == CEL_T_DOUBLE);
 }
 
-/* Whether the machine, running @slow, goes over nodes of the whole cluster. */
+/* Whether the scalar machine, running @slow, loops over nodes of the whole cluster. */
 static bool reads_domains(const PlanLint *lint, uint32_t slow) {
     bool *marks = ARENA_ARRAY(lint->scratch, bool, (size_t)slow + 1);
 
     if (!marks)
         return false;
     marks[slow] = true;
-    for (uint32_t i = slow + 1; i-- > 0;) { /* arguments have lower numbers */
+    for (uint32_t i = slow + 1; i-- > 0;) { /* arguments have lower numbers than their users */
         const CelGraphNode *node = cel_graph_node(lint->graph, i);
 
         if (!marks[i] || (i != slow && is_known(node)))

@@ -1,9 +1,9 @@
 /*
- * The range of an expression's value, as far as its text tells: one walk over the tree, children
- * before parents.
+ * Computes the possible range of an expression's value, in one walk over the tree, children before
+ * parents.
  *
- * A score counts from 0 to 100: a part of it that is always outside is a mistake, and so, most
- * likely, is one that never leaves 0 to 1.
+ * Scores are from 0 to 100: a part that is always outside is a mistake, and probably so is a score
+ * that is never over 1.
  */
 
 #include <math.h>
@@ -17,7 +17,7 @@ static NumberRange single(double value) {
     return (NumberRange){value, value};
 }
 
-/* NaN comes from infinities and means: not known. */
+/* NaN, from infinities, means unknown. */
 static NumberRange range_of(double min, double max) {
     return (NumberRange){isnan(min) ? -INFINITY : min, isnan(max) ? INFINITY : max};
 }
@@ -31,14 +31,14 @@ static NumberRange multiply(NumberRange a, NumberRange b) {
     NumberRange result = single(products[0]);
 
     for (size_t i = 0; i < ELEMENTS_OF(products); i++) {
-        if (isnan(products[i])) /* 0 times what may be anything */
+        if (isnan(products[i])) /* 0 times infinity */
             return anything;
         result = hull(result, single(products[i]));
     }
     return result;
 }
 
-/* Only by a divisor that is certainly over 0. */
+/* Known only for a divisor that is always over 0. */
 static NumberRange divide(NumberRange a, NumberRange b) {
     return b.min > 0 && isfinite(b.max) ? multiply(a, (NumberRange){1 / b.max, 1 / b.min})
                                         : anything;
@@ -55,7 +55,7 @@ static NumberRange of_value(CelValue value) {
     }
 }
 
-/* Amounts: free can be below 0, all others cannot. */
+/* The range of an amount: only free can be below 0. */
 static NumberRange of_amount(const LintExpression *x, uint32_t map) {
     Str field = lint_field(x, map, NULL);
 
@@ -79,8 +79,8 @@ static NumberRange of_select(const LintExpression *x, uint32_t i) {
     return anything;
 }
 
-/* node.requested.cpu / node.allocatable.cpu, node.free['x'] / node.allocatable['x']: a share, as
- * long as nothing is overcommitted. */
+/* Whether it is a share: node.requested.cpu / node.allocatable.cpu, node.free['x'] /
+ * node.allocatable['x'] (from 0 to 1, unless overcommitted). */
 static bool is_share(const LintExpression *x, uint32_t over, uint32_t under) {
     Str over_key = STR_NULL, under_key = STR_NULL;
     uint32_t over_map = lint_look_up(x, over, &over_key);
@@ -113,7 +113,7 @@ static NumberRange of_operator(const LintExpression *x, uint32_t i) {
     return anything;
 }
 
-/* Calls of functions, by their full names. */
+/* The range of a function's result. */
 static NumberRange of_function(const LintExpression *x, uint32_t i) {
     const CelNodeInfo *note = &x->notes[i];
     const CelTree *tree = x->tree;
@@ -146,7 +146,7 @@ static NumberRange of_node(const LintExpression *x, uint32_t i) {
     case CEL_NODE_LITERAL:
         return of_value(node->literal);
     case CEL_NODE_IDENT:
-        binder = x->notes[i].binder; /* of a name of cel.bind(), which stands behind its value */
+        binder = x->notes[i].binder; /* a name of cel.bind(), after its value */
         return x->notes[i].ref == CEL_REF_LOCAL &&
                        x->tree->nodes[x->notes[binder].binder].kind == CEL_NODE_BIND
                    ? x->ranges[binder - 1]
@@ -183,8 +183,8 @@ static void check_outside(const LintExpression *x, uint32_t i, NumberRange range
         edge, range.max < 0 ? 0 : 100);
 }
 
-/* Whether node @i, if it is evaluated, is the whole value: the root, or a branch of such a
- * condition. @are_values has the result for all later nodes. */
+/* Whether the value of node @i may be the whole result: it is the root, or a branch of such a
+ * condition. @are_values has the result for later nodes. */
 static bool is_value(const LintExpression *x, uint32_t i, const bool *are_values) {
     uint32_t parent = x->parents[i];
 
@@ -214,7 +214,7 @@ static void check_values(const LintExpression *x) {
     }
 }
 
-/* `a / b * 100` of whole numbers: the quotient is cut first. */
+/* Warns of `a / b * 100` of ints: the quotient is truncated first. */
 static void check_quotients(const LintExpression *x) {
     for (uint32_t i = 0; i < x->tree->n_nodes; i++) {
         uint32_t parent = x->parents[i];

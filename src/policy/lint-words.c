@@ -1,8 +1,6 @@
-/*
- * ApiWords that the API never uses, and reasons that look like templates. For some fields the table
- * of words is complete (the API refuses others); for others it has the common ones, and a word is a
- * mistake when it is nearly one of these.
- */
+/* Warns of words that the API never uses, and of reasons that look like templates. For some fields
+ * the table is complete (the API rejects other words); for others it has the common words, and only
+ * a word that is nearly one of these gives a warning. */
 
 #include "base/ascii.h"
 #include "policy/lint-internal.h"
@@ -32,7 +30,7 @@ static const ApiWords table[] = {
             STR("ReplicationController"), STR("Node")}},
 };
 
-/* The words of the field that node @i selects; NULL: any text is possible. */
+/* The words of the field that node @i selects; NULL: any text. */
 static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
     const CelRecordType *record = NULL;
     Str field = lint_field(x, i, &record);
@@ -43,7 +41,7 @@ static const ApiWords *find_words(const LintExpression *x, uint32_t i) {
     return NULL;
 }
 
-/* "it is a, b or c", without the empty word, which is the last. */
+/* "it is a, b or c", without the empty word, which is last. */
 static Str list_words(const LintExpression *x, const ApiWords *words) {
     size_t n = words->n - str_is_empty(words->words[words->n - 1]);
     Str any = reader_any_of(x->lint->scratch, words->words, n);
@@ -68,7 +66,7 @@ static void check_word(
         STR_FMT(lint_text(x, field)), STR_FMT(word));
 }
 
-/* x.effect == 'word', 'word' != x.effect, x.effect in ['word', 'word'] */
+/* Checks x.effect == 'word', 'word' != x.effect, x.effect in ['word', 'word']. */
 static void check_comparison(const LintExpression *x, uint32_t i) {
     uint32_t left = lint_child(x->tree, i, 0), right = lint_child(x->tree, i, 1);
     const ApiWords *words = find_words(x, left);
@@ -109,7 +107,7 @@ static LintHint suggest_resource(const LintExpression *x, uint32_t i, uint32_t m
     return lint_instead(x, i, text, arena_printf(arena, "did you mean %.*s?", STR_FMT(text)));
 }
 
-/* node.free.cpus */
+/* Reports a resource that cannot exist: node.free.cpus. */
 static void check_resource(const LintExpression *x, uint32_t i) {
     Str key = STR_NULL;
     uint32_t map = lint_look_up(x, i, &key);
@@ -131,19 +129,17 @@ void lint_words(const LintExpression *x) {
     }
 }
 
-/* kube-scheduler groups nodes by a filter's reason and shows it in events: it is a fixed text. */
-
 /* All reasons of a pod share 1,024 bytes of an event. */
 #define REASON_LONG 120u
 
-/* %s, %d …: a conversion of printf that is not followed by a letter. */
+/* Whether text[i] begins a conversion of printf: %s, %d …, not followed by a letter. */
 static bool is_verb(Str text, size_t i) {
     return text.ptr[i] == '%' && i + 1 < text.len &&
            str_find(STR("sdvfiuxq"), text.ptr[i + 1]) != SIZE_MAX &&
            (i + 2 == text.len || !ascii_is_letter(text.ptr[i + 2]));
 }
 
-/* 2026-01-02, by its first '-'. */
+/* Whether text[i] is the first '-' of a date: 2026-01-02. */
 static bool is_date(Str text, size_t i) {
     if (i < 4 || i + 2 >= text.len || text.ptr[i] != '-')
         return false;

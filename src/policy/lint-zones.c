@@ -1,5 +1,5 @@
-/* Time zones that expressions name, also by a parameter: now.getHours('Europe/Berln') fails on
- * every node. */
+/* Reports unknown time zones in expressions, also in parameters: now.getHours('Europe/Berln') fails
+ * on every node. */
 
 #include "policy/lint.h"
 
@@ -9,10 +9,10 @@ typedef struct ZoneLint {
     const CelZones *zones;
     DiagList *diags;
     Arena *scratch;
-    bool has_any; /* without zone files none can be found */
+    bool has_any; /* false: this machine has no zone files */
 } ZoneLint;
 
-/* The text that node @i is: a literal, or a parameter. STR_NULL: it is not known yet. */
+/* The text of node @i if it is a literal or a parameter; else STR_NULL. */
 static Str constant_text(const CelChecked *checked, uint32_t i) {
     const CelNode *node = &checked->tree->nodes[i];
     const CelNodeInfo *of = node->kind == CEL_NODE_SELECT ? &checked->infos[i - 1] : NULL;
@@ -26,7 +26,7 @@ static Str constant_text(const CelChecked *checked, uint32_t i) {
     return value.kind == CEL_STRING ? cel_str(value) : STR_NULL;
 }
 
-/* The zone of t.getHours('zone') if that is node @i; otherwise STR_NULL. */
+/* The text of node @i if it is the zone in t.getHours('zone'); else STR_NULL. */
 static Str zone_at(const CelChecked *checked, uint32_t i) {
     const CelNode *nodes = checked->tree->nodes;
     const CelNode *call = i + 1 < checked->tree->n_nodes ? &nodes[i + 1] : NULL;

@@ -8,7 +8,7 @@
 
 #include "policy/lint-internal.h"
 
-/* For one expression: a text of 10 KiB has some thousand nodes. */
+/* Memory for one expression: 10 KiB of text have some thousand nodes. */
 #define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
 
 Str lint_text(const LintExpression *x, uint32_t i) {
@@ -114,7 +114,7 @@ bool lint_open(Lint *lint, const Expression *expression, LintRole role, LintExpr
     return ret->parents && ret->ranges;
 }
 
-/* Notes which params it names. True: some, itself or by its variables. */
+/* Marks the params that it uses. Returns whether it uses any, itself or through variables. */
 static bool note_params(Lint *lint, const Expression *expression) {
     const CelChecked *checked = expression->checked;
     const CelRecordType *params = &expression->scope->params_type;
@@ -130,7 +130,7 @@ static bool note_params(Lint *lint, const Expression *expression) {
         found = true;
         is_selected =
             i + 1 < checked->tree->n_nodes && checked->tree->nodes[i + 1].kind == CEL_NODE_SELECT;
-        for (uint32_t k = 0; k < params->n_fields; k++) /* the field, or all of the record */
+        for (uint32_t k = 0; k < params->n_fields; k++) /* one field, or the whole record */
             lint->used_params[k] |= !is_selected || checked->infos[i + 1].field == k;
     }
     return found;
@@ -154,7 +154,7 @@ static void check_expression(
     lint_words(&x);
 }
 
-/* Warns of a condition that is constant, but not through a parameter, which is a switch. */
+/* Warns of a constant condition, unless it uses a parameter as a switch. */
 static void check_constant(Lint *lint, const Expression *expression, Str hint_if_true,
     Str text_if_true, Str hint_if_false, Str text_if_false) {
     if (expression->is_built_in || expression->constant.kind != CEL_BOOL ||
@@ -168,7 +168,7 @@ static void check_constant(Lint *lint, const Expression *expression, Str hint_if
 
 /* --- match ------------------------------------------------------------------------------------ */
 
-/* Whether no other requirement on the same key rules @one out. */
+/* Whether no other requirement on the same key excludes @one. */
 static bool can_be_met(const Selector *selector, const Requirement *one) {
     bool wants_one = one->op == SELECTOR_IN || one->op == SELECTOR_EXISTS;
 
@@ -179,7 +179,7 @@ static bool can_be_met(const Selector *selector, const Requirement *one) {
     return true;
 }
 
-/* The same for one that lists values: one of them must do. */
+/* Whether a value of @one meets all other requirements on the same key. */
 static bool has_value(const Selector *selector, const Requirement *one) {
     for (size_t v = 0; v < one->n_values; v++) {
         bool is_met = true;
@@ -237,7 +237,8 @@ static void check_on_missing(Lint *lint, const YamlNode *rule, const Expression 
             "onMissing has no effect: the rule reads no metric");
 }
 
-/* maxPods: 0. The pod itself counts. headroom: {cpu: 100%}. */
+/* Warns of limits that no node can meet: maxPods: 0 (the pod itself counts), headroom: {cpu:
+ * 100%}. */
 static void check_limit(Lint *lint, const RuleKind *kind, const YamlNode *value) {
     const YamlNode *limit = value->kind == YAML_MAPPING ? yaml_find(value, STR("limit")) : value;
 
@@ -260,7 +261,7 @@ static void check_filter(Lint *lint, const YamlNode *rule, const Filter *filter)
 
     check_expression(lint, &filter->test, role, handling);
     if (filter->kind && expression_is_given(&filter->missing) && handling == LINT_HANDLES_NOTHING)
-        /* Fails where the metric is absent; other expressions are looked into (lint-look-up.c). */
+        /* A metric may be absent; lint-look-up.c checks expressions of users. */
         reader_warning(lint->reader, yaml_find(rule, filter->kind->field),
             STR("onMissing: allow; or onMissing: reject, if this is intended"),
             "where the metric is absent, on every node if its source is down, the node is "
@@ -284,7 +285,7 @@ static void check_score(Lint *lint, const YamlNode *rule, const Score *score) {
     check_on_missing(lint, rule, &score->missing);
     if (score->value.is_built_in)
         return;
-    /* The same for all nodes changes no order. */
+    /* Equal scores for all nodes do not change their order. */
     if (!(score->value.groups & SCHEMA_BIT(SCHEMA_NODE)) && !note_params(lint, &score->value))
         expression_warn(lint->reader, &score->value,
             score->normalize != NORMALIZE_NONE
@@ -309,7 +310,7 @@ static void check_annotations(Lint *lint) {
 
 /* --- params and variables ---------------------------------------------------------------- */
 
-/* Before the rules: notes facts about the variables they use. */
+/* Runs before the rules: collects facts about variables. */
 static void note_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
 
@@ -325,7 +326,7 @@ static void note_variables(Lint *lint) {
     }
 }
 
-/* After the rules: their uses are known. */
+/* Runs after the rules, when the uses of variables are known. */
 static void check_variables(Lint *lint) {
     const Scope *scope = lint->policy->scope;
     const YamlNode *variables = yaml_find(lint->spec, STR("variables"));
@@ -334,7 +335,7 @@ static void check_variables(Lint *lint) {
         const Expression *expression = &scope->variables[i].expression;
 
         if (lint->used_variables >> i & 1)
-            check_expression(lint, expression, LINT_VARIABLE, /* of the use that handles least */
+            check_expression(lint, expression, LINT_VARIABLE, /* the least handling of all uses */
                 lint->unhandled_missing >> i & 1  ? LINT_HANDLES_NOTHING
                 : lint->unhandled_errors >> i & 1 ? LINT_HANDLES_MISSING
                                                   : LINT_HANDLES_ERRORS);

@@ -1,4 +1,4 @@
-/* Reads metric values that a user wrote down, as measurements of a program's gauges. */
+/* Reads metric values from a file as measurements of a program's gauges. */
 
 #include "policy/metric-values.h"
 
@@ -30,7 +30,7 @@ void metric_values_open(YamlReader *reader, const YamlNode *value, MetricValues 
         ret->workloads = NULL;
 }
 
-/* Gauges that policies call by one name. */
+/* The gauges that policies call by the same name. */
 typedef struct Gauges {
     uint32_t items[SCOPE_GAUGES_MAX];
     size_t n;
@@ -47,8 +47,8 @@ static bool is_called(const Program *program, uint32_t gauge, Str name) {
     return false;
 }
 
-/* Gauges that can have values; workloads have only those of pods. False, with an error reported,
- * when there is none. */
+/* Finds the gauges called @name that can have values here; for workloads only those of pods. False
+ * after reporting an error if there is none. */
 static bool find_gauges(
     const ValuesReading *reading, const YamlNode *name, bool is_of_workloads, Gauges *ret) {
     const Program *program = reading->program;
@@ -78,7 +78,7 @@ static bool find_gauges(
     return false;
 }
 
-/* False, with an error reported, if it is something else. .nan and .inf are numbers here. */
+/* Reads a number; also .nan and .inf. False after reporting an error. */
 static bool read_number(const ValuesReading *reading, const YamlNode *value, double *ret) {
     if (value->kind == YAML_FLOAT && !isfinite(value->real)) {
         *ret = value->real;
@@ -87,7 +87,7 @@ static bool read_number(const ValuesReading *reading, const YamlNode *value, dou
     return reader_number(reading->reader, value, "a metric value", -DBL_MAX, DBL_MAX, ret);
 }
 
-/* Three parts, none of them empty. */
+/* Whether @key has three parts that are not empty. */
 static bool is_workload(Str key) {
     Str rest = key, part;
     size_t n = 0;
@@ -120,7 +120,7 @@ static int set_value(
     return r;
 }
 
-/* One metric of one of the two lists. */
+/* Reads the values of one metric. */
 static int read_metric(const ValuesReading *reading, const YamlPair *pair, bool is_of_workloads) {
     const YamlNode *values = pair->value;
     Gauges gauges;

@@ -1,8 +1,5 @@
-/*
- * One entry of `metrics:`. Its fields are read in any order; then fields that do not go together
- * are reported, and defaults follow from the others: the maximum age from the interval, how
- * placements count from the query (promql.h).
- */
+/* Reads an entry of `metrics:`. Fields are read in any order; then conflicting fields are reported,
+ * and defaults derived: the maximum age from the interval, placements from the query (promql.h). */
 
 #include "policy/metric.h"
 
@@ -13,7 +10,7 @@
 #include "regex/regex.h"
 #include "schema/metrics.h"
 
-#define METRIC_TEXT_MAX 128u /* bytes of names of labels and zones */
+#define METRIC_TEXT_MAX 128u /* bytes of a label's or zone's name */
 #define PATTERN_SCRATCH ((size_t)4 * 1024 * 1024)
 
 static const Shape resource_shape = {SHAPE_WORDS("cpu", "memory"), .is_text = true};
@@ -51,7 +48,7 @@ static bool check_query(YamlReader *reader, const YamlNode *value) {
     return false;
 }
 
-/* Compiled to check it; it is compiled again where series are joined to nodes. */
+/* Compiles the pattern only to check it; load/join.c compiles it again. */
 static bool check_pattern(YamlReader *reader, const YamlNode *value) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PATTERN_SCRATCH);
     RegexError error = {.text = STR("out of memory for the expression")};
@@ -118,7 +115,7 @@ static const Shape prometheus_shape = {SHAPE_OF(prometheus_fields)};
 
 /* --- the other sources ------------------------------------------------------------------------ */
 
-/* Whether the zone exists is checked where zones are loaded. */
+/* Checks only the form; lint.h checks whether the zone exists. */
 static bool check_zone(YamlReader *reader, const YamlNode *value) {
     return (is_text(value->text, "_-+/") && value->text.ptr[0] != '/') ||
            reader_error_hint(reader, value,
@@ -126,7 +123,7 @@ static bool check_zone(YamlReader *reader, const YamlNode *value) {
                "\"%.*s\" is not a time zone", STR_FMT(value->text));
 }
 
-/* It becomes part of a path. */
+/* Checks the name, which becomes part of a URL path. */
 static bool check_custom_name(YamlReader *reader, const YamlNode *value) {
     return (is_text(value->text, "_-.:") && value->text.ptr[0] != '.') ||
            reader_error_hint(reader, value, STR("letters, digits, '_', '-', '.' and ':'"),
@@ -186,7 +183,7 @@ static void read_pods(YamlReader *reader, const YamlNode *value, void *into) {
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* Three intervals; at most 5 minutes, but at least two intervals. */
+/* The default maxAge: three intervals, at most 5 minutes or two intervals if these are longer. */
 static int64_t default_age(const Gauge *gauge) {
     int64_t age = METRIC_AGE_INTERVALS * gauge->interval_nsec;
     int64_t most = METRIC_AGE_DEFAULT_MAX;
@@ -216,8 +213,8 @@ static void complete_times(YamlReader *reader, const YamlNode *metric, Gauge *ga
 
 /* --- placements ------------------------------------------------------------------------------- */
 
-/* How pods count that the measured value does not include yet. Resource and unit are inferred from
- * the query where possible (promql.h), and must be given otherwise. */
+/* Placements: pods that the measured value does not include yet. Resource and unit are inferred
+ * from the query if possible (promql.h), else they are required. */
 
 /* GaugeUnit */
 static const Shape unit_shape = {SHAPE_WORDS("amount", "fraction", "percent")};
@@ -250,7 +247,7 @@ static void read_placements(YamlReader *reader, const YamlNode *value, void *int
             "placements must be none or a mapping");
 }
 
-/* The load that follows from the source, without the section. */
+/* The load that can be inferred from the source. */
 static PromqlLoad infer_load(const Gauge *gauge) {
     if (gauge->source == GAUGE_RESOURCES)
         return (PromqlLoad){
@@ -306,7 +303,7 @@ static void complete_section(
         report_unknown(reader, section, "unit");
 }
 
-/* After all other fields. */
+/* Runs after all other fields are read. */
 static void complete_placements(YamlReader *reader, const YamlNode *metric, Gauge *gauge) {
     const YamlNode *section = yaml_find(metric, STR("placements"));
     GaugePlacements *placements = &gauge->placements;
@@ -315,7 +312,7 @@ static void complete_placements(YamlReader *reader, const YamlNode *metric, Gaug
 
     if (section && section->kind == YAML_MAPPING)
         complete_section(reader, section, gauge, &known);
-    else if (!section && known.is_load && /* how one more pod changes a maximum is not known */
+    else if (!section && known.is_load && /* one more pod changes a maximum in an unknown way */
              (!gauge->is_of_pods || (gauge->aggregate == GAUGE_SUM && known.unit == GAUGE_AMOUNT)))
         *placements = (GaugePlacements){
             .is_counted = true, .resource = known.resource, .unit = known.unit, .is_guessed = true};
@@ -367,7 +364,7 @@ const Shape metric_shape = {SHAPE_OF(metric_fields), .one_of = sources, .choice 
     STR("namespaceLabel and podLabel of pods name the pod"),                                       \
         "with pods the series are those of pods, and this is for series of nodes"
 
-/* Fields that do not go together: the second, if @in is given in that mapping. */
+/* Fields that must not be given together; @other is in the mapping @in, if that is set. */
 static const struct Conflict {
     Str one, in, other, hint;
     const char *text;
@@ -404,7 +401,7 @@ void metric_read(YamlReader *reader, const YamlNode *value, Gauge *ret) {
 
     *ret = (Gauge){.placements.by_gauge = GAUGE_NONE};
     reader_fields(reader, value, "a metric", &metric_shape, ret);
-    if (str_is(ret->from, "default")) /* the source of --prometheus, which needs no name */
+    if (str_is(ret->from, "default")) /* the server of --prometheus */
         ret->from = STR_NULL;
     if (value->kind != YAML_MAPPING)
         return;
@@ -444,7 +441,7 @@ static void report_unknown_by(
         "the policy has no metric \"%.*s\"", STR_FMT(at->text));
 }
 
-/* @gauge counts pods by @other. */
+/* Checks that @gauge can count pods by @other. */
 static void check_by(
     YamlReader *reader, const YamlNode *at, const Gauge *gauge, const Gauge *other) {
     Str name = other->name;

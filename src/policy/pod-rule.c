@@ -1,4 +1,4 @@
-/* Shared fields of the rules by pods (pod-rule.h): how they are read, and the CEL they become. */
+/* Reads the common fields of rules by pods, and writes their CEL. */
 
 #include "policy/pod-rule.h"
 
@@ -33,7 +33,7 @@ PodRule pod_rule_read(
     return rule;
 }
 
-/* An owner is of the pod's own namespace, so its uid is enough. */
+/* With sameOwner no namespace is needed: an owner is in the pod's own namespace. */
 void pod_rule_predicate(Buf *out, const PodRule *rule) {
     size_t begin = out->len;
 

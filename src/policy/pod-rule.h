@@ -1,29 +1,29 @@
 #pragma once
 
 /*
- * PodRule: the fields that the rules by pods share (kind-pods.c, kind-topology-spread.c). They
- * select the pods that count; all of them must hold.
+ * PodRule: the common fields of rules by pods (kind-pods.c, kind-topology-spread.c). They select
+ * the pods that count; all must match.
  *
- * Rules by sameOwner and matchLabelKeys do not apply to a pod without an owner, or without such a
- * label. Without a topologyKey the pods of the node itself count. A node without that label is in
- * no domain, and has no pods to count.
+ * Rules with sameOwner or matchLabelKeys do not apply to a pod without an owner or such a label.
+ * Without a topologyKey the pods of the node count. A node without that label is in no domain, so
+ * no pods count.
  *
- * Functions without a comment write a part of an expression or message.
+ * Functions without a comment append a part of an expression or message.
  */
 
 #include "policy/kind.h"
 
-/* The fields of any of the kinds. */
+/* The fields of all kinds together. */
 typedef struct PodRule {
     bool has_selector;
     Selector selector;
     bool is_same_owner;
     StrList label_keys;
-    bool ignores_absent_keys; /* label keys that the pod lacks: they select nothing */
-    bool skips_terminating;   /* pods with a deletionTimestamp do not count */
-    bool is_own_namespace;    /* the pod's; the default of some kinds */
+    bool ignores_absent_keys; /* ignore label keys that the pod lacks */
+    bool skips_terminating;   /* do not count pods with a deletionTimestamp */
+    bool is_own_namespace;    /* only the pod's namespace */
     StrList namespaces;       /* empty: all */
-    Str topology_key;         /* empty: the node itself */
+    Str topology_key;         /* empty: only the node */
 
     int64_t limit;                           /* maxPods, maxFreshPods */
     unsigned per;                            /* maxPods */
@@ -35,8 +35,8 @@ typedef struct PodRule {
     int64_t full;                            /* podPack */
 } PodRule;
 
-#define POD_COUNT_MAX 1000000            /* of any number of pods in a rule */
-extern const Shape pod_rule_count_shape; /* 1 to that */
+#define POD_COUNT_MAX 1000000            /* limit of numbers of pods in rules */
+extern const Shape pod_rule_count_shape; /* 1 to POD_COUNT_MAX */
 extern const Shape pod_rule_namespaces_shape;
 
 #define FIELD_SELECTOR                                                                             \
@@ -59,41 +59,41 @@ extern const Shape pod_rule_namespaces_shape;
 #define FIELD_TOPOLOGY_KEY(text)                                                                   \
     { OPTIONAL("topologyKey"), INTO(PodRule, topology_key, shape_label_key), (text) }
 
-/* Reads a mapping. With @is_own_namespace other namespaces must be named explicitly, and so must a
- * selection of pods. */
+/* Reads a mapping. With @is_own_namespace, the default is the pod's namespace, and a selection of
+ * pods is required. */
 PodRule pod_rule_read(
     YamlReader *reader, const RuleKind *kind, const YamlNode *value, bool is_own_namespace);
 
-/* The value of maxPods: a mapping, or the limit alone. */
+/* Reads the value of maxPods: a mapping, or only the limit. */
 PodRule max_pods_read(YamlReader *reader, const YamlNode *value);
 
-/* The condition on p, a pod that may count. Empty when every pod counts. */
+/* Appends the condition that the pod p counts; nothing if every pod counts. */
 void pod_rule_predicate(Buf *out, const PodRule *rule);
 
-/* .filter(p, PREDICATE); nothing when every pod counts. */
+/* Appends .filter(p, PREDICATE); nothing if every pod counts. */
 void pod_rule_filter(Buf *out, const PodRule *rule);
 
-/* Whether the rule applies to the pod: it has an owner and those labels (@op "!=", joined by &&);
- * or whether it does not ("==", joined by ||). Empty when it always applies. */
+/* Appends the condition that the rule applies to the pod, by its owner and labels (@op "!="), or
+ * that it does not (@op "=="). Nothing if it always applies. */
 void pod_rule_applies(Buf *out, const PodRule *rule, const char *op);
 
-/* Whether the pod itself is one that counts. Empty when it always is. */
+/* Appends the condition that the pod itself counts; nothing if it always does. */
 void pod_rule_match(Buf *out, const PodRule *rule);
 
-/* "… || " for pods that the rule does not apply to, and with @counts for those that do not count
- * themselves. */
+/* Appends "… || ", true for pods to which the rule does not apply, and with @counts for pods that
+ * do not count themselves. */
 void pod_rule_unless(Buf *out, const PodRule *rule, bool counts);
 
 void pod_rule_pods(Buf *out, const PodRule *rule);
 void pod_rule_count(Buf *out, const PodRule *rule);
 void pod_rule_has_key(Buf *out, const PodRule *rule, const char *after);
 
-/* For messages: "@before on the node@after", or "in KEY VALUE". */
+/* For messages: "@before on the node@after", or "@before in KEY VALUE@after". */
 void pod_rule_where(Buf *out, const PodRule *rule, const char *before, const char *after);
 
-/* The beginning of a message: for nodes without the topologyKey. */
+/* Appends the start of a message, for nodes without the topologyKey. */
 void pod_rule_unless_absent(Buf *out, const PodRule *rule);
 
-/* "matching ", if not all pods count. */
+/* "matching " if not all pods count; else "". */
 const char *pod_rule_adjective(const PodRule *rule);
 void pod_rule_counted_message(Buf *out, const PodRule *rule, const char *before, const char *after);

@@ -1,4 +1,4 @@
-/* One document of a policy file: the mapping around the rules. */
+/* Reads one document of a policy file. */
 
 #include "policy/policy.h"
 
@@ -7,17 +7,16 @@
 
 #define NARROW_MAX 100000
 
-/* Goes into kube-scheduler's events, which are cut at 1,024 bytes for all nodes
- * together. */
+/* kube-scheduler's events have 1,024 bytes for the reasons of all nodes. */
 #define REASON_MAX 200u
-#define RULES_MAX 1000 /* PROGRAM_FILTERS_MAX, of all policies together */
+#define RULES_MAX 1000 /* also the limit of all policies (PROGRAM_FILTERS_MAX) */
 
-/* A policy while it is read. All mappings of the document store here. */
+/* A policy while it is read; all mappings of the document are stored here. */
 typedef struct PolicyReading {
     Policy policy;
     unsigned mode;
     int64_t narrow_to, wire_max;
-    unsigned api_version, kind; /* read to be checked; not used */
+    unsigned api_version, kind; /* only checked */
     const Schema *schema;
     ScopeCommon *common;
 } PolicyReading;
@@ -39,7 +38,7 @@ static void read_match_expression(YamlReader *reader, const YamlNode *value, voi
             expression->metrics == 0 ? "node" : "metrics, which belong to a node");
 }
 
-/* Written as an expression, so that errors, watches and explanations work as for expressions. */
+/* Writes it as an expression, so that errors, watches and explanations work as for those. */
 static void read_namespace_selector(YamlReader *reader, const YamlNode *value, void *into) {
     Policy *policy = &((PolicyReading *)into)->policy;
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
@@ -73,14 +72,14 @@ static const Shape match_shape = {SHAPE_OF(match_fields)};
 
 /* --- filters and scores ----------------------------------------------------------------------- */
 
-/* A rule as it is read: a filter or a score. It has common fields and exactly one other field:
- * `expression`, or the name of a built-in rule, which writes one. */
+/* A filter or score while it is read. Besides common fields it has exactly one other: `expression`,
+ * or the name of a built-in rule, which writes one. */
 typedef struct Rule {
     Filter filter;
     Score score;
     const YamlNode *message_text;
-    unsigned publish;      /* read to be checked; publish_read() uses it */
-    const YamlNode *rules; /* the list that it is in */
+    unsigned publish;      /* only checked; publish_read() reads it */
+    const YamlNode *rules; /* the list with this rule */
     const RuleKind *kind;  /* NULL: an expression */
     Expression expression, message, missing;
 } Rule;
@@ -154,7 +153,7 @@ static const Shape score_shape = {SHAPE_OF(score_fields), .kinds = score_kinds,
 static const Shape filters_shape = {.kind = SHAPE_LIST, .of = &filter_shape, .max = RULES_MAX};
 static const Shape scores_shape = {.kind = SHAPE_LIST, .of = &score_shape, .max = RULES_MAX};
 
-/* The expressions of a built-in rule. */
+/* Writes and compiles the expressions of a built-in rule. */
 static bool read_built_in(
     YamlReader *reader, Scope *scope, const YamlPair *pair, ExpressionType type, Rule *rule) {
     _cleanup_(rule_text_done) RuleText text = RULE_TEXT_INIT;
@@ -173,7 +172,7 @@ static bool read_built_in(
                    EXPRESSION_STRING, &rule->message));
 }
 
-/* !has(metrics.a) || !has(metrics.b), for those whose bits are in @named. */
+/* Appends !has(metrics.a) || !has(metrics.b), for metrics with a bit in @named. */
 static void write_absent(Buf *out, const char *record, const CelField *fields, uint64_t named) {
     for (size_t i = 0; i < SCHEMA_METRICS_MAX; i++)
         if (named >> i & 1)
@@ -181,9 +180,9 @@ static void write_absent(Buf *out, const char *record, const CelField *fields, u
                 STR_FMT(fields[i].name));
 }
 
-/* Whether a metric that the rule reads is absent: then onMissing decides, not onError. It must be
- * known as early as the rule itself: metrics that are named but never read (params.x ? … : …) do
- * not count. */
+/* Writes the condition that a metric of the rule is absent: then onMissing decides, not onError. It
+ * must be known as early as the rule itself, so it ignores metrics that are never read (params.x ?
+ * … : …). */
 static bool write_missing(YamlReader *reader, Scope *scope, const YamlNode *at, Rule *rule) {
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
     const Expression *expression = &rule->expression;
@@ -276,7 +275,7 @@ static void read_scores(YamlReader *reader, const YamlNode *rules, void *into) {
 
 /* --- bind ------------------------------------------------------------------------ */
 
-/* The mapping of an annotation with an expression, as it is read. */
+/* An annotation with an expression, while it is read. */
 typedef struct AnnotationFields {
     const YamlNode *expression;
     BindOnError on_error;
@@ -359,7 +358,8 @@ static const Field spec_fields[] = {
         "Observe: evaluated and counted, but without effect"},
     {OPTIONAL("match"), .shape = &match_shape, .about = "pods that the policy applies to"},
     {OPTIONAL("params"), .shape = &scope_params_shape,
-        .about = "constants: params.NAME in expressions"}, /* before all others: scope_new() */
+        .about =
+            "constants: params.NAME in expressions"}, /* read before all others, by scope_new() */
     {OPTIONAL("metrics"), .shape = &scope_metrics_shape,
         .about = "measured values: metrics.NAME in expressions"},
     {OPTIONAL("variables"), .shape = &scope_variables_shape,
@@ -391,7 +391,7 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
         scope_new(reader, reading->schema, reading->common, yaml_find(value, STR("params")),
             yaml_find(value, STR("metrics")), yaml_find(value, STR("variables")));
     if (!policy->scope)
-        return; /* out of memory: arena_has_failed() */
+        return; /* out of memory; the caller checks arena_has_failed() */
     reader_fields(reader, value, "spec", &policy_spec_shape, reading);
     policy->is_observed = reading->mode == MODE_OBSERVE;
     policy->narrow_to = (uint32_t)reading->narrow_to;
@@ -407,7 +407,7 @@ static void read_spec(YamlReader *reader, const YamlNode *value, void *into) {
             "narrow without scores: filter returns the first nodes of a request");
 }
 
-/* A namespace is accepted, but policies apply to the whole cluster. */
+/* A namespace is accepted and ignored: policies apply to the whole cluster. */
 static void ignore(YamlReader *reader, const YamlNode *value, void *into) {
 }
 
@@ -431,7 +431,7 @@ static const Field document_fields[] = {
 };
 const Shape policy_shape = {SHAPE_OF(document_fields)};
 
-/* Reports rules that have the same name. @names has the line of each. */
+/* Reports rules with the same name. @names has the line of each name. */
 static void check_names(YamlReader *reader, const YamlNode *rules, Map *names) {
     for (size_t i = 0; rules && rules->kind == YAML_SEQUENCE && i < rules->n; i++) {
         const YamlNode *name = yaml_find(rules->items[i], STR("name"));
@@ -456,9 +456,9 @@ void policy_read(YamlReader *reader, const Schema *schema, ScopeCommon *common,
         .common = common};
     const YamlNode *name = yaml_find(yaml_find(document, STR("metadata")), STR("name"));
     const YamlNode *spec = yaml_find(document, STR("spec"));
-    Map names = MAP_INIT_IN(reader->arena); /* of rules */
+    Map names = MAP_INIT_IN(reader->arena); /* names of rules */
 
-    if (rule_name_is_valid(yaml_text(name))) /* rules need it, wherever it is written */
+    if (rule_name_is_valid(yaml_text(name))) /* set first, because rules need it */
         reading.policy.name = name->text;
     reading.policy.match.namespace_root = reading.policy.match.root = UINT32_MAX;
     reader_fields(reader, document, "a policy", &policy_shape, &reading);

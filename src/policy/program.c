@@ -1,7 +1,5 @@
-/*
- * From policy files to a program: read every document, check what spans several
- * of them, number the rules, put all expressions into one graph and plan it.
- */
+/* Compiles policy files to a program: reads each document, checks across documents, numbers the
+ * rules, puts all expressions into one graph and plans it. */
 
 #include "policy/program.h"
 
@@ -70,10 +68,10 @@ static int compile_source(ProgramCompiler *compiler, const PolicySource *source)
         int r = yaml_parse(file, text, arena, compiler->diags, &stream);
 
         if (r < 0)
-            return r == -EINVAL ? 0 : r; /* reported; other files are still worth reading */
+            return r == -EINVAL ? 0 : r; /* already reported; continue with other files */
     }
-    /* A file that was cut short while it was written must not pass for one without rules: the
-     * policy that is in force would go. */
+    /* An empty file is an error: it may be incomplete because it is being written, and without
+     * rules it would replace the policy in force. */
     if (stream.n_documents == 0)
         diag_add(compiler->diags, DIAG_ERROR, (Place){.file = file}, STR_NULL,
             STR("contains no policy"), STR("remove the file if this is intended"));
@@ -98,7 +96,7 @@ static void check_limits(const ProgramCompiler *compiler) {
             "there are more than %u different metrics in all policies", SCOPE_GAUGES_MAX);
 }
 
-/* Numbers every rule; unresolvable filters first (see program.h). */
+/* Numbers the rules, unresolvable filters first (see program.h). */
 static int number_rules(ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Policies *policies = &compiler->policies;
@@ -137,7 +135,7 @@ static int number_rules(ProgramCompiler *compiler) {
 
 /* --- one graph, one plan --------------------------------------------------------- */
 
-/* The roots of a plan, as they are collected. */
+/* Collects the roots of a plan. */
 typedef struct Roots {
     uint32_t *nodes;
     size_t n;
@@ -148,9 +146,9 @@ static uint32_t add_root(Roots *roots, uint32_t node) {
     return (uint32_t)roots->n++;
 }
 
-/* The part of a condition that reads only the node: B in `pod.x || B`, however deep it is below &&
- * and ||; the one nearest to the top if there are several; or CEL_NO_NODE. When it becomes true,
- * the node may have become eligible for pending pods (live/wakeup.c). */
+/* The part of a condition that reads only the node, below any && and ||: B in `pod.x || B`; the
+ * topmost, or CEL_NO_NODE. When it becomes true, the node may have become eligible for pending pods
+ * (live/wakeup.c). */
 static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     const CelGraphNode *whole = cel_graph_node(graph, node);
 
@@ -172,8 +170,8 @@ static uint32_t find_part(const CelGraph *graph, uint32_t node) {
     return CEL_NO_NODE;
 }
 
-/* Adds @expression, if it is given, to the graph, and to @roots if that is not NULL. Does nothing
- * if *@r is an error of an earlier call. */
+/* Adds @expression, if it is given, to the graph, and to @roots (may be NULL). Does nothing if *@r
+ * is already an error. */
 static void lower(
     Program *program, Expression *expression, Roots *roots, uint32_t *ret_root, int *r) {
     if (*r < 0 || !expression_is_given(expression))
@@ -196,8 +194,8 @@ static void lower_filter(Program *program, Filter *filter, Roots *roots, int *r)
     lower(program, &filter->missing, roots, &filter->missing_root, r);
 }
 
-/* Bind annotations have no root, since the scalar machine computes them. Lowering them adds what
- * they read to program->groups. */
+/* Bind annotations have no root, since the scalar machine computes them. They are lowered to update
+ * program->groups. */
 static int lower_policy(Program *program, Policy *policy, Roots *roots) {
     Match *match = &policy->match;
     int r = scope_lower(policy->scope, program->graph);
@@ -235,7 +233,7 @@ static int plan(ProgramCompiler *compiler) {
     return r;
 }
 
-/* Which filters are known beforehand, which reject nodes for good, and which count pods. */
+/* Sets is_known, is_permanent and counts_pods of filters. */
 static int note_filters(ProgramCompiler *compiler) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(PROGRAM_BUDGET);
     const Program *program = compiler->program;
@@ -287,7 +285,7 @@ static void need_gauges(const Program *program, NodeParts *parts) {
 static int collect_parts(const ProgramCompiler *compiler) {
     Program *program = compiler->program;
     Arena *arena = program->arena;
-    bool is_narrowing = false; /* then filter needs scores too: those of all policies */
+    bool is_narrowing = false; /* then filter needs the scores of all policies */
     size_t n_max = program->n_filters + program->n_scores;
     Roots filters = {.nodes = ARENA_ARRAY(arena, uint32_t, n_max)};
     Roots scores = {.nodes = ARENA_ARRAY(arena, uint32_t, program->n_scores)};
@@ -323,7 +321,7 @@ static void note_related(void *context, const Policy *policy, const Expression *
     program->related |= schema_related(program->schema, expression->checked);
 }
 
-/* All sources were read without errors: makes the program. */
+/* Makes the program, after all sources were read without errors. */
 static int assemble(ProgramCompiler *compiler) {
     int r = number_rules(compiler);
 
@@ -397,7 +395,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
     if (r == 0 && diags->n_errors == 0 && !arena_has_failed(program->arena))
         r = assemble(&compiler);
     if (r == -E2BIG || arena_limit_reached(program->arena) > 0) {
-        const Expression *longest = NULL; /* the first one to look at */
+        const Expression *longest = NULL; /* the most likely cause */
 
         program_each_expression(program, note_longest, &longest);
         diag_addf(diags, DIAG_ERROR, longest ? longest->place : (Place){0}, STR_NULL,
@@ -405,7 +403,7 @@ int program_compile(const PolicySource *sources, size_t n_sources, DiagList *dia
             (r == -E2BIG ? PLAN_SCRATCH_MAX : PROGRAM_BUDGET) >> 20,
             longest ? "; this is their longest expression" : "");
     } else if (arena_has_failed(program->arena))
-        return -ENOMEM; /* lists may be cut short, so rules and errors may be wrong */
+        return -ENOMEM; /* lists may be incomplete, so rules and errors may be wrong */
     if (diags->n_errors > 0)
         return PROGRAM_E_INVALID;
     if (r < 0)

@@ -1,10 +1,10 @@
 /*
  * Finds out what a PromQL query returns, by evaluating it over known values of two nodes. A result
- * of 0.75 is the used share, 75 a percentage, the used amount an amount; 0.25 is the free share,
- * which is no load.
+ * of 0.75 is the used share, 75 a percentage, 6 cores an amount; 0.25 is the free share, which is
+ * no load.
  *
- * Only the series, functions and labels of the tables below are known, and each only where it keeps
- * the meaning: a mean over cores does, the busiest core does not. Anything else ends the evaluation
+ * Only the series, functions and labels of the tables below are known, and only if they keep the
+ * meaning: a mean over cores does, the busiest core does not. Anything else ends the evaluation
  * without a result.
  */
 
@@ -17,7 +17,7 @@
 #include "base/nsec.h"
 
 #define MINUTE (60 * NSEC_PER_SEC)
-#define DEPTH_MAX 32u /* open parentheses and operators whose right side is read */
+#define DEPTH_MAX 32u /* nested parentheses and operators */
 #define PROMQL_PROBES 2
 
 enum { PROMQL_OF_CPU = 1, PROMQL_OF_MEMORY = 2 };
@@ -32,18 +32,18 @@ typedef enum PromqlAggregate {
 
 typedef struct PromqlSeries {
     const char *name;
-    uint8_t resource;         /* 0: a join, whose value is 1 */
-    double at[PROMQL_PROBES]; /* per core: of each */
-    uint8_t first, then;      /* aggregates that keep its meaning: the first, and any after it */
-    int64_t range_nsec;       /* recorded rules: over which they average */
+    uint8_t resource;         /* 0: a join with value 1 */
+    double at[PROMQL_PROBES]; /* value on each node; of each core, if per core */
+    uint8_t first, then;      /* aggregates that keep its meaning: as first, and after that */
+    int64_t range_nsec;       /* of recording rules: they average over it */
     bool is_counter;          /* must be used as a rate */
-    bool is_idle;             /* one for each core and mode: with mode="idle", as a mean */
+    bool is_idle;             /* by core and mode: needs mode="idle" and a mean */
 } PromqlSeries;
 
 typedef enum PromqlFunctionKind {
     FUNCTION_RATE,
-    FUNCTION_IRATE, /* of the last two samples, whatever its range */
-    FUNCTION_KEEPS, /* the value of its first argument, or its mean */
+    FUNCTION_IRATE, /* of the last two samples in its range */
+    FUNCTION_KEEPS, /* returns its first argument, or its mean */
     FUNCTION_AGGREGATES,
 } PromqlFunctionKind;
 
@@ -60,7 +60,7 @@ typedef struct PromqlMatcher {
 
 #define RECORDED_CPU "node_namespace_pod_container:container_cpu_usage_seconds_total:"
 
-/* Shares and amounts of the two probe nodes, and series that only add labels. */
+/* Shares and amounts on the two probe nodes; and joins, which only add labels. */
 static const PromqlSeries known_series[] = {
     {"node_cpu_seconds_total", PROMQL_OF_CPU, {0.25, 0.7}, AGG_AVG, AGG_AVG | AGG_MAX | AGG_MIN,
         .is_counter = true, .is_idle = true},
@@ -102,17 +102,17 @@ static const PromqlFunction functions[] = {
     {"min", FUNCTION_AGGREGATES, AGG_MIN},
 };
 
-/* Matchers that leave out no node and no pod. */
+/* Which matchers of a label keep all nodes and pods. */
 typedef enum LabelRule {
-    LABEL_FREE,     /* any: it names the scraper */
-    LABEL_NO_PARTS, /* may leave out series that are not a container */
-    LABEL_PRESENT,  /* !="" and the like */
+    LABEL_FREE,     /* any: the label names the scraper */
+    LABEL_NO_PARTS, /* may exclude series other than containers */
+    LABEL_PRESENT,  /* only !="", =~".+" and =~".*" */
 } LabelRule;
 
 typedef struct LabelName {
     const char *name;
     LabelRule rule;
-    const char *equal; /* may be this very value, too */
+    const char *equal; /* this value is allowed, too */
 } LabelName;
 
 static const LabelName label_names[] = {
@@ -134,7 +134,7 @@ static const LabelName label_names[] = {
     {"pod_name", LABEL_PRESENT, NULL},
 };
 
-/* Whether it keeps all nodes and pods. */
+/* Whether @matcher keeps all nodes and pods. */
 static bool promql_keeps_all(const PromqlMatcher *matcher) {
     bool matches_all = (str_is(matcher->op, "!=") && str_is_empty(matcher->value)) ||
                        (str_is(matcher->op, "=~") &&
@@ -159,7 +159,7 @@ static bool promql_is_letter(char c) {
     return ascii_is_letter(c) || c == '_' || c == ':';
 }
 
-/* The first @n bytes. */
+/* Cuts off the first @n bytes. */
 static Str promql_cut(Str *text, size_t n) {
     Str part = str_take(*text, n);
 
@@ -167,7 +167,7 @@ static Str promql_cut(Str *text, size_t n) {
     return part;
 }
 
-/* Up to the first @c and with it. Returns false if there is none. */
+/* Cuts off the text through the first @c; false: there is none. */
 static bool promql_cut_through(Str *text, char c) {
     size_t end = str_find(*text, c);
 
@@ -175,14 +175,14 @@ static bool promql_cut_through(Str *text, char c) {
     return end != SIZE_MAX;
 }
 
-/* Spaces, and comments to the end of the line. */
+/* Skips spaces and comments. */
 static void promql_skip_space(Str *text) {
     while (text->len > 0 && str_find(STR(" \t\n\r#"), text->ptr[0]) != SIZE_MAX) {
         (void)promql_cut_through(text, text->ptr[0] == '#' ? '\n' : text->ptr[0]);
     }
 }
 
-/* A name of a series, a label, a function; empty: none. */
+/* Cuts off the name of a series, label or function; may be empty. */
 static Str promql_cut_word(Str *text) {
     size_t n = 0;
 
@@ -192,7 +192,7 @@ static Str promql_cut_word(Str *text) {
     return promql_cut(text, n);
 }
 
-/* A string literal, which begins there, without its quotes. Returns false if it does not end. */
+/* Cuts off a string literal; *ret has no quotes. Returns false if it does not end. */
 static bool promql_cut_string(Str *text, Str *ret) {
     char quote = text->ptr[0];
     size_t n = 1;
@@ -247,7 +247,7 @@ int64_t promql_cut_duration(Str *text) {
     return sum;
 }
 
-/* label="value" and similar. Returns false if there is none. */
+/* Cuts off a matcher, such as label="value". Returns false if there is none. */
 static bool promql_cut_matcher(Str *text, PromqlMatcher *ret) {
     size_t n = 0;
 
@@ -288,22 +288,22 @@ int64_t promql_longest_range(Str query) {
 
 typedef struct Term {
     double at[PROMQL_PROBES];
-    const PromqlSeries *series; /* a series and nothing done to it but functions; else NULL */
+    const PromqlSeries *series; /* a series, to which only functions were applied; else NULL */
     bool is_number;
     bool is_join;
     bool is_rate;
-    bool is_of_cores; /* a mean over the cores is still to come */
+    bool is_of_cores; /* a mean over cores is still needed */
     uint8_t resources;
-    uint8_t may; /* Aggregates that may follow */
+    uint8_t may; /* PromqlAggregates that may follow */
 } Term;
 
 typedef struct Evaluation {
-    Str text; /* to be read */
+    Str text; /* the rest of the query */
     unsigned depth;
     int64_t range_nsec;
 } Evaluation;
 
-/* Seconds that were counted since the start mean nothing beside others. */
+/* Whether it is a counter without rate(), which must not be combined with other values. */
 static bool is_counted(const Term *term) {
     return term->series && term->series->is_counter && !term->is_rate;
 }
@@ -312,7 +312,7 @@ static double calculate(char op, double a, double b) {
     return op == '+' ? a + b : op == '-' ? a - b : op == '*' ? a * b : a / b;
 }
 
-/* A join is a factor that adds labels. */
+/* Applies an operator. A join may only be a factor. */
 static bool combine(char op, const Term *a, const Term *b, Term *ret) {
     if (a->is_join || b->is_join) {
         *ret = a->is_join ? *b : *a;
@@ -334,7 +334,7 @@ static bool aggregate(Term *term, PromqlAggregate by) {
         return false;
     if (term->series)
         term->may = term->series->then;
-    term->is_of_cores = false; /* such terms may be averaged only */
+    term->is_of_cores = false; /* @may allows only a mean for such terms */
     return true;
 }
 
@@ -353,7 +353,7 @@ static bool apply(const PromqlFunction *function, Term *term) {
     }
 }
 
-/* --- parts of a query; each returns false for one that is not known --------------------------- */
+/* --- parts of a query; each function returns false if a part is unknown ----------------------- */
 
 static bool is_grouping(Str word) {
     static const char *const words[] = {
@@ -365,7 +365,7 @@ static bool is_grouping(Str word) {
     return false;
 }
 
-/* The next character, after spaces and what groups: "by (node)", "on (pod) group_left". '\0': the
+/* The next character after spaces and groupings like "by (node)", "on (pod) group_left". '\0': the
  * end, or a list of labels that does not end. */
 static char next(Evaluation *evaluation) {
     for (;;) {
@@ -386,7 +386,7 @@ static bool take(Evaluation *evaluation, char c) {
     return next(evaluation) == c && promql_cut(&evaluation->text, 1).len == 1;
 }
 
-/* The matchers after a name, after the opening brace. */
+/* Reads matchers, after the opening brace. */
 static bool read_matchers(Str *text, bool *ret_is_idle) {
     for (;;) {
         PromqlMatcher matcher;
@@ -448,7 +448,7 @@ static bool read_number(Evaluation *evaluation, Term *ret) {
     return true;
 }
 
-/* After its bracket. irate() uses the last two samples in it, whatever its length. */
+/* Reads a range, after its bracket. Ignores its length for irate(), which uses two samples. */
 static bool read_range(Evaluation *evaluation, bool is_of_irate) {
     int64_t range;
 
@@ -462,7 +462,7 @@ static bool read_range(Evaluation *evaluation, bool is_of_irate) {
 static bool read_expression(
     Evaluation *evaluation, int rank, const PromqlFunction *inside, Term *ret);
 
-/* An argument after the first changes labels, or clamps the value. */
+/* Skips an argument after the first, which changes labels or clamps the value. */
 static bool skip_argument(Evaluation *evaluation) {
     Term ignored;
     Str text;
@@ -492,7 +492,7 @@ static bool read_word(Evaluation *evaluation, Term *ret) {
                     : read_series(evaluation, word, ret);
 }
 
-/* With the ranges behind it. */
+/* Reads an operand with the ranges after it. */
 static bool read_operand(Evaluation *evaluation, bool is_of_irate, Term *ret) {
     char c = next(evaluation);
     bool is_right = promql_is_letter(c) ? read_word(evaluation, ret)
@@ -504,13 +504,13 @@ static bool read_operand(Evaluation *evaluation, bool is_of_irate, Term *ret) {
     return is_right;
 }
 
-/* How strongly an operator binds; 0: it is none. */
+/* The precedence of an operator; 0: it is none. */
 static int rank_of(char op) {
     return op == '+' || op == '-' ? 1 : op == '*' || op == '/' ? 2 : 0;
 }
 
-/* As far as operators bind at least as strongly as @rank. @inside: the function whose first
- * argument it is, or NULL. */
+/* Reads operators of precedence @rank or higher. @inside: the function of which this is the first
+ * argument, or NULL. */
 static bool read_expression(
     Evaluation *evaluation, int rank, const PromqlFunction *inside, Term *ret) {
     bool is_right = read_operand(evaluation, inside && inside->kind == FUNCTION_IRATE, ret);
@@ -534,7 +534,7 @@ static bool is_near(const Term *term, const double *wanted, double factor) {
     return true;
 }
 
-/* Two nodes: of 8 cores 6 are used, of 16 bytes 10; and of 10 cores 3, of 8 bytes 1. */
+/* The probe nodes: 6 of 8 cores and 10 of 16 bytes are used; 3 of 10 cores and 1 of 8 bytes. */
 static bool find_unit(const Term *term, GaugeUnit *ret) {
     static const double amounts[][PROMQL_PROBES] = {
         [PROMQL_OF_CPU] = {6, 3}, [PROMQL_OF_MEMORY] = {10, 1}};

@@ -1,17 +1,17 @@
-/* Filters that are published as extended resources or labels of nodes. */
+/* Reads how filters are published: as extended resources or labels of nodes. */
 
 #include "policy/publish.h"
 
 #include "policy/pod-rule.h"
 #include "policy/policy.h"
 
-#define NAME_MAX_BYTES 63u /* of the name of a resource or label, after the slash */
+#define NAME_MAX_BYTES 63u /* of a resource's or label's name, after the slash */
 
 const Shape publish_shape = {SHAPE_WORDS("slots", "label"),
     .hint = "slots: nodes offer the limit of maxPods as an extended resource; label: nodes that "
             "the filter rejects have a label"};
 
-/* Returns the field that prevents one number per node, with the reason; NULL: there is none. */
+/* Returns which field of @rule makes one limit per node impossible, and why; NULL: none. */
 static const char *find_obstacle(const PodRule *rule) {
     if (!str_is_empty(rule->topology_key))
         return "topologyKey: a node has no slots of its domain";
@@ -32,8 +32,8 @@ int64_t slot_rule_takes(const SlotRule *rule, const Pod *pod) {
     return slot_rule_counts(rule, pod) && resources_get(&pod->requests, rule->resource) == 0;
 }
 
-/* Finds the first part of @tree that does not read the node, like `pod.requests.milliCPU`. Returns
- * false if it is inside a variable of the policy. */
+/* Finds the first part of @tree that reads something else than the node, like
+ * `pod.requests.milliCPU`. Returns false if that part is in a variable of the policy. */
 static bool find_foreign(const CelTree *tree, uint32_t *ret_from, uint32_t *ret_to) {
     static const Str foreign[] = {
         STR("pod"), STR("namespace"), STR("cluster"), STR("workload"), STR("now")};
@@ -73,7 +73,7 @@ static bool check_label(YamlReader *reader, const Filter *filter, const YamlNode
     return false;
 }
 
-/* Writes the name of the resource or label: @prefix and the policy's name. */
+/* Returns the name of the resource or label: @prefix and the policy's name. */
 static Str name_of(YamlReader *reader, const YamlNode *at, const char *prefix, Str policy) {
     size_t room = NAME_MAX_BYTES - strlen(strchr(prefix, '/') + 1);
 

@@ -1,5 +1,4 @@
-/* Reads values and mappings of policy files by their shapes; the shapes that many mappings share.
- */
+/* Reads values and mappings of policy files by their shapes, and defines the shared shapes. */
 
 #include "policy/reader.h"
 
@@ -12,8 +11,8 @@
 #include "cel/time.h"
 #include "policy/kind.h"
 
-#define NAMES_MAX 64u /* of one mapping: a rule's fields and all kinds */
-#define WORDS_MAX 8u  /* that one field accepts */
+#define NAMES_MAX 64u /* names in one mapping: fields and kinds */
+#define WORDS_MAX 8u  /* accepted by one field */
 #define DAY_NS (INT64_C(24) * 60 * 60 * 1000 * 1000 * 1000)
 
 /* --- fields ---------------------------------------------------------------- */
@@ -27,7 +26,7 @@ static Names names_of(const Shape *shape) {
     size_t n_kinds = shape->kinds ? *shape->n_kinds : 0;
     Names names = {.n = shape->n_fields + n_kinds + (shape->or_field != NULL)};
 
-    assert(names.n <= NAMES_MAX); /* our own tables */
+    assert(names.n <= NAMES_MAX); /* the tables are constant */
     for (size_t i = 0; i < shape->n_fields; i++)
         names.items[i] = shape->fields[i].name;
     for (size_t i = 0; i < n_kinds; i++)
@@ -37,7 +36,8 @@ static Names names_of(const Shape *shape) {
     return names;
 }
 
-/* Whether an unknown field was meant to be @name: its absence has been reported then. */
+/* Whether an unknown field is probably a misspelt @name, so that its absence needs no second
+ * error. */
 static bool is_misspelt(const YamlNode *mapping, Str name, const Names *names) {
     for (size_t i = 0; i < mapping->n; i++) {
         Str key = mapping->pairs[i].key->text;
@@ -136,7 +136,8 @@ const YamlPair *reader_choice(YamlReader *reader, const YamlNode *mapping, const
     const Shape *shape, size_t *ret_number) {
     Names names = names_of(shape);
     const YamlPair *first = NULL;
-    bool has_unknown = false; /* then that none is there is noise on top of the error given */
+    bool has_unknown =
+        false; /* then a missing kind was probably misspelt, and needs no second error */
 
     for (size_t i = 0; i < mapping->n; i++) {
         const YamlNode *key = mapping->pairs[i].key;
@@ -178,7 +179,7 @@ Str reader_any_of(Arena *arena, const Str *words, size_t n) {
     return list;
 }
 
-/* "WHAT must be a, b or c, not FOUND". */
+/* Reports "WHAT must be a, b or c, not FOUND". */
 static void report_word(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, size_t n) {
     Str words[WORDS_MAX] = {STR_NULL}, meant, any;
@@ -227,7 +228,7 @@ static bool read_number(
     return true;
 }
 
-/* A switch: leaving it out is the only other way. */
+/* Reads a field that can only be true: to disable it, users leave it out. */
 static bool read_true(YamlReader *reader, const YamlNode *value, const char *what, bool *ret) {
     return reader_bool(reader, value, what, ret) &&
            (*ret || reader_error_hint(reader, value,
@@ -244,7 +245,7 @@ static bool read_text(
         (shape->check && !shape->check(reader, value)))
         return false;
     if (shape->is_c)
-        *(const char **)ret = text.ptr; /* texts of a tree have a NUL behind them */
+        *(const char **)ret = text.ptr; /* texts in a YAML tree end with a NUL */
     else
         *(Str *)ret = text;
     return true;
@@ -337,15 +338,14 @@ bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *w
 
 /* --- durations ------------------------------------------------------------- */
 
-/* CEL's durations may have a sign, which is an error here, and a bare 0, which must be the whole
- * text. */
+/* Parses a duration of CEL, but without a sign. A bare 0 is valid only if it is the whole text. */
 static bool parse_rest(Str text, bool is_whole, int64_t *ret_ns) {
     bool has_sign = !str_is_empty(text) && (text.ptr[0] == '+' || text.ptr[0] == '-');
 
     return !has_sign && (is_whole || !str_is(text, "0")) && cel_duration_parse(text, ret_ns);
 }
 
-/* CEL's durations, which are Go's, and days: "30d", "1d12h", "90s". */
+/* Parses durations like CEL (and Go), and also days: "30d", "1d12h", "90s". */
 static bool parse_duration(Str text, int64_t *ret_ns) {
     size_t d = str_find(text, 'd');
     int64_t days = 0, rest = 0;
@@ -396,7 +396,7 @@ bool reader_annotation_key(YamlReader *reader, const YamlNode *key) {
     return check_key(reader, key, "an annotation key");
 }
 
-/* Shorter names are near to everything: gpu is not a misspelt cpu. */
+/* Shorter names would be similar to too many others: gpu is not a misspelt cpu. */
 #define MEANT_MIN 4u
 
 static const Str resource_names[] = {
@@ -406,7 +406,7 @@ static const Str resource_prefixes[] = {STR("hugepages-"), STR("attachable-volum
 static const struct {
     Str word, meant;
 } resource_words[] = {
-    {STR("cpu"), STR("cpu")}, /* in other cases */
+    {STR("cpu"), STR("cpu")}, /* also CPU and Cpu */
     {STR("cores"), STR("cpu")},
     {STR("vcpu"), STR("cpu")},
     {STR("mem"), STR("memory")},
@@ -504,7 +504,7 @@ typedef struct LabelExpression {
     StrList values;
 } LabelExpression;
 
-/* SelectorOp begins with these four. */
+/* In the order of SelectorOp, which begins with these four. */
 static const Shape operator_shape = {SHAPE_WORDS("In", "NotIn", "Exists", "DoesNotExist")};
 
 static const Field expression_fields[] = {

@@ -11,57 +11,57 @@
 #include "model/selector.h"
 #include "policy/shape.h"
 
-/* Reads the fields of @mapping, which is a @shape, into the struct @into. @what names the mapping
- * in messages ("a filter"). The kinds of a rule (Shape.kinds) are left to the caller. False, with
- * errors reported. */
+/* Reads the fields of @mapping into the struct @into, as @shape describes them. @what names the
+ * mapping in messages ("a filter"). The caller reads the kinds of a rule (Shape.kinds). Returns
+ * false if it reported errors. */
 bool reader_fields(
     YamlReader *reader, const YamlNode *mapping, const char *what, const Shape *shape, void *into);
 
-/* Whether @value is a list, or a map, of as many entries as @shape takes. False, with an error
- * reported. For a field with a function of its own it has been checked. */
+/* Whether @value is a list or map with as many entries as @shape allows; if not, reports an error.
+ * Called before the function of a field that has one (Field.read). */
 bool reader_entries(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape);
 
-/* The field of @mapping that is one of @shape's choices (shape_choice()), and its number. Reports
- * further ones, of which the first counts; and that there is none: NULL. */
+/* Returns the field of @mapping that is one of @shape's choices (shape_choice()), and its number.
+ * Reports an error if there is none (returns NULL) or more than one (returns the first). */
 const YamlPair *reader_choice(YamlReader *reader, const YamlNode *mapping, const char *what,
     const Shape *shape, size_t *ret_number);
 
-/* Stores a value of @shape to @ret, whose type shape.h names. False, with an error reported, when
- * it is something else. */
+/* Stores @value to @ret, whose type depends on @shape (see shape.h). Returns false, with an error
+ * reported, if @value does not have this shape. */
 bool reader_value(
     YamlReader *reader, const YamlNode *value, const char *what, const Shape *shape, void *ret);
 
-/* As those of yaml/reader.h: each returns false, with an error reported, for another value. */
+/* Each of these returns false and reports an error if the value is invalid, like yaml/reader.h. */
 
 /* "90s", "5m", "2h30m", "30d", "1d12h": from 0 to READER_DURATION_MAX, in nanoseconds. */
 #define READER_DURATION_MAX (INT64_C(36500) * 24 * 60 * 60 * 1000 * 1000 * 1000) /* 36500d */
 bool reader_duration(YamlReader *reader, const YamlNode *value, const char *what, int64_t *ret_ns);
 
-/* A list of at least one string. Numbers and booleans are taken as they are written: label values
- * like 1 and true need no quotes. */
+/* Reads a list of at least one string. Numbers and booleans are read as they are written: label
+ * values like 1 and true need no quotes. */
 bool reader_string_list(YamlReader *reader, const YamlNode *value, const char *what, StrList *ret);
 
-/* "a, b or c" in @arena, of at least one word. */
+/* Returns "a, b or c", allocated in @arena. @n is at least 1. */
 Str reader_any_of(Arena *arena, const Str *words, size_t n);
 
-/* The text of a scalar as a label value, as written. */
+/* Reads the text of a scalar, as it is written, as a label value. */
 bool reader_label_value(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);
 
-/* Keys of labels and annotations, and names of resources: an optional DNS prefix and a name of at
- * most 63 characters. A resource without a prefix must be one of Kubernetes' own. */
+/* Check keys of labels and annotations, and names of resources: an optional DNS prefix and a name
+ * of at most 63 characters. A resource without a prefix must be one of Kubernetes' own. */
 bool reader_label_key(YamlReader *reader, const YamlNode *key);
 bool reader_annotation_key(YamlReader *reader, const YamlNode *key);
 bool reader_resource_name(YamlReader *reader, const YamlNode *name);
 
-/* Whether a pod could request a resource of this name. Names without a domain are Kubernetes' own,
- * which refuses pods that request others; names with one (nvidia.com/gpu) belong to vendors. */
+/* Whether a pod could request a resource of this name. Names without a domain belong to Kubernetes,
+ * which rejects pods with unknown ones. Names with a domain (nvidia.com/gpu) belong to vendors. */
 bool resource_name_is_possible(Str name);
 
-/* The name that was most likely meant; STR_NULL: none. */
+/* Returns the resource name that was probably meant; STR_NULL: none. */
 Str resource_name_meant(Str name);
 
-/* The name of a namespace. An invalid one would silently match no pod. */
+/* Checks the name of a namespace: an invalid one would silently match no pod. */
 bool reader_namespace(YamlReader *reader, const YamlNode *name);
 
 /* Whether @name is valid for a rule or a policy: letters, digits, '-', '_' and '.'. */

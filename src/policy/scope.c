@@ -1,4 +1,4 @@
-/* The policy's own names: params, metrics and variables, each a record of its own type. */
+/* Declares the policy's own names: params, metrics and variables, each as fields of one record. */
 
 #include "policy/scope.h"
 
@@ -6,11 +6,11 @@
 #include "cel/run.h"
 #include "policy/metric.h"
 
-/* Elements of a list among the params, and how deep they are nested. */
+/* Limits for params: elements of a list, and levels of nesting. */
 #define PARAM_ITEMS_MAX 1000u
 #define PARAM_DEPTH_MAX 8u
 
-/* A record of values, by number of the field. */
+/* A CEL record of values, indexed by field number. */
 typedef struct Values {
     CelRecord head;
     CelValue items[];
@@ -38,7 +38,7 @@ static bool check_name(YamlReader *reader, const YamlNode *name) {
                "\"%.*s\" cannot be a name in expressions", STR_FMT(name->text));
 }
 
-/* The number of entries of a section, which may be NULL; 0 after an error. */
+/* Returns the number of entries of @section, which may be NULL; 0 after an error. */
 static size_t count_entries(
     YamlReader *reader, const YamlNode *section, const char *what, const Shape *shape) {
     return section && reader_entries(reader, section, what, shape) ? section->n : 0;
@@ -64,8 +64,8 @@ static CelValue read_scalar(const YamlNode *value, const CelType **ret_type) {
 static CelValue read_param(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type);
 
-/* The elements of a list, or the values of a map, which must have one type; an int among doubles
- * is one: [1, 2.5], {spot: 0.5, reserved: 1}. NULL after an error. */
+/* Reads a list's elements or a map's values, which must have one type. An int among doubles becomes
+ * a double: [1, 2.5], {spot: 0.5, reserved: 1}. Returns NULL after an error. */
 static const CelType *read_elements(
     YamlReader *reader, const YamlNode *value, size_t depth, CelValue *ret) {
     bool has_doubles = false;
@@ -126,7 +126,7 @@ static CelValue read_map(
     return map.kind == CEL_MAP && *ret_type ? map : cel_absent();
 }
 
-/* CEL_ABSENT after an error. Recursive: PARAM_DEPTH_MAX deep at most. */
+/* Returns CEL_ABSENT after an error. Recursive, at most PARAM_DEPTH_MAX deep. */
 static CelValue read_param(
     YamlReader *reader, const YamlNode *value, size_t depth, const CelType **ret_type) {
     if (value->kind == YAML_NULL) {
@@ -168,7 +168,8 @@ static void read_params(YamlReader *reader, const YamlNode *params, Scope *scope
         scope->env, STR("params"), cel_record_of(reader->arena, type), cel_record(&values->head));
 }
 
-/* From now on expressions can name it. Another policy may have the same. */
+/* Declares the metric, so that expressions can use it. Policies with equal metrics share a
+ * gauge. */
 static void add_metric(YamlReader *reader, Scope *scope, ScopeCommon *common, const Gauge *gauge) {
     SchemaMetrics *metrics = &scope->metrics;
     CelField field = {.name = gauge->name, .type = &cel_double_type};
@@ -201,7 +202,7 @@ static bool has_name(YamlReader *reader, const YamlNode *metric, const Gauge *ga
     return true;
 }
 
-/* Metrics that others count by come first, so that their numbers are known. */
+/* Adds metrics that others refer to (countBy) first, because their numbers are needed. */
 static void add_metrics(
     YamlReader *reader, Scope *scope, ScopeCommon *common, Gauge *gauges, size_t n) {
     for (int counts = 0; counts <= 1; counts++)
@@ -215,7 +216,7 @@ static void add_metrics(
         }
 }
 
-/* Reads the first entry with each name; also invalid ones, so that the use of their name is not a
+/* Reads the first entry of each name. Invalid entries are declared too, so that their use is not a
  * second error. */
 static void read_metrics(
     YamlReader *reader, const YamlNode *metrics, Scope *scope, ScopeCommon *common) {
@@ -259,7 +260,7 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
         return;
     }
     variable->name = text.name;
-    /* One with an error is declared anyway: its use is not a second error. */
+    /* An invalid variable is declared anyway, so that its use is not a second error. */
     if (!expression_read(
             reader, scope, text.expression, "expression", EXPRESSION_ANY, &variable->expression))
         variable->expression.checked = NULL;
@@ -269,7 +270,7 @@ static void read_variable(YamlReader *reader, const YamlNode *value, Scope *scop
                                              : &cel_dyn_type,
         .always = true,
     };
-    type->n_fields++; /* from now on expressions can name it */
+    type->n_fields++; /* expressions after it can use it */
 }
 
 static void read_variables(YamlReader *reader, const YamlNode *variables, Scope *scope) {
@@ -277,7 +278,7 @@ static void read_variables(YamlReader *reader, const YamlNode *variables, Scope 
     size_t n = count_entries(reader, variables, "variables", &scope_variables_shape);
 
     *type = (CelRecordType){.name = STR("variables"), .fields = scope->variable_fields};
-    /* Size and group count for nothing: its expressions replace it. */
+    /* Its size and group are unused: the variables' expressions replace it. */
     if (cel_env_add_variable(scope->env, STR("variables"), cel_record_of(reader->arena, type),
             /* max_size= */ 1, SCHEMA_NOW, &scope->variables_slot) < 0)
         return;
@@ -304,7 +305,7 @@ Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     scope->metrics.schema = schema;
     scope->needs = &common->needs;
     read_params(reader, params, scope);
-    if (!arena_has_failed(reader->arena)) /* else what is missing would be reported, too */
+    if (!arena_has_failed(reader->arena)) /* otherwise, missing params would be reported too */
         read_metrics(reader, metrics, scope, common);
     if (!arena_has_failed(reader->arena))
         read_variables(reader, variables, scope);

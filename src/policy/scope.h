@@ -3,7 +3,7 @@
 /*
  * Scope: the names that expressions of one policy can use.
  *
- * The schema's pod, node, cluster and now, and the policy's own:
+ * The pod, node, cluster and now of the schema, and these records of the policy:
  *
  *     params      constants; folded into the expressions
  *     variables   expressions; each may use those before it. They are substituted where they are
@@ -16,10 +16,10 @@
 #include "policy/expression.h"
 #include "schema/metrics.h"
 
-#define SCOPE_VARIABLES_MAX 64u /* a bit each (Expression.variables) */
+#define SCOPE_VARIABLES_MAX 64u /* one bit each in Expression.variables */
 #define SCOPE_PARAMS_MAX 256u
 #define SCOPE_METRICS_MAX SCHEMA_METRICS_MAX
-#define SCOPE_GAUGES_MAX 256u /* of all policies together: metrics that differ */
+#define SCOPE_GAUGES_MAX 256u /* different metrics of all policies together */
 
 typedef struct Variable {
     Str name;
@@ -27,32 +27,33 @@ typedef struct Variable {
 } Variable;
 
 struct Scope {
-    CelEnv *env; /* the schema's, and the three */
+    CelEnv *env; /* the schema's names and the three records */
     Variable variables[SCOPE_VARIABLES_MAX];
     CelField variable_fields[SCOPE_VARIABLES_MAX];
     CelRecordType variables_type;
     uint32_t variables_slot;
     CelRecordType params_type;
     SchemaMetrics metrics;
-    uint32_t nodes[SCOPE_VARIABLES_MAX]; /* of variables in the program's graph; scope_lower() */
-    SchemaNeeds *needs; /* of all expressions of the program; while it is compiled */
+    uint32_t nodes[SCOPE_VARIABLES_MAX]; /* of the variables, in the program's graph; set by
+                                            scope_lower() */
+    SchemaNeeds *needs; /* of all expressions; only while the program is compiled */
 };
 
 /* Shared by the scopes of one program. */
 typedef struct ScopeCommon {
-    uint32_t next_slot; /* of variables: scopes whose expressions share a graph share none */
-    VEC(Gauge) gauges;  /* by number: all that is measured, each once; SCOPE_GAUGES_MAX at most */
-    bool has_too_many;  /* more than the limit: an error */
-    SchemaNeeds needs;  /* of all expressions but variables, which count where they are used */
+    uint32_t next_slot; /* the next free one for variables; scopes share none */
+    VEC(Gauge) gauges;  /* each different measurement once; at most SCOPE_GAUGES_MAX */
+    bool has_too_many;  /* more gauges than the limit: an error */
+    SchemaNeeds needs;  /* of all expressions; a variable counts where it is used */
 } ScopeCommon;
 
-/* Reads the three sections, each of which may be NULL, and adds their metrics to @common. Lies in
- * the reader's arena. NULL when out of memory; problems are reported. */
+/* Reads the three sections, each of which may be NULL, and adds their metrics to @common. The scope
+ * lives in the reader's arena. Reports mistakes; returns NULL only when out of memory. */
 Scope *scope_new(YamlReader *reader, const Schema *schema, ScopeCommon *common,
     const YamlNode *params, const YamlNode *metrics, const YamlNode *variables) MUST_CHECK;
 
-/* Whether an expression can select it: a letter or '_', then letters, digits and '_', at most 63.
- */
+/* Whether @name is valid as a field in CEL: a letter or '_', then letters, digits and '_', at most
+ * 63. */
 bool scope_name_is_valid(Str name);
 
 /* Adds the variables to @graph. 0 or -ENOMEM. */

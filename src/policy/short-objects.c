@@ -1,4 +1,4 @@
-/* Checks and writes nodes and pods of the short form. */
+/* Checks nodes and pods in short form and writes them as Kubernetes' JSON. */
 
 #include "policy/short-objects.h"
 
@@ -11,23 +11,23 @@
 
 typedef enum ShortKind {
     SHORT_TEXT,
-    SHORT_TEXTS,  /* any key to a scalar: amounts */
-    SHORT_LABELS, /* the same: strings, even if they look like numbers */
+    SHORT_TEXTS,  /* a map of scalars: amounts */
+    SHORT_LABELS, /* a map of scalars, written as strings even if they look like numbers */
     SHORT_NAMES,  /* a list of scalars */
     SHORT_INT,
     SHORT_BOOL,
     SHORT_READY, /* a bool, or "absent" */
     SHORT_TIME,
     SHORT_IMAGES,
-    SHORT_LIST, /* the next two as Kubernetes has them: the decoders of objects check them */
+    SHORT_LIST, /* copied unchanged, like mappings: the objects' decoders check them */
     SHORT_MAPPING,
 } ShortKind;
 
 typedef struct ShortField {
     Str name;
     ShortKind kind;
-    const char *section; /* of the object: "metadata"; NULL: it takes more than a copy */
-    Str key;             /* in it */
+    const char *section; /* of the written object: "metadata"; NULL: not just copied */
+    Str key;             /* key in that section */
 } ShortField;
 
 static const ShortField node_fields[] = {
@@ -97,7 +97,7 @@ static const Field image_fields[] = {
 };
 static const Shape image_shape = {SHAPE_OF(image_fields)};
 
-/* Each is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
+/* Checks an image: a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
 static bool check_image(YamlReader *reader, const YamlNode *image) {
     SizedImage sized;
     Str text;
@@ -150,7 +150,8 @@ static bool check_field(YamlReader *reader, const ShortField *field, const YamlN
     return false;
 }
 
-/* Reports every mistake; an object that is written afterwards has the kinds of the table. */
+/* Checks that the fields of @object are known and have the kinds of the table. Reports all
+ * mistakes. */
 static bool check_fields(YamlReader *reader, const YamlNode *object, const char *what,
     const ShortField *fields, size_t n_fields) {
     bool is_right = reader_mapping(reader, object, what);
@@ -181,7 +182,7 @@ static void write_tree(JsonWriter *writer, Str key, const YamlNode *value) {
     json_write_raw(writer, buf_str(&json));
 }
 
-/* Begins the section of the object with the fields that are copied to it. */
+/* Begins a section of the written object with the fields that are copied to it. */
 static void write_section(JsonWriter *writer, const char *section, const YamlNode *object,
     const ShortField *fields, size_t n_fields) {
     json_member_object(writer, section);
@@ -216,7 +217,7 @@ static void write_conditions(JsonWriter *writer, const YamlNode *node) {
     json_write_end_array(writer);
 }
 
-/* Each image is a name, a list of names, or both with a size: {names: [a, b], sizeBytes: 1}. */
+/* Writes images in any of the forms that check_image() accepts. */
 static void write_images(JsonWriter *writer, const YamlNode *images) {
     json_member_array(writer, "images");
     for (size_t i = 0; images && i < images->n; i++) {
@@ -253,7 +254,7 @@ bool short_node_json(YamlReader *reader, const YamlPair *node, Buf *out) {
     return true;
 }
 
-/* A container for each image, or one without an image; the first has all requests. */
+/* Writes one container per image, or one without an image. All requests are in the first. */
 static void write_containers(JsonWriter *writer, const YamlNode *pod) {
     const YamlNode *images = yaml_find(pod, STR("images"));
 
@@ -270,7 +271,7 @@ static void write_containers(JsonWriter *writer, const YamlNode *pod) {
     json_write_end_array(writer);
 }
 
-/* The controlling owner, by its UID; a ReplicaSet unless ownerKind says otherwise. */
+/* Writes the controlling owner. Its kind is ReplicaSet unless ownerKind names another. */
 static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNode *kind) {
     if (owner)
         json_write(writer,
@@ -282,7 +283,7 @@ static void write_owner(JsonWriter *writer, const YamlNode *owner, const YamlNod
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out) {
     static const size_t n = ELEMENTS_OF(pod_fields);
     const YamlNode *more =
-        yaml_find(pod, STR("spec")); /* further fields of the spec, as they are */
+        yaml_find(pod, STR("spec")); /* other fields of the spec, copied unchanged */
     const YamlNode *terms = yaml_find(pod, STR("nodeSelectorTerms"));
     const YamlNode *bound_at = yaml_find(pod, STR("scheduled"));
     JsonWriter writer = JSON_WRITER(out);

@@ -1,15 +1,14 @@
 #pragma once
 
 /*
- * ShortObjects: nodes and pods that a user wrote down for a test, as Kubernetes' JSON.
+ * ShortObjects: converts nodes and pods from a policy test's short form to Kubernetes' JSON.
  *
- * Only the fields that rules read, without the levels that Kubernetes has around them:
- * docs/testing-policies.md.
+ * They have only the fields that rules read, in a flat form: docs/testing-policies.md.
  */
 
 #include "yaml/reader.h"
 
-/* Each appends one object to @out. Returns false if it has mistakes, which were reported. @node:
- * its name and fields. */
+/* Each appends one object to @out. Returns false if it has mistakes, which were reported. @node is
+ * a name and its fields. */
 bool short_node_json(YamlReader *reader, const YamlPair *node, Buf *out);
 bool short_pod_json(YamlReader *reader, const YamlNode *pod, Buf *out);

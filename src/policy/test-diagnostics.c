@@ -1,9 +1,9 @@
 /*
- * What a person is told about a policy that is wrong: test/data/policy/errors.
+ * Messages about invalid policies: test/data/policy/errors.
  *
- * NAME.yaml, or the files of the folder NAME in order, give exactly the text in
- * NAME.expected, closing line included. With UPDATE_EXPECTED in the environment
- * the texts are written anew; read them as a user would before they are kept.
+ * Compiling NAME.yaml, or the files of the folder NAME in order, must print exactly NAME.expected.
+ * With UPDATE_EXPECTED in the environment, the expected texts are rewritten; check them before
+ * committing.
  */
 
 #include <dirent.h>
@@ -77,7 +77,7 @@ static void check_messages(const char *path, void *user) {
     assert_text(path, buf_str(&text), scene_read(path, arena).ptr);
 }
 
-/* Each input has an expected text; without one it would test nothing. */
+/* Every input needs an expected text; without one it would test nothing. */
 static void check_has_expected(const char *path, void *user) {
     char expected[4096];
     Str stem = str_from_c(path);

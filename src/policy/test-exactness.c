@@ -1,4 +1,4 @@
-/* Which filters count pods, and in which wiring their counts are exact. */
+/* Tests which filters count pods, and with which binding their counts are exact. */
 
 #include "policy/exactness.h"
 
@@ -6,7 +6,7 @@
 #include "policy/program.h"
 #include "policy/test-scene.h"
 
-/* One filter of each kind, and expressions. Rules named "no-…" are no limit on pods. */
+/* One filter of each kind, and expressions. Rules named "no-…" do not count pods. */
 static const char kinds[] =
     "policy:\n"
     "  metrics: [{name: load, resourceMetrics: cpu}]\n"
@@ -34,12 +34,12 @@ static const char kinds[] =
     "    - {name: free, expression: variables.left > 1.0, reason: r}\n"
     "    - {name: pods, expression: node.pods.size() < 4, reason: r}\n";
 
-static void test_knows_the_rules_that_count(void **state) {
+static void test_finds_rules_that_count_pods(void **state) {
     TestScene scene;
 
     (void)state;
     scene_init_text(&scene, kinds);
-    assert_int_equal(scene.program->n_filters, n_filter_kinds + 4); /* every kind is there */
+    assert_int_equal(scene.program->n_filters, n_filter_kinds + 4); /* every kind is tested */
     for (size_t i = 0; i < scene.program->n_filters; i++) {
         const Filter *filter = scene.program->filters[i];
         Exactness want = str_has_prefix(filter->name, STR("no-")) ? EXACT_NOTHING : EXACT_NOT;
@@ -73,7 +73,7 @@ static const struct {
     {"slots, bind", true, false, true, 0, BIND_BY_BERTH, EXACT_BY_BIND},
 };
 
-static void test_decides_by_the_wiring(void **state) {
+static void test_exactness_depends_on_the_binding(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         Policy policy = {.is_observed = cases[i].observes, .narrow_to = cases[i].narrow_to};
@@ -90,8 +90,8 @@ static void test_decides_by_the_wiring(void **state) {
     }
 }
 
-/* Pods of policies that are exact already need no guess; nor do those that request their slot. */
-static void test_wants_guesses_where_counts_are_not_exact(void **state) {
+/* Pods need no guess if their policy is exact already or if they request their slot. */
+static void test_guesses_are_for_inexact_counts(void **state) {
     static Resource slot = {STR("berth.dev/slots.p"), 1};
     const Pod bare = {0}, requests = {.requests = {.items = &slot, .n = 1}};
 
@@ -115,9 +115,9 @@ static void test_wants_guesses_where_counts_are_not_exact(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_knows_the_rules_that_count),
-        cmocka_unit_test(test_decides_by_the_wiring),
-        cmocka_unit_test(test_wants_guesses_where_counts_are_not_exact),
+        cmocka_unit_test(test_finds_rules_that_count_pods),
+        cmocka_unit_test(test_exactness_depends_on_the_binding),
+        cmocka_unit_test(test_guesses_are_for_inexact_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 
 #include "base/test-assert.h"
 
-static void test_what_is_written(void **state) {
+static void test_parses_exemptions(void **state) {
     static const struct {
         const char *text;
         bool is_good;
@@ -41,7 +41,7 @@ static void test_what_is_written(void **state) {
     }
 }
 
-static void test_whom_it_covers(void **state) {
+static void test_covers_matching_pods(void **state) {
     static const Label dns[] = {{STR("app"), STR("dns")}, {STR("tier"), STR("")}};
     static const Label web[] = {{STR("app"), STR("web")}};
     static const struct {
@@ -77,8 +77,8 @@ static void test_whom_it_covers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_written),
-        cmocka_unit_test(test_whom_it_covers),
+        cmocka_unit_test(test_parses_exemptions),
+        cmocka_unit_test(test_covers_matching_pods),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

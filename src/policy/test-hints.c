@@ -1,19 +1,18 @@
 /*
- * Hints lead to an answer: test/data/hints/expressions.test.
+ * Tests that hints and fixes lead to valid expressions: test/data/hints/expressions.test.
  *
  *     [filter]
  *     node.free.memory > 2Gi   => node.free.memory > quantity('2Gi').asApproximateFloat()
  *
- * Each expression on the left is wrong. The fix of its first diagnostic is applied, at most twice;
- * then it is the expression on the right, which compiles without an error or warning. Each is
- * written in every style of YAML, since a fix is one of the policy file.
+ * Each expression on the left is wrong. Applying the fix of its first diagnostic, at most twice,
+ * must give the expression on the right, which compiles without errors and warnings. Each case is
+ * tested in every YAML style, because fixes change the policy file.
  *
  *     [template]
- *     now > '2026'   => a point in time is a timestamp: … => now >
- * timestamp('2026-01-31T20:00:00Z')
+ *     now > '2026'   => a point in time is a timestamp: … => now > timestamp('2026-…')
  *
- * The hint of the first diagnostic is the text in the middle, which has no fix. The reader writes
- * the expression on the right, which compiles.
+ * The first diagnostic has no fix, only the hint in the middle. The expression on the right is what
+ * a user would write then; it compiles.
  */
 
 #include <stdio.h>
@@ -27,7 +26,7 @@
 /* How an expression is written in a policy file. */
 typedef struct Style {
     const char *name, *before, *after;
-    char quote; /* doubled (') or escaped (\") inside of it */
+    char quote; /* written doubled (') or escaped (\") inside the string */
 } Style;
 
 static const Style styles[] = {
@@ -57,7 +56,7 @@ static Str write_policy(const Style *style, Str role, Str expression, Arena *are
     return copy;
 }
 
-/* @text with the fix applied, as an editor would. */
+/* Returns @text with the fix applied. */
 static Str apply(Str text, const DiagFix *fix, Arena *arena) {
     Str rest = text, line = STR_NULL;
     size_t at;
@@ -83,8 +82,8 @@ static void show(const char *place, const Style *style, Str text, const DiagList
     print_message("%s, %s:\n%.*s%.*s\n", place, style->name, STR_FMT(text), STR_FMT(buf_str(&out)));
 }
 
-/* Whether the fixes lead there; if not, what is known is printed. */
-static bool follow(const char *place, const Style *style, Str role, Str wrong, Str right) {
+/* Whether the fixes of @wrong give @right; if not, prints the diagnostics. */
+static bool check_fixes(const char *place, const Style *style, Str role, Str wrong, Str right) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
     Str text = write_policy(style, role, wrong, arena);
     Str wanted = write_policy(style, role, right, arena);
@@ -121,8 +120,9 @@ static bool split_arrow(Str line, Str *ret_left, Str *ret_right) {
     return false;
 }
 
-/* Whether the hint for @wrong is that text, without a fix, and @right compiles. */
-static bool advise(const char *place, Str wrong, Str advice) {
+/* @advice is "HINT => RIGHT". Whether @wrong gives exactly this hint and no fix, and RIGHT
+ * compiles. */
+static bool check_hint(const char *place, Str wrong, Str advice) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)64 << 20);
     Str hint, right, texts[2];
     DiagList diags[2] = {DIAG_LIST_IN(arena), DIAG_LIST_IN(arena)};
@@ -167,11 +167,11 @@ static void test_fixes_lead_to_a_valid_expression(void **state) {
         assert_case(place, split_arrow(line, &wrong, &right));
         n_cases++;
         if (str_is(role, "template")) {
-            n_wrong += !advise(place, wrong, right);
+            n_wrong += !check_hint(place, wrong, right);
             continue;
         }
         for (size_t i = 0; i < ELEMENTS_OF(styles); i++)
-            n_wrong += !follow(place, &styles[i], role, wrong, right);
+            n_wrong += !check_fixes(place, &styles[i], role, wrong, right);
     }
     assert_true(n_cases > 0);
     assert_int_equal(n_wrong, 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Shared by tests of built-in rules: rules as a user writes them, and their CEL. */
+/* Shared by the tests of built-in rules: cases of rules in YAML, and the CEL written for them. */
 
 #include "base/cleanup.h"
 #include "base/test-assert.h"
@@ -25,7 +25,7 @@ static inline const RuleKind *find_kind(const RuleKind *const *kinds, size_t n, 
     return NULL;
 }
 
-/* @source is a mapping of one kind to its value. */
+/* Reads a rule; @source is a mapping with one kind and its value. */
 static inline void written_init(WrittenRule *written, bool is_score, const char *source) {
     YamlStream stream = {0};
     YamlReader reader;

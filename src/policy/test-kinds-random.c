@@ -1,7 +1,5 @@
-/*
- * The built-in rules never end in an error: random clusters with missing labels, invalid numbers,
- * and amounts of zero or too much.
- */
+/* Tests that built-in rules never end in an error, on random clusters with missing labels, invalid
+ * numbers, and amounts that are zero or too large. */
 
 #include <stdio.h>
 
@@ -20,7 +18,7 @@ static const char *pick_word(Rng *rng, const char *const *words, uint32_t n) {
     return words[pick(rng, n)];
 }
 
-/* Labels and annotations that the rules read or do not read, with values that are valid or not. */
+/* Writes labels and annotations, some of which the rules read, with valid and invalid values. */
 static void random_pairs(Rng *rng, Buf *out) {
     static const char *const keys[] = {"pool", "zone", "gpu", "old", "gen", "q", "type", "tier",
         "cost", "a", "app", "team", "a.b/c", "kubernetes.io/hostname"};
@@ -129,8 +127,8 @@ static void random_scene(Rng *rng, Scene *scene) {
     scene_build(scene, buf_str(&json));
 }
 
-/* Evaluates an expression on every node of a scene: it is a bool, with a message where it is false,
- * or a number in range. */
+/* These evaluate an expression on every node of a scene: a filter gives a bool, with a message
+ * where it is false, and a score a number in range. */
 static void check_filter(
     Scene *scene, const char *name, const char *expression, const char *message) {
     CelValue passes = scene_eval(scene, expression), text;
@@ -152,7 +150,8 @@ static void check_score(Scene *scene, const char *name, const char *expression) 
 static void check_scene(Scene *scene, const Case *test, bool is_score) {
     WrittenRule written;
 
-    /* Rules over metrics do fail without a measurement: test/data/policy/metric-limit.test.yaml. */
+    /* Rules that read metrics do fail without a measurement:
+     * test/data/policy/metric-limit.test.yaml. */
     if (str_has_prefix(str_from_c(test->source), STR("metric")))
         return;
 
@@ -170,7 +169,7 @@ static void check_scene(Scene *scene, const Case *test, bool is_score) {
     written_done(&written);
 }
 
-static void test_never_an_error(void **state) {
+static void test_rules_never_fail(void **state) {
     Rng rng = {5};
 
     (void)state;
@@ -187,7 +186,7 @@ static void test_never_an_error(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_never_an_error)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules_never_fail)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,5 @@
-/*
- * The built-in rules as text: the expression of each, and its errors. The cases in test/data/policy
- * test their meaning.
- */
+/* Tests the expressions that built-in rules are compiled to, and their errors. The cases in
+ * test/data/policy test what the rules mean. */
 
 #include "cel/program.h"
 #include "policy/cel-text.h"
@@ -22,7 +20,7 @@ static void check_text(const Case *test, bool is_score) {
     written_done(&written);
 }
 
-static void test_texts(void **state) {
+static void test_expressions_and_messages(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(filters); i++)
         check_text(&filters[i], /* is_score= */ false);
@@ -32,7 +30,7 @@ static void test_texts(void **state) {
 
 /* --- texts -------------------------------------------------------------------- */
 
-/* The string that CEL parses from the text of @wanted. */
+/* Checks that CEL parses @wanted's literal back to @wanted. */
 static void check_round_trip(const Schema *schema, Arena *arena, Str wanted) {
     _cleanup_(buf_done) Buf text = BUF_INIT(KIND_TEXT_MAX);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -47,8 +45,8 @@ static void check_round_trip(const Schema *schema, Arena *arena, Str wanted) {
     assert_true(str_eq(cel_str(checked->tree->nodes[0].literal), wanted));
 }
 
-/* Any text in a policy becomes a CEL string literal and cannot escape from it. */
-static void test_round_trips(void **state) {
+/* Any text in a policy becomes a CEL string literal and cannot end that literal early. */
+static void test_any_text_becomes_a_literal(void **state) {
     static const Str odd[] = {
         STR(""),
         STR("'"),
@@ -75,7 +73,7 @@ static void test_round_trips(void **state) {
         }
 }
 
-/* If a part does not fit, the whole fails: a shorter text must not remain. */
+/* If one part does not fit, the whole text fails, so that no shortened text remains. */
 static void test_failed_part_fails_the_whole(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(100);
     _cleanup_(buf_done) Buf part = BUF_INIT(4);
@@ -92,8 +90,8 @@ static void test_failed_part_fails_the_whole(void **state) {
     assert_true(buf_error(&out) < 0);
 }
 
-/* Every kind has a case. */
-static void check_tried(
+/* Checks that every kind has a case. */
+static void check_has_cases(
     const RuleKind *const *kinds, size_t n_kinds, const Case *cases, size_t n_cases) {
     for (size_t i = 0; i < n_kinds; i++) {
         bool is_tried = false;
@@ -105,7 +103,8 @@ static void check_tried(
     }
 }
 
-/* Every field documents its values and purpose: docs and a schema are generated from them. */
+/* Checks that every field describes its values and purpose, for the documentation and JSON
+ * Schema. */
 #define SHAPES_DEPTH 8u
 static void check_shape(const Shape *shape, unsigned depth) {
     assert_true(shape && depth < SHAPES_DEPTH);
@@ -121,10 +120,10 @@ static void check_shape(const Shape *shape, unsigned depth) {
     assert_true(shape->kind != SHAPE_OBJECT || shape->n_fields > 0);
 }
 
-static void test_tables(void **state) {
+static void test_kinds_and_fields_are_complete(void **state) {
     (void)state;
-    check_tried(filter_kinds, n_filter_kinds, filters, ELEMENTS_OF(filters));
-    check_tried(score_kinds, n_score_kinds, scores, ELEMENTS_OF(scores));
+    check_has_cases(filter_kinds, n_filter_kinds, filters, ELEMENTS_OF(filters));
+    check_has_cases(score_kinds, n_score_kinds, scores, ELEMENTS_OF(scores));
     for (size_t i = 0; i < n_filter_kinds; i++)
         check_shape(filter_kinds[i]->shape, 0);
     for (size_t i = 0; i < n_score_kinds; i++)
@@ -239,7 +238,7 @@ static const Mistake mistakes[] = {
     {true, "podPack: {sameOwner: true, full: 0}", "full must be between 1 and 1000000"},
 };
 
-static void test_mistakes(void **state) {
+static void test_mistakes_are_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(mistakes); i++) {
         _cleanup_(buf_done) Buf out = BUF_INIT(1 << 16);
@@ -257,8 +256,8 @@ static void test_mistakes(void **state) {
     }
 }
 
-/* A value of the wrong type does not change the result, and the result is not read: the caller need
- * not have initialized it. */
+/* A value of the wrong type leaves the result unchanged and unread: the caller need not initialize
+ * it. */
 static void test_wrong_type_reads_no_result(void **state) {
     static const Shape shape = {.kind = SHAPE_TRUE};
     _cleanup_(arena_freep) Arena *arena = arena_new(1 << 20);
@@ -278,11 +277,11 @@ static void test_wrong_type_reads_no_result(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_expressions_and_messages),
+        cmocka_unit_test(test_any_text_becomes_a_literal),
         cmocka_unit_test(test_failed_part_fails_the_whole),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_kinds_and_fields_are_complete),
+        cmocka_unit_test(test_mistakes_are_reported),
         cmocka_unit_test(test_wrong_type_reads_no_result),
     };
 

@@ -1,8 +1,6 @@
-/*
- * Compiling while one allocation, or every one from some point on, fails: the result is the right
- * program, or none. A program with a missing rule would let pods go where they must not. Linked
- * with --wrap, so that this file sees every allocation.
- */
+/* Tests compiling while one allocation fails, or all after some point. The result must be the
+ * complete program or none: with a rule missing, pods would run where they must not. Linked with
+ * --wrap, so that this file sees every allocation. */
 
 #include <stdlib.h>
 
@@ -95,7 +93,7 @@ static void assert_same(const Program *program, const Program *whole) {
     }
 }
 
-static void test_failing(void **state) {
+static void test_failed_allocation_gives_no_partial_program(void **state) {
     _cleanup_(program_unrefp) Program *whole = NULL;
     size_t n_errors, n_all, n_refused = 0;
 
@@ -104,7 +102,7 @@ static void test_failing(void **state) {
     due = SIZE_MAX;
     assert_int_equal(compile(&whole, &n_errors), 0);
     n_all = n_seen;
-    for (size_t i = 0; i < 2 * n_all; i++) { /* one allocation alone, and all from there on */
+    for (size_t i = 0; i < 2 * n_all; i++) { /* one allocation alone, or it and all after it */
         _cleanup_(program_unrefp) Program *program = NULL;
         int r;
 
@@ -124,7 +122,7 @@ static void test_failing(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_failed_allocation_gives_no_partial_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Metric values given by a user: to which gauges they belong, and the messages. */
+/* Tests metric values given by a user: which gauges get them, and the messages. */
 
 #include "policy/metric-values.h"
 
@@ -17,8 +17,8 @@
     "apiVersion: berth.dev/v1alpha1\nkind: PlacementPolicy\nmetadata: {name: " name "}\nspec:\n"   \
     "  filters: [{name: f, nodeReady: true}]\n"
 
-/* Two policies: gauges 0 load, 1 podCpu, 2 written; 3 is the load of the second policy, whose hot
- * is 0 again, and its used 1. */
+/* Gauges of policy one: 0 load, 1 podCpu, 2 written. Of policy two: 3 is its load, hot is also
+ * gauge 0, and used is also gauge 1. */
 static const char policies[] =
     HEAD("one") "  metrics:\n"
                 "    - {name: load, prometheus: {query: q}}\n"
@@ -65,7 +65,7 @@ static void fixture_close(ValuesFixture *fixture) {
     arena_free(fixture->arena);
 }
 
-/* For every gauge: "0.5 -" for its nodes; "": no values. */
+/* Prints the values of each gauge's nodes, like "0.5 -"; "" if it has none. */
 static void print_gauge(const Measurement *measurement, Buf *out) {
     for (size_t row = 0; measurement && row < 2; row++) {
         buf_append(out, row > 0 ? STR(" ") : STR_NULL);
@@ -77,7 +77,7 @@ static void print_gauge(const Measurement *measurement, Buf *out) {
     buf_append_char(out, ';');
 }
 
-static void test_values(void **state) {
+static void test_values_reach_their_gauges(void **state) {
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -118,8 +118,8 @@ static void test_workloads_and_age(void **state) {
     fixture_close(&fixture);
 }
 
-/* Two names of one gauge with different values: the later one counts. */
-static void test_two_names(void **state) {
+/* If two names of one gauge have different values, the later one counts. */
+static void test_later_name_of_a_gauge_counts(void **state) {
     const Measurement *measurement;
     ValuesFixture fixture;
 
@@ -135,7 +135,7 @@ static void test_two_names(void **state) {
     fixture_close(&fixture);
 }
 
-static void test_errors(void **state) {
+static void test_mistakes_are_reported(void **state) {
     static const struct {
         const char *text, *want; /* a part of the message */
     } cases[] = {
@@ -173,10 +173,10 @@ static void test_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_values_reach_their_gauges),
         cmocka_unit_test(test_workloads_and_age),
-        cmocka_unit_test(test_two_names),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_later_name_of_a_gauge_counts),
+        cmocka_unit_test(test_mistakes_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Entries of `metrics:`: guesses from a query, and the gauge of an entry. Messages about invalid
- * ones are in test/data/policy/errors/metrics*.yaml. */
+/* Tests entries of `metrics:`: what is guessed from a query, and the gauge of an entry. Messages
+ * about invalid entries are in test/data/policy/errors/metrics*.yaml. */
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 
 typedef struct GuessCase {
     const char *query;
-    const char *want; /* resource, unit, range in seconds; "-": not a load */
+    const char *want; /* resource, unit and range in seconds; "-": not the load of a node */
 } GuessCase;
 
 #define IDLE "rate(node_cpu_seconds_total{mode=\"idle\"}[5m])"
@@ -49,7 +49,7 @@ static const GuessCase guesses[] = {
     {"1 - avg by (instance) (rate(node_cpu_seconds_total{job=\"node-exporter\", "
      "mode=\"idle\"}[1m30s]))",
         "cpu fraction 90"},
-    /* Idle time, one core of many, a counter, the past. */
+    /* Not a load: idle time, one core of many, a counter, past values. */
     {"avg by (instance) (" IDLE ")", "-"},
     {"1 - " IDLE, "-"},
     {"1 - min by (instance) (" IDLE ")", "-"},
@@ -73,7 +73,7 @@ static const GuessCase guesses[] = {
     {"(1 - avg by (instance) (" IDLE ")) ^ 2", "-"},
     {"-(avg by (instance) (" IDLE ")) + 1", "-"},
     {"increase(node_cpu_seconds_total{mode=\"idle\"}[5m])", "-"},
-    /* Recorded shares. */
+    /* Recorded fractions. */
     {"instance:node_cpu_utilisation:rate5m", "cpu fraction 300"},
     {"instance:node_cpu_utilisation:rate1m{job=\"node-exporter\"}", "cpu fraction 60"},
     {"instance:node_cpu:ratio", "cpu fraction 300"},
@@ -136,7 +136,7 @@ static const GuessCase guesses[] = {
     {"max by (node) (" WORKING " / on (node) group_left " TOTAL ")", "-"},
     {"sum by (node) (" WORKING ") / 1024", "-"},
     {"rate(" AVAILABLE "[5m])", "-"},
-    /* Both, neither, and meaningless. */
+    /* Several resources, none, and meaningless queries. */
     {"1 - " AVAILABLE " / " TOTAL " + sum by (node) (rate(" USAGE "[5m]))", "-"},
     {"rate(node_disk_io_time_seconds_total[5m])", "-"},
     {"sum by (instance) (rate(node_network_receive_bytes_total[5m]))", "-"},
@@ -169,7 +169,7 @@ static const GuessCase guesses[] = {
 
 static const char *const unit_names[] = {"amount", "fraction", "percent"};
 
-static void test_guesses(void **state) {
+static void test_guesses_placements_from_queries(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(guesses); i++) {
         PromqlLoad guess = promql_infer_load(str_from_c(guesses[i].query));
@@ -184,8 +184,8 @@ static void test_guesses(void **state) {
     }
 }
 
-/* A query cut anywhere: parsing ends, and reads nothing beyond. */
-static void test_cut_queries(void **state) {
+/* A query cut off at any place is parsed to its end, and not beyond. */
+static void test_cut_queries_are_not_read_beyond_their_end(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(guesses); i++) {
         Str query = str_from_c(guesses[i].query);
@@ -202,7 +202,7 @@ static void test_cut_queries(void **state) {
     }
 }
 
-static void test_ranges(void **state) {
+static void test_finds_the_range_of_a_query(void **state) {
     static const struct {
         const char *query;
         int64_t seconds;
@@ -315,7 +315,7 @@ static const EntryCase entries[] = {
         "15/45 cpu, as a fraction of the node (inferred from its query), settled in 5m"},
 };
 
-static void test_entries(void **state) {
+static void test_reads_times_and_placements(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(entries); i++) {
         _cleanup_(buf_done) Buf got = BUF_INIT(1024);
@@ -331,7 +331,7 @@ static void test_entries(void **state) {
     }
 }
 
-static void test_prometheus(void **state) {
+static void test_reads_prometheus_metrics(void **state) {
     Read read;
     const Gauge *gauge = &read.gauge;
 
@@ -356,7 +356,7 @@ static void test_prometheus(void **state) {
     read_done(&read);
 }
 
-static void test_pods(void **state) {
+static void test_reads_pod_metrics(void **state) {
     Read read;
     const Gauge *gauge = &read.gauge;
 
@@ -387,7 +387,7 @@ static void test_pods(void **state) {
     read_done(&read);
 }
 
-/* Its name is declared anyway, so that using it is not a second error. */
+/* The name of an invalid entry is declared, so that using it is not a second error. */
 static void test_name_of_invalid_entry_is_declared(void **state) {
     Read read;
 
@@ -404,12 +404,12 @@ static void test_name_of_invalid_entry_is_declared(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_guesses),
-        cmocka_unit_test(test_cut_queries),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_prometheus),
-        cmocka_unit_test(test_pods),
+        cmocka_unit_test(test_guesses_placements_from_queries),
+        cmocka_unit_test(test_cut_queries_are_not_read_beyond_their_end),
+        cmocka_unit_test(test_finds_the_range_of_a_query),
+        cmocka_unit_test(test_reads_times_and_placements),
+        cmocka_unit_test(test_reads_prometheus_metrics),
+        cmocka_unit_test(test_reads_pod_metrics),
         cmocka_unit_test(test_name_of_invalid_entry_is_declared),
     };
 

@@ -1,4 +1,4 @@
-/* Whole programs: what they copy, their limits, and their numbers. */
+/* Tests compiled programs: what they copy, their limits, and the numbers of their parts. */
 
 #include "policy/program.h"
 
@@ -19,7 +19,7 @@ static int compile(Str text, Arena *arena, Program **ret, Buf *messages) {
     return r;
 }
 
-/* The source may be freed. */
+/* A program copies what it needs: the source may be freed. */
 static void test_keeps_copies(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
@@ -45,7 +45,7 @@ static void test_keeps_copies(void **state) {
     assert_false(policy_selects(&program->policies[0], &there));
 }
 
-static void test_numbers(void **state) {
+static void test_unresolvable_filters_come_first(void **state) {
     static const char text[] =
         /* one */
         HEAD("one") "  filters:\n"
@@ -91,7 +91,7 @@ static void test_program_without_policies(void **state) {
     assert_null(program_unref(NULL));
 }
 
-/* An earlier error (an unreadable file) counts: no program is made. */
+/* With an earlier error (like an unreadable file), no program is compiled. */
 static void test_earlier_errors(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -103,7 +103,7 @@ static void test_earlier_errors(void **state) {
     assert_null(program);
 }
 
-/* All different: @rule, followed by a number and @end. */
+/* Appends @n different rules: each is @rule, a number and @end. */
 static void append_rules(
     Buf *text, const char *list, const char *rule, const char *end, unsigned n) {
     buf_printf(text, "  %s:\n", list);
@@ -111,7 +111,7 @@ static void append_rules(
         buf_printf(text, "    - {name: r%u, %s%u%s}\n", i, rule, i + 1, end);
 }
 
-static void test_limits(void **state) {
+static void test_too_many_rules_are_an_error(void **state) {
     static const struct {
         const char *list, *rule, *end;
         unsigned n;
@@ -161,7 +161,7 @@ static void test_limit_of_all_policies(void **state) {
         "error: there are 1200 filters, and the limit is 1000\n1 error\n");
 }
 
-/* The limit of metrics over all policies; equal ones count once. */
+/* Appends @n different metrics. */
 static void append_metrics(Buf *text, unsigned n) {
     for (unsigned i = 0; i < n; i++) {
         if (i % SCOPE_METRICS_MAX == 0)
@@ -173,7 +173,7 @@ static void append_metrics(Buf *text, unsigned n) {
     }
 }
 
-static void test_gauges(void **state) {
+static void test_equal_metrics_share_a_gauge(void **state) {
     static const struct {
         unsigned n;
         const char *messages;
@@ -202,8 +202,8 @@ static void test_gauges(void **state) {
     }
 }
 
-/* The parts of a request's own nodes that metrics read. */
-static void test_parts(void **state) {
+/* Which parts of a request's nodes are read depends on the metrics and rules. */
+static void test_finds_parts_of_nodes_that_are_read(void **state) {
     static const struct {
         const char *metric;
         bool allocatable, rest;
@@ -239,8 +239,8 @@ static void test_parts(void **state) {
     }
 }
 
-/* Half a list of values would be another rule: a list that is too large is an error. */
-static void test_too_large(void **state) {
+/* A list of values that is too large is an error: half of it would be a different rule. */
+static void test_too_large_lists_are_an_error(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
@@ -262,7 +262,7 @@ static void test_too_large(void **state) {
 
 /* --- large policies ------------------------------------------------------------------ */
 
-/* A policy with @spec; its messages are in @messages. */
+/* Compiles a policy with @spec and writes the messages to @messages. */
 static int compile_spec(Str spec, Program **ret, Buf *messages) {
     _cleanup_(arena_freep) Arena *arena = arena_new((size_t)1 << 20);
     _cleanup_(buf_done) Buf text = BUF_INIT((size_t)4 << 20);
@@ -283,12 +283,12 @@ static void check_refused(const Buf *spec, const char *why) {
     if (!strstr(text, why))
         print_error("%.2000s\n", text);
     assert_case(why, strstr(text, why));
-    assert_case(why, strlen(text) < 4096); /* a readable size */
+    assert_case(why, strlen(text) < 4096); /* stays readable */
     free(text);
 }
 
-/* Annotations set on a bound pod, as written. */
-static void test_annotations(void **state) {
+/* Annotations for bound pods are kept as written. */
+static void test_keeps_annotations_of_bound_pods(void **state) {
     _cleanup_(program_unrefp) Program *program = NULL;
     _cleanup_(buf_done) Buf messages = BUF_INIT(65536);
     static const char *const values[] = {"b", "2", "c", "3", "a", "x/1", "b.c/d", ""};
@@ -307,7 +307,7 @@ static void test_annotations(void **state) {
 }
 
 /* A saturated cost stays saturated when a variable's cost is added. */
-static void test_costs(void **state) {
+static void test_saturated_cost_stays_saturated(void **state) {
     _cleanup_(buf_done) Buf spec = BUF_INIT(65536);
     static const char each[] = "(pod.metadata.name + 'a').split('').all(x, ";
 
@@ -320,13 +320,13 @@ static void test_costs(void **state) {
     check_refused(&spec, "cost");
 }
 
-/* Which part of a test reads only the node. */
-static void test_part_of_node(void **state) {
+/* Finds the part of a condition that reads only the node. */
+static void test_finds_the_part_that_reads_the_node(void **state) {
     static const struct {
         const char *test;
         bool has_part;
     } cases[] = {
-        {"node.ready", false}, /* all of it does */
+        {"node.ready", false}, /* the whole condition does */
         {"pod.owner == ''", false},
         {"pod.owner == '' || node.ready", true},
         {"node.ready && pod.owner == ''", true},
@@ -351,7 +351,7 @@ static void test_part_of_node(void **state) {
     }
 }
 
-/* @n times @item, its number and @end, between @before and @after. */
+/* Appends @before, @n times (@item, its number, @end), and @after. */
 static void append_many(
     Buf *out, const char *before, size_t n, const char *item, const char *end, const char *after) {
     buf_append(out, str_from_c(before));
@@ -367,8 +367,8 @@ static void append_nested(Buf *out, const char *before, size_t depth, const char
     buf_append(out, str_from_c(after));
 }
 
-/* A policy that is too large is reported at its place, in few words. */
-static void test_refused(void **state) {
+/* A policy that is too large is reported at its place, with a short message. */
+static void test_large_policies_get_short_messages(void **state) {
     static const struct {
         const char *before;
         size_t n;
@@ -399,7 +399,7 @@ static void test_refused(void **state) {
             "'x", "'", ", nope]\n", "undeclared reference to 'nope', in \"…', 'x"},
         {"  filters:\n    - name: f\n      expression: >-\n        node.metadata.name in [", 120,
             "'öööööööööööööööööööööööööööööö", "'", ", nope]\n",
-            "undeclared reference to 'nope', in \"…öööööööö117', '"}, /* cut before a character */
+            "undeclared reference to 'nope', in \"…öööööööö117', '"}, /* cut between characters */
     };
     _cleanup_(buf_done) Buf spec = BUF_INIT((size_t)4 << 20);
 
@@ -417,19 +417,19 @@ static void test_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_too_large_lists_are_an_error),
         cmocka_unit_test(test_keeps_copies),
-        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_unresolvable_filters_come_first),
         cmocka_unit_test(test_program_without_policies),
         cmocka_unit_test(test_earlier_errors),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_too_many_rules_are_an_error),
         cmocka_unit_test(test_limit_of_all_policies),
-        cmocka_unit_test(test_gauges),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_annotations),
-        cmocka_unit_test(test_costs),
-        cmocka_unit_test(test_part_of_node),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_equal_metrics_share_a_gauge),
+        cmocka_unit_test(test_finds_parts_of_nodes_that_are_read),
+        cmocka_unit_test(test_keeps_annotations_of_bound_pods),
+        cmocka_unit_test(test_saturated_cost_stays_saturated),
+        cmocka_unit_test(test_finds_the_part_that_reads_the_node),
+        cmocka_unit_test(test_large_policies_get_short_messages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

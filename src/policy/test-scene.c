@@ -40,7 +40,7 @@ YamlStream scene_parse(const char *file, Str text, Arena *arena) {
     return stream;
 }
 
-/* A misspelt key would make a case that tests nothing. */
+/* Fails on unknown keys: with a misspelt one, a case would test nothing. */
 static void check_keys(const YamlNode *node, const Str *known, size_t n_known) {
     for (size_t i = 0; i < node->n; i++) {
         bool is_known = false;
@@ -61,7 +61,7 @@ void scene_node_json(const YamlPair *node, Buf *out) {
     require_diags(short_node_json(&reader, node, out) ? 0 : -1, &diags);
 }
 
-/* Objects that a pod refers to come with it in recordings only: the short form has none. */
+/* Adds the objects that the pod refers to, for which the short form has no fields. */
 void scene_pod_json(const YamlNode *pod, Buf *out) {
     _cleanup_(arena_freep) Arena *arena = arena_new(SCENE_BUDGET);
     DiagList diags = DIAG_LIST_IN(arena);
@@ -76,7 +76,7 @@ void scene_pod_json(const YamlNode *pod, Buf *out) {
     require_diags(short_pod_json(&reader, &own, out) ? 0 : -1, &diags);
     if (own.n == pod->n || buf_error(out))
         return;
-    out->len--; /* its closing brace */
+    out->len--; /* removes the closing brace */
     buf_append(out, STR(",\"" RELATED_KEY "\":"));
     yaml_to_json(yaml_find(pod, STR("related")), out);
     buf_append_char(out, '}');
@@ -104,7 +104,7 @@ static void decode_node(TestScene *scene, const YamlPair *node, Node *ret) {
     scene_require(json_error(&reader) == JSON_OK, node->key->place, "not a Node");
 }
 
-/* Pods of a scene need no names; in the cluster they are found by name. */
+/* Names the pod if it has no name: the cluster finds pods by name. */
 static void name_pod(TestScene *scene, size_t i, Pod *pod) {
     if (str_is_empty(pod->name))
         pod->name = arena_printf(scene->arena, "pod-%zu", i);
@@ -192,7 +192,7 @@ static void measure(TestScene *scene) {
 
 /* --- scenes -------------------------------------------------------------------------- */
 
-/* The time of the request; without one, a fixed time. */
+/* Returns the time of the request; a fixed time if none is given. */
 static int64_t read_now(const YamlNode *now) {
     int64_t sec = SCENE_NOW;
 

@@ -17,7 +17,7 @@
  *           related: {namespace: {metadata: {labels: {}}}}}     # model/related.h
  *
  * Everything is read like real input: policies are compiled from text, nodes and pods are decoded
- * from JSON. A mistake in test data ends the program with a message.
+ * from JSON. A mistake in the test data ends the test program with a message.
  *
  * For cmocka tests and fuzzers.
  */
@@ -42,11 +42,11 @@ typedef struct TestScene {
     LoadsInput input;
     Loads loads;
     NodeTable table; /* the snapshot's with the loads, if the program has gauges */
-    Pod pod;         /* all empty when it is not given */
+    Pod pod;         /* empty if the scene has none */
     int64_t now;     /* nanoseconds since 1970; the monotonic clock shows SCENE_UPTIME */
 } TestScene;
 
-/* The documents of a text; the text must outlive them. */
+/* Parses the documents of @text, which must outlive them. */
 YamlStream scene_parse(const char *file, Str text, Arena *arena);
 
 /* Initializes the scene from a document, which may also have @extra keys. */
@@ -54,17 +54,17 @@ void scene_init(TestScene *scene, const YamlNode *document, const Str *extra, si
 void scene_init_text(TestScene *scene, const char *text);
 void scene_done(TestScene *scene);
 
-/* One node, or pod, as JSON. */
+/* Each appends one node or pod as JSON. */
 void scene_node_json(const YamlPair *node, Buf *out);
 void scene_pod_json(const YamlNode *pod, Buf *out);
 
-/* Ends the program when @holds is false: an error in test data. */
+/* Ends the test program if @holds is false, for mistakes in test data. */
 void scene_require(bool holds, Place place, const char *what);
 
-/* A file, in @arena. */
+/* Reads a file into @arena. */
 Str scene_read(const char *path, Arena *arena);
 
-/* Calls @visit for each file of @folder whose name ends in @suffix, in order. Returns how many
- * there are; without any it fails, because nothing would be tested. */
+/* Calls @visit for each file of @folder whose name ends in @suffix, in order. Returns their number.
+ * Fails if there are none, because nothing would be tested. */
 size_t scene_each(
     const char *folder, const char *suffix, void (*visit)(const char *path, void *), void *user);
