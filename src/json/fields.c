@@ -1,7 +1,5 @@
-/*
- * Walks over nested objects with a stack of path prefixes, and enters only those that hold a field
- * of the table.
- */
+/* Reads objects by tables of fields: enters a nested object only if some field's path begins with
+ * the path of that object. */
 
 #include "json/fields.h"
 
@@ -13,8 +11,8 @@
 #define DEPTH_MAX 4u
 #define PATH_SIZE 128u
 
-/* Items are gathered on the stack first: the arena then gets as many as there are, and not the
- * arrays that a vector outgrew. */
+/* Items are collected on the stack first, so that the arena holds only the final array and not the
+ * smaller ones that a vector has outgrown. */
 #define NEAR_SIZE 256u
 
 void json_read_array(JsonReader *reader, Arena *arena, JsonRead *read, void *target) {
@@ -134,7 +132,7 @@ static const JsonField *find_field(const JsonField *fields, size_t n, const char
     return NULL;
 }
 
-/* Whether a field has a path that begins with the @len bytes of @path. */
+/* Whether some field's path begins with the @len bytes of @path. */
 static bool is_prefix(const JsonField *fields, size_t n, const char *path, size_t len) {
     for (size_t i = 0; i < n; i++)
         if (strncmp(fields[i].path, path, len) == 0)
@@ -201,7 +199,7 @@ static bool is_key(const JsonField *field, Str key) {
     return field->len == key.len && bytes_equal(field->path, key.ptr, key.len);
 }
 
-/* Objects are mostly written in the order of the table: the row @next is tried first. */
+/* Most objects have their keys in the order of the table, so the row @next is tried first. */
 static const JsonField *find_key(
     const JsonField *fields, size_t n, const JsonField *next, Str key) {
     const JsonField *end = fields + n;

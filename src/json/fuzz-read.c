@@ -1,9 +1,9 @@
 /*
- * One text, read in several ways, is one text.
+ * Reads the same text in several ways, which must agree:
  *
- *   - json_skip() accepts it exactly when the tokens do, and tells the same error
+ *   - json_skip() accepts it exactly if the tokens do, with the same error
  *   - json_skip_fast() ends where json_skip() does
- *   - a string that was accepted unescapes, and its text quotes back to itself
+ *   - a valid string can be unescaped, and quoted and read again it is the same
  */
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* All kernels agree on any bytes, with each other and with a simple loop. */
+/* For any bytes, all kernels must agree with each other and with a simple loop. */
 
 #include "base/fuzz.h"
 #include "json/scan.h"

@@ -1,4 +1,4 @@
-/* JsonReader: the steps of a decoder, over tokens (token.h). */
+/* JsonReader: reads expected values, using the tokens of token.h. */
 
 #include "json/read.h"
 
@@ -12,8 +12,8 @@ static bool is_at_value(const JsonReader *reader) {
     return reader->state <= JSON_AT_MEMBER;
 }
 
-/* Whether a value comes that begins with @first, and no white space before it: then json_peek() has
- * nothing to find out. */
+/* Whether the reader is at a value whose first byte is @first, with no white space before it. If
+ * so, json_peek() is not needed. */
 static bool is_at(const JsonReader *reader, char first) {
     return is_at_value(reader) && reader->at < reader->len && reader->data[reader->at] == first;
 }
@@ -45,8 +45,8 @@ JsonToken json_peek(JsonReader *reader) {
     }
 }
 
-/* Consumes the next value, or opens it, if it is a @wanted. False: @expected is
- * the error, unless it is not JSON at all. */
+/* Consumes the next value, or enters it, if it is a @wanted. Otherwise returns false with the error
+ * @expected, or with a syntax error if it is not JSON. */
 static bool take(JsonReader *reader, JsonToken wanted, const char *expected) {
     JsonToken found = json_peek(reader);
 
@@ -62,7 +62,7 @@ bool json_null(JsonReader *reader) {
     return json_peek(reader) == JSON_NULL && json_next_value(reader) == JSON_NULL;
 }
 
-/* As take(), but a null is consumed and counts as nothing to take. */
+/* Like take(), but also consumes a null, and then returns false without an error. */
 static bool take_or_null(JsonReader *reader, JsonToken wanted, const char *expected) {
     return !json_null(reader) && take(reader, wanted, expected);
 }
@@ -84,8 +84,7 @@ void json_array(JsonReader *reader) {
     enter(reader, '[', JSON_ARRAY_BEGIN, "expected an array");
 }
 
-/* Whether there is nothing to iterate: after an error, or in a null, which is
- * left here. */
+/* Whether there is nothing to iterate over: after an error, or in a null, which is left here. */
 static bool has_no_content(JsonReader *reader) {
     if (reader->state == JSON_IN_NULL) {
         reader->state = (unsigned char)json_state_behind(reader);
@@ -94,8 +93,8 @@ static bool has_no_content(JsonReader *reader) {
     return reader->state == JSON_STOPPED;
 }
 
-/* The usual case in one step: `,"key":` without white space or escapes, and more after it; the
- * first key has no comma. */
+/* Reads the most common case in one step: `,"key":` without white space or escapes and not at the
+ * end of the input. The first key has no comma. */
 static bool next_plain_key(JsonReader *reader) {
     size_t at = reader->at, end;
 
@@ -132,7 +131,7 @@ bool json_key(JsonReader *reader, Str *ret_key) {
     }
     if (json_next_in_object(reader) != JSON_KEY)
         return false;
-    reader->at = json_skip_space(reader, reader->at); /* so that the short ways find the value */
+    reader->at = json_skip_space(reader, reader->at); /* the fast paths expect the value at once */
     *ret_key = reader->text;
     return true;
 }
@@ -233,7 +232,7 @@ void json_take_value(JsonReader *reader, size_t n) {
     reader->state += JSON_VALUE_READ;
 }
 
-/* Tells where the value stood that was just consumed. */
+/* Returns the text of the value that was just consumed. */
 static void give_raw(const JsonReader *reader, size_t start, Str *ret_raw) {
     if (ret_raw)
         *ret_raw = str_of(reader->data + start, reader->at - start);
@@ -253,7 +252,7 @@ void json_skip(JsonReader *reader, Str *ret_raw) {
     give_raw(reader, start, ret_raw);
 }
 
-/* The offset after the string or container at reader->at, or 0. */
+/* Returns the offset after the string or container at reader->at, or 0. */
 static size_t scan_value(const JsonReader *reader) {
     Str rest = str_of(reader->data + reader->at, reader->len - reader->at);
     size_t n;

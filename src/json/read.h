@@ -1,16 +1,15 @@
 #pragma once
 
 /*
- * JsonReader: one reader for everything berth reads.
+ * JsonReader: reads all JSON that berth reads.
  *
- * Pull style: the caller reads the next thing it expects and gets slices of the
- * input, never copies; numbers stay text until their value is read.
- * Values that are read are validated: RFC 8259, UTF-8, depth. The one exception is
- * json_skip_fast(), which finds the end of a value by its brackets alone
- * (json/scan.h).
+ * The caller asks for the next thing it expects and gets slices of the input without copying.
+ * Numbers stay text until their value is read. Values that are read are validated: RFC 8259, UTF-8,
+ * depth. The only exception is json_skip_fast(), which finds the end of a value just by its
+ * brackets (json/scan.h).
  *
- * The first error is kept and nothing is done after it, so that a decoder reads as
- * a list of steps and checks json_error() once, at its end:
+ * The first error is kept, and all later calls do nothing. So a decoder is a list of steps that
+ * checks json_error() once at the end:
  *
  *     json_object(r);
  *     while (json_key(r, &key)) {
@@ -20,23 +19,20 @@
  *             json_skip(r, NULL);
  *     }
  *
- * Calls in an order that no input can make right (json_key() inside an array, a
- * value left unread) are mistakes of the program, not of its input, and end in an
- * assertion.
+ * Calls in an order that is wrong for any input (json_key() inside an array, a value left unread)
+ * are bugs of the caller and fail an assertion.
  *
- * A reader allocates nothing of its own and never recurses. The input is there as a
- * whole: what comes in pieces is put together before (kube/document-splitter.h).
+ * A reader allocates nothing for itself and never recurses. It needs the whole input: data that
+ * arrives in pieces is joined before (kube/document-splitter.h).
  */
 
 #include "base/arena.h"
 #include "json/scan.h"
 
-/* A Pod needs fewer than 20; 64 leaves room for CRDs in cluster dumps, and are as many
- * as one word has bits. */
+/* A Pod needs fewer than 20. 64 is enough for CRDs in cluster dumps, and one word has 64 bits. */
 #define JSON_DEPTH_MAX 64u
 
-/* The longest number that json_double() takes; a double needs 17 digits, people write
- * fewer. */
+/* The longest number that json_double() accepts. A double needs only 17 digits. */
 #define JSON_DOUBLE_TEXT_MAX 256u
 
 typedef enum JsonError {
@@ -66,19 +62,19 @@ typedef enum JsonToken {
     JSON_BAD,  /* see error, error_at */
 } JsonToken;
 
-/* Where a reader stands; private to the reader. Reading a value moves from AT to
- * BEHIND, which is the same step of JSON_VALUE_READ in all three places. */
+/* The reader's position; private. Reading a value changes JSON_AT_… to JSON_BEHIND_…, by the same
+ * difference JSON_VALUE_READ in all three cases. */
 typedef enum JsonState {
     JSON_AT_TOP, /* a value comes next */
     JSON_AT_ELEMENT,
-    JSON_AT_MEMBER, /* ... after a key and its colon */
+    JSON_AT_MEMBER, /* a value comes next, after a key and its colon */
     JSON_BEHIND_TOP,
     JSON_BEHIND_ELEMENT,
     JSON_BEHIND_MEMBER,
-    JSON_IN_ARRAY,  /* just entered: an element or the end */
-    JSON_IN_OBJECT, /* just entered: a key or the end */
-    JSON_IN_NULL,   /* entered a null as if it were one of these */
-    JSON_FINISHED,  /* JSON_DONE was given */
+    JSON_IN_ARRAY,  /* just entered: an element or the end comes next */
+    JSON_IN_OBJECT, /* just entered: a key or the end comes next */
+    JSON_IN_NULL,   /* a null, entered as if it were an array or object */
+    JSON_FINISHED,  /* JSON_DONE was returned */
     JSON_STOPPED,   /* at an error */
 } JsonState;
 
@@ -91,122 +87,118 @@ typedef struct JsonReader {
 
     JsonError error;
     size_t error_at;        /* byte offset in the input */
-    const char *error_text; /* static; what was expected or found */
+    const char *error_text; /* static: what was expected or found */
 
-    /* Which of 64 bytes end a run of plain text (scan_stops()). Looking strings up
-     * here beats scanning each: where the next 64 bytes are does not depend on where
-     * this string ends, so the processor need not wait for the one to start on the
-     * other. */
+    /* Which of 64 bytes end a run of plain text (scan_stops()). Looking strings up here is faster
+     * than scanning each: the next 64 bytes do not depend on where this string ends, so the
+     * processor can start on them early. */
     size_t window_at;
     uint64_t window;
 
     size_t token_at; /* where the last token starts */
     Str text;        /* of the last key, string or number token */
-    bool escaped;    /* that text holds backslash escapes */
+    bool escaped;    /* @text has backslash escapes */
 
     unsigned depth;
-    unsigned char state; /* a JsonState: what may come next */
-    uint64_t objects;    /* a bit for each level, lowest first: an object, not an array */
+    unsigned char state; /* a JsonState */
+    uint64_t objects;    /* one bit for each level, lowest first: 1 for an object, 0 for an array */
 } JsonReader;
 
-/* Starts reading @input, which must outlive the reader and every slice it gives. */
+/* Starts reading @input, which must outlive the reader and all slices it returns. */
 void json_reader_init(JsonReader *reader, Str input);
 
-/* Starts reading @copy, a copy of the value that @outer is at, as deep as it is there. */
+/* Starts reading @copy, a copy of the value that @outer is at, as if it were at that depth. */
 void json_reader_init_value(JsonReader *reader, const JsonReader *outer, Str copy);
 
-/* What the next value is, without consuming it: JSON_OBJECT_BEGIN,
- * JSON_ARRAY_BEGIN, JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or
- * JSON_NULL; JSON_BAD at an error or where no value can be. Judged by the first
- * byte, which reader->at is at afterwards; one that starts no value is an error
- * and sticks. */
+/* Returns the kind of the next value without consuming it: JSON_OBJECT_BEGIN, JSON_ARRAY_BEGIN,
+ * JSON_STRING, JSON_NUMBER, JSON_TRUE, JSON_FALSE or JSON_NULL; JSON_BAD after an error or where no
+ * value can be. It is determined by the first byte, where reader->at is afterwards. A byte that
+ * starts no value is an error, which is kept. */
 JsonToken json_peek(JsonReader *reader);
 
-/* Enters an object; a null counts as an empty one (Go writes nil maps so).
- * Follow with json_key() until it returns false, also after an error. */
+/* Enters an object; a null counts as an empty one, because Go writes nil maps as null. Call
+ * json_key() then until it returns false, also after an error. */
 void json_object(JsonReader *reader);
 
-/* The next key of the object, raw, or false at its end or at an error. After a
- * true the value must be consumed (json_skip() at least). @ret_key is escaped
- * text when reader->escaped is set; see json_key_is(). */
+/* Reads the next raw key of the object; false at the end or after an error. After true, the value
+ * must be consumed (at least json_skip()). If reader->escaped is set, @ret_key has escapes; see
+ * json_key_is(). */
 bool json_key(JsonReader *reader, Str *ret_key);
 
-/* Same for arrays; null counts as empty. True: an element follows. */
+/* The same for arrays; a null counts as empty. json_element() returns true if an element
+ * follows. */
 void json_array(JsonReader *reader);
 static inline bool json_element(JsonReader *reader);
 
-/* True, and consumed, when the next value is null. */
+/* If the next value is null, consumes it and returns true. */
 bool json_null(JsonReader *reader);
 
-/* A string. Without escapes it is a slice of the input; with them it is decoded
- * into @arena. null leaves @ret untouched. */
+/* Reads a string. Without escapes it is a slice of the input; with escapes it is decoded into
+ * @arena. A null leaves @ret unchanged. */
 void json_string(JsonReader *reader, Arena *arena, Str *ret);
 
-/* An object, of which the member @name, a string, is wanted and nothing else. */
+/* Reads only the member @name, a string, of an object. */
 void json_string_member(JsonReader *reader, Arena *arena, Str name, Str *ret);
 
-/* A string as raw text of the input, without quotes, escapes not decoded (but validated);
- * *ret_escaped: whether there are any. null is not a string here. */
+/* Reads a string as raw text of the input, without quotes; escapes are validated but not decoded,
+ * and *ret_escaped tells whether there are any. A null is an error here. */
 static inline void json_string_raw(JsonReader *reader, Str *ret, bool *ret_escaped);
 
-/* If the next strings of an array are known, comparing is faster than
- * parsing. json_ahead() is what follows an element, from its comma to the end of the
- * input; elsewhere it is empty. When the first @n bytes of it are valid strings, each
- * behind its comma, json_take_elements() consumes them; @last is where the last one
- * starts in the input. Does not set reader->text. */
+/* If the next strings of an array are known, comparing is faster than parsing. json_ahead() returns
+ * the input from the comma after the current element on; elsewhere it is empty. If its first @n
+ * bytes are valid strings, each after its comma, json_take_elements() consumes them; @last is the
+ * offset in the input where the last one starts. Does not set reader->text. */
 static inline Str json_ahead(const JsonReader *reader);
 static inline void json_take_elements(JsonReader *reader, size_t n, size_t last);
 
-/* null leaves @ret untouched. Whole numbers only: 1e3 and 1.0 are JSON_E_TYPE. */
+/* Reads a whole number; 1e3 and 1.0 are JSON_E_TYPE. Here and below, a null leaves @ret
+ * unchanged. */
 void json_int64(JsonReader *reader, int64_t *ret);
 void json_bool(JsonReader *reader, bool *ret);
-void json_double(JsonReader *reader, double *ret); /* over DBL_MAX or long: JSON_E_RANGE */
+void json_double(JsonReader *reader, double *ret); /* JSON_E_RANGE: over DBL_MAX, or too long */
 
-/* A number as text; null is not a number here. */
+/* Reads a number as text. A null is an error here. */
 void json_number(JsonReader *reader, Str *ret);
 
-/* Consumes one value of any kind, validating every byte; @ret_raw (may be NULL)
- * is where it stood. */
+/* Consumes one value of any kind and validates every byte. @ret_raw (may be NULL) is set to its
+ * text. */
 void json_skip(JsonReader *reader, Str *ret_raw);
 
-/* As json_skip(), but by brackets and quotes alone; the contents are not validated, any depth is
- * accepted. For unread fields from an API server (mostly of Nodes), and for an object that is read
- * later. */
+/* Like json_skip(), but looks only at brackets and quotes: contents are not validated, and any
+ * depth is accepted. For unread fields from an API server (mostly of Nodes), and for objects that
+ * are read later. */
 void json_skip_fast(JsonReader *reader, Str *ret_raw);
 
-/* If the next value is likely known, comparing is faster than parsing. json_is_at(): whether it
- * starts with the bytes of @text (not empty, at a value only); json_take_value() consumes it when
- * its @n bytes are a valid object, array or string. */
+/* If the next value is probably known, comparing is faster than parsing. json_is_at() returns
+ * whether the reader is at a value that starts with the bytes of @text (not empty).
+ * json_take_value() consumes the value if its @n bytes are a valid object, array or string. */
 static inline bool json_is_at(const JsonReader *reader, Str text);
 void json_take_value(JsonReader *reader, size_t n);
 
-/* The value must be followed by nothing but white space. */
+/* Reports an error if anything but white space follows the value. */
 void json_end(JsonReader *reader);
 
-/* Stops with an error of the decoder's own, at the last token. An error that is
- * there already stays. */
+/* Stops with an error found by the caller, at the last token. An earlier error is kept. */
 void json_fail(JsonReader *reader, JsonError error, const char *static_text);
 
 static inline JsonError json_error(const JsonReader *reader) {
     return reader->error;
 }
 
-/* "byte 1234: expected a string" into @text, cut to fit. */
+/* Writes "byte 1234: expected a string" to @text, shortened to fit. */
 void json_describe(const JsonReader *reader, char *text, size_t size);
 
-/* Decodes the escapes of @raw, which has been validated. On failure (budget) ptr
- * is NULL. */
+/* Decodes the escapes of @raw, which must be validated. If the arena is full, ptr is NULL. */
 Str json_unescape(Str raw, Arena *arena);
 
-/* Whether @key (as json_key() gave it, with reader->escaped clear or set) is
- * @name. Keys with escapes are compared decoded. */
+/* Whether @key (as returned by json_key(), with reader->escaped unchanged) is @name. Keys with
+ * escapes are decoded for the comparison. */
 static inline bool json_key_is(const JsonReader *reader, Str key, Str name);
 
-/* --- the short ways ------------------------------------------------------ *
+/* --- the fast paths ------------------------------------------------------ *
  *
- * An array of 5,000 node names spends its time in these. Each does the common
- * case in place (no white space, no escapes, ASCII) and leaves everything else,
- * errors included, to a function elsewhere. */
+ * Most time for an array of 5,000 node names is spent here. Each handles the common case inline (no
+ * white space, no escapes, ASCII) and calls a function for everything else, including errors. */
 
 size_t json_find_stop_slow(JsonReader *reader, size_t at);
 bool json_element_slow(JsonReader *reader);
@@ -225,7 +217,7 @@ static inline bool json_element(JsonReader *reader) {
     return json_element_slow(reader);
 }
 
-/* The offset of the first byte from @at on that is not plain, or the end. */
+/* Returns the offset of the first byte from @at on that is not plain, or the end. */
 static inline size_t json_find_stop(JsonReader *reader, size_t at) {
     size_t offset = at - reader->window_at;
 

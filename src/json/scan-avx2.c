@@ -27,7 +27,7 @@ static inline KERNEL __m256i half_read(const char *bytes) {
 
 static inline KERNEL ScanBlock block_read(const char *bytes) {
     __m256i low = half_read(bytes), high = half_read(bytes + 32);
-    __m256i case_bit = _mm256_set1_epi8(0x20); /* [ and { differ in this bit only; ] and } too */
+    __m256i case_bit = _mm256_set1_epi8(0x20); /* [ and { differ only in this bit; ] and } too */
     __m256i low_set = _mm256_or_si256(low, case_bit), high_set = _mm256_or_si256(high, case_bit);
 
     return (ScanBlock){
@@ -38,7 +38,7 @@ static inline KERNEL ScanBlock block_read(const char *bytes) {
     };
 }
 
-/* As signed numbers, control bytes and bytes over 0x7f are all below a space. */
+/* As signed numbers, control bytes and bytes over 0x7f are less than a space. */
 static inline KERNEL __m256i half_stops(__m256i bytes) {
     __m256i below = _mm256_cmpgt_epi8(_mm256_set1_epi8(' '), bytes);
     __m256i quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
@@ -55,7 +55,7 @@ static inline KERNEL uint64_t block_stops(const char *bytes) {
     return pair_mask(half_stops(half_read(bytes)), half_stops(half_read(bytes + 32)));
 }
 
-/* Multiplying by all ones without carries adds up all shifts. */
+/* A carry-less multiplication by all ones is the XOR of all shifts. */
 static inline KERNEL uint64_t bits_prefix_xor(uint64_t bits) {
     __m128i product =
         _mm_clmulepi64_si128(_mm_set_epi64x(0, (long long)bits), _mm_set1_epi8((char)0xff), 0);

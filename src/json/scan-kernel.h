@@ -1,9 +1,7 @@
 #pragma once
 
-/*
- * ScanOps: the functions of a kernel for scan.c; scan.h documents them. ScanBlock: a kernel's view
- * of 64 bytes.
- */
+/* ScanOps: the functions that a kernel offers to scan.c, as documented in scan.h. ScanBlock: what a
+ * kernel finds in 64 bytes. */
 
 #include "base/str.h"
 
@@ -14,7 +12,7 @@ typedef struct ScanOps {
     uint64_t (*stops)(const char *bytes);
 } ScanOps;
 
-/* Bit i of each: byte i is one. Brackets of either kind are alike. */
+/* Bit i tells whether byte i is one of these. [ and { are not distinguished, nor ] and }. */
 typedef struct ScanBlock {
     uint64_t quotes, backslashes, opens, closes;
 } ScanBlock;
@@ -26,7 +24,7 @@ extern const ScanOps scan_avx2_ops;
 extern const ScanOps scan_neon_ops;
 #endif
 
-/* Bit i: whether an odd number of bits 0..i is set. */
+/* Sets bit i if an odd number of bits 0..i is set. */
 static inline uint64_t prefix_xor_by_shifts(uint64_t bits) {
     for (unsigned by = 1; by < 64; by *= 2)
         bits ^= bits << by;

@@ -1,4 +1,4 @@
-/* The kernel for arm64, every one of which has NEON. */
+/* The kernel for arm64, where every processor has NEON. */
 
 #include "json/scan-kernel.h"
 
@@ -12,8 +12,9 @@
 #define PIECE_SIZE 16u
 
 /*
- * 64 bytes are read so that byte i is in register i % 4, at place i / 4. Each test makes a byte all
- * ones or zero; shifting with insertion takes the first bits of four registers to four neighbours.
+ * 64 bytes are read so that byte i is in register i % 4, at index i / 4. Each test sets a byte to
+ * all ones or zero. Shift-and-insert instructions combine the first bits of the four registers into
+ * four adjacent bits.
  */
 static inline uint64_t quad_mask(uint8x16_t m0, uint8x16_t m1, uint8x16_t m2, uint8x16_t m3) {
     uint8x16_t pairs = vsriq_n_u8(vsriq_n_u8(m3, m2, 1), vsriq_n_u8(m1, m0, 1), 2);
@@ -32,7 +33,7 @@ static inline uint64_t quad_equal(uint8x16x4_t quad, char c) {
 static inline ScanBlock block_read(const char *bytes) {
     uint8x16x4_t quad = vld4q_u8((const uint8_t *)bytes), set = quad;
 
-    for (unsigned i = 0; i < 4; i++) /* makes [ a { and ] a }, and nothing else */
+    for (unsigned i = 0; i < 4; i++) /* turns only [ into { and ] into } */
         set.val[i] = vorrq_u8(quad.val[i], vdupq_n_u8(0x20));
     return (ScanBlock){
         .quotes = quad_equal(quad, '"'),
@@ -42,7 +43,7 @@ static inline ScanBlock block_read(const char *bytes) {
     };
 }
 
-/* As signed numbers, control bytes and bytes over 0x7f are all below a space. */
+/* As signed numbers, control bytes and bytes over 0x7f are less than a space. */
 static inline uint8x16_t piece_marks(uint8x16_t bytes) {
     uint8x16_t below = vcltq_s8(vreinterpretq_s8_u8(bytes), vdupq_n_s8(' '));
     uint8x16_t quote = vceqq_u8(bytes, vdupq_n_u8('"'));
@@ -50,7 +51,7 @@ static inline uint8x16_t piece_marks(uint8x16_t bytes) {
     return vorrq_u8(vorrq_u8(below, quote), vceqq_u8(bytes, vdupq_n_u8('\\')));
 }
 
-/* One bit for each byte in both halves; adding neighbours three times gathers eight. */
+/* Keeps one bit of each byte, in both halves; adding neighbours three times combines eight. */
 static inline uint64_t piece_stops(const char *bytes) {
     uint8x16_t marks = piece_marks(vld1q_u8((const uint8_t *)bytes));
     uint8x16_t bits =
@@ -68,7 +69,7 @@ static inline uint64_t block_stops(const char *bytes) {
         piece_marks(quad.val[3]));
 }
 
-/* Not a multiplication without carries: processors may lack it, and six shifts cost the same. */
+/* Does not use a carry-less multiplication: some processors lack it, and six shifts are as fast. */
 static inline uint64_t bits_prefix_xor(uint64_t bits) {
     return prefix_xor_by_shifts(bits);
 }

@@ -1,8 +1,8 @@
 /*
- * The kernel for every machine: eight bytes in a uint64_t at a time.
+ * The kernel for all other machines: handles eight bytes at a time in a uint64_t.
  *
- * A test on eight bytes sets the high bit of each byte it holds for;
- * word_bits() gathers those into eight bits.
+ * A test on eight bytes sets the high bit of each matching byte; word_bits() combines them into
+ * eight bits.
  */
 
 #include "json/scan-kernel.h"
@@ -14,7 +14,7 @@
 #define HIGH_BITS EACH_BYTE(0x80)
 #define LOW_BITS EACH_BYTE(0x7f)
 
-/* The first byte of the text is the lowest of the number, on any machine. */
+/* The first byte of the text becomes the lowest byte of the number, on any machine. */
 static inline uint64_t word_read(const char *bytes) {
     uint64_t word;
 
@@ -25,13 +25,13 @@ static inline uint64_t word_read(const char *bytes) {
     return word;
 }
 
-/* High bits to the lowest byte: 7 i + (56 - 7 i) is 56 for each byte i, and no two
- * of the other sums meet. */
+/* Moves the high bits to the lowest byte: 7 i + (56 - 7 i) is 56 for each byte i, and all other
+ * sums differ from each other. */
 static inline uint64_t word_bits(uint64_t high_bits) {
     return (high_bits >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-/* The usual test for a zero byte in its exact form: no carry leaves a byte. */
+/* The usual test for zero bytes, in its exact form: no carry crosses bytes. */
 static inline uint64_t word_equal(uint64_t word, char c) {
     uint64_t zero_where_equal = word ^ EACH_BYTE(c);
 
@@ -43,7 +43,7 @@ static inline ScanBlock block_read(const char *bytes) {
 
     for (unsigned at = 0; at < 64; at += 8) {
         uint64_t word = word_read(bytes + at);
-        uint64_t set = word | EACH_BYTE(0x20); /* makes [ a { and ] a }, and nothing else */
+        uint64_t set = word | EACH_BYTE(0x20); /* turns only [ into { and ] into } */
 
         block.quotes |= word_bits(word_equal(word, '"')) << at;
         block.backslashes |= word_bits(word_equal(word, '\\')) << at;
@@ -75,8 +75,8 @@ static inline uint64_t bits_prefix_xor(uint64_t bits) {
     return prefix_xor_by_shifts(bits);
 }
 
-/* Sums of two bits, of four, of eight; the multiplication adds up the bytes. Without the
- * instruction for it, __builtin_popcountll() would call a function. */
+/* Adds up groups of two, four and eight bits; the multiplication adds up the bytes. On processors
+ * without an instruction for this, __builtin_popcountll() would call a function. */
 static inline uint64_t bits_count(uint64_t bits) {
     bits -= bits >> 1 & UINT64_C(0x5555555555555555);
     bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));

@@ -1,24 +1,22 @@
 /*
- * The walk all kernels share: 64 bytes a step, one bit for each byte.
+ * The algorithm that all kernels share: 64 bytes per step, one bit for each byte.
  *
- * Included once by each kernel, which has defined before
+ * Included once by each kernel, which must define these first:
  *
  *     KERNEL                    the attributes of its functions
- *     PIECE_SIZE                bytes that it looks at in one go, 8 to 32
+ *     PIECE_SIZE                bytes that it handles at once, 8 to 32
  *     block_read(bytes)         what 64 bytes hold, as a ScanBlock
  *     block_stops(bytes)        which of 64 bytes scan_plain() stops at
  *     piece_stops(bytes)        the same for PIECE_SIZE bytes
  *     bits_prefix_xor(bits)     bit i: whether an odd number of bits 0..i is set
  *     bits_count(bits)
  *
- * and so is compiled for that kernel's instruction set. (Function pointers would
- * be the other way; they cost a call each 64 bytes.) No guard against a second
- * inclusion: a kernel is one file.
+ * So it is compiled for that kernel's instruction set. Function pointers would cost a call every 64
+ * bytes. There is no include guard, because each kernel is one file.
  *
- * A step costs the same whatever is in the block, as long as the value cannot
- * end in it: when it closes fewer brackets than are open, two counts settle it.
- * A quote behind an odd number of backslashes does not count, inside a string or
- * (where JSON has no backslashes) outside.
+ * A step takes the same time for any block in which the value cannot end: if the block closes fewer
+ * brackets than are open, two counts are enough. A quote after an odd number of backslashes does
+ * not count, neither in a string nor outside (where JSON has no backslashes).
  */
 
 #define WALK_STEP 64u
@@ -32,10 +30,9 @@ typedef struct Walk {
 } Walk;
 
 /*
- * The bytes behind an odd run of backslashes. Adding the first bit of a run to
- * the run carries a bit out of its end; runs that start at even and at odd places
- * are added apart, so that the place where the bit comes out tells whether the
- * run's length is odd.
+ * Returns the bytes after an odd number of backslashes. Adding the first bit of a run to the run
+ * carries a bit to the place after its end. Runs that start at even and at odd places are added
+ * separately, so that the place of this bit tells whether the run's length is odd.
  */
 static inline KERNEL uint64_t walk_escaped(Walk *walk, uint64_t backslashes) {
     uint64_t from_before = walk->escaped, starts, even_sum, odd_sum;
@@ -48,7 +45,7 @@ static inline KERNEL uint64_t walk_escaped(Walk *walk, uint64_t backslashes) {
            from_before;
 }
 
-/* Offset after the bracket that brings the depth to 0, or 0. */
+/* Returns the offset after the bracket that brings the depth to 0, or 0. */
 static inline KERNEL size_t walk_find_end(uint64_t depth, uint64_t opens, uint64_t closes) {
     for (; closes != 0; closes &= closes - 1) {
         uint64_t below = (closes & -closes) - 1;
@@ -60,7 +57,7 @@ static inline KERNEL size_t walk_find_end(uint64_t depth, uint64_t opens, uint64
     return 0;
 }
 
-/* One block: offset after the end of the value in it, or 0. */
+/* Handles one block. Returns the offset after the end of the value in it, or 0. */
 static inline KERNEL size_t walk_block(Walk *walk, const char *bytes) {
     ScanBlock block = block_read(bytes);
     uint64_t quotes = block.quotes & ~walk_escaped(walk, block.backslashes);
@@ -96,7 +93,7 @@ static KERNEL size_t walk_container(Str text) {
     return end > 0 ? at + end : 0;
 }
 
-/* The unescaped quotes of one block. */
+/* Returns the unescaped quotes of one block. */
 static inline KERNEL uint64_t walk_quotes(Walk *walk, const char *bytes) {
     ScanBlock block = block_read(bytes);
 
@@ -125,8 +122,8 @@ static inline KERNEL bool is_plain(char c) {
     return (signed char)c >= ' ' && c != '"' && c != '\\';
 }
 
-/* The last bytes of a text that is plain up to @at, fewer than 64. A last piece
- * that is not whole is read together with bytes before it, which are plain. */
+/* Handles the last bytes, fewer than 64, of a text that is plain up to @at. An incomplete last
+ * piece is read together with the plain bytes before it. */
 static inline KERNEL size_t walk_plain_end(Str text, size_t at) {
     for (; text.len - at >= PIECE_SIZE; at += PIECE_SIZE) {
         uint64_t stops = piece_stops(text.ptr + at);

@@ -1,4 +1,4 @@
-/* Scan: which kernel. The scanning itself is in scan-walk.h. */
+/* Scan: chooses the kernel. The algorithm is in scan-walk.h. */
 
 #include "json/scan.h"
 
@@ -7,14 +7,14 @@
 #include "base/cleanup.h"
 #include "json/scan-kernel.h"
 
-/* Relaxed is enough: the tables are constants. */
+/* Relaxed order is enough, because the tables are constant. */
 static _Atomic(const ScanOps *) ops_in_use = &scan_portable_ops;
 
 static const ScanOps *ops(void) {
     return atomic_load_explicit(&ops_in_use, memory_order_relaxed);
 }
 
-/* NULL when this machine has it not. */
+/* Returns NULL if this machine does not support @kernel. */
 static const ScanOps *kernel_ops(ScanKernel kernel) {
     switch (kernel) {
     case SCAN_PORTABLE:
@@ -44,7 +44,7 @@ bool scan_use_kernel(ScanKernel kernel) {
     return true;
 }
 
-/* Before main(), so that no call has to check. */
+/* Runs before main(), so that no call has to check. */
 __attribute__((constructor)) static void choose_kernel(void) {
 #ifdef __x86_64__
     __builtin_cpu_init();

@@ -11,20 +11,20 @@
 
 #include "base/str.h"
 
-/* @text starts at a '{' or '['. Returns the length of the value with its closing bracket, or 0 when
- * it does not end in @text. */
+/* @text starts with '{' or '['. Returns the length of the value including its closing bracket, or 0
+ * if it does not end in @text. */
 size_t scan_container(Str text);
 
-/* @text starts just after an opening quote. Returns the offset of the closing quote, or
+/* @text starts right after an opening quote. Returns the offset of the closing quote, or
  * SIZE_MAX. */
 size_t scan_string(Str text);
 
-/* How many bytes at the front of @text are plain: 0x20 to 0x7f other than quote and backslash. The
- * caller handles the byte that stops it (quote, escape, control byte, byte over 0x7f, the end). */
+/* Returns how many bytes at the start of @text are plain: 0x20 to 0x7f, but no quote or backslash.
+ * The caller handles what comes then: a quote, escape, control byte, byte over 0x7f, or the end. */
 size_t scan_plain(Str text);
 
-/* Which of the 64 bytes at @bytes are not plain: bit i for byte i. For callers that read the same
- * bytes more than once (json/read.h). */
+/* Returns which of the 64 bytes at @bytes are not plain: bit i for byte i. For callers that look at
+ * the same bytes more than once (json/read.h). */
 uint64_t scan_stops(const char *bytes);
 
 typedef enum ScanKernel {

@@ -129,7 +129,7 @@ static void test_key_with_nul_is_another_key(void **state) {
     (void)state;
 }
 
-/* A key that is not known must not be skipped: the field would be lost. */
+/* A key that cannot be decoded must not be skipped: its field would be lost. */
 static void test_key_over_the_budget_is_an_error(void **state) {
     static const JsonField keys[] = {{JSON_NAME("flag"), JSON_FIELD_BOOL, offsetof(Item, flag)}};
     static const char *const texts[] = {"{\"fl\\u0061g\": true}", "{\"fl\\u0061g\": [true]}"};

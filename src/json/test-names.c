@@ -1,4 +1,4 @@
-/* The fast path for arrays of names, and where it must fall back. */
+/* Tests the fast path for arrays of names, and when it must not be used. */
 
 #include "base/buf.h"
 #include "json/test-reader.h"
@@ -24,8 +24,8 @@ static void test_string_raw(void **state) {
     assert_error(&reader, JSON_E_TYPE, 28);
 }
 
-/* Names of every length, so that they cross the windows in every way. */
-static void test_names(void **state) {
+/* Names of all lengths, so that they cross the borders of windows in every way. */
+static void test_names_of_all_lengths(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(100000);
     JsonReader reader;
     Str name = STR_NULL;
@@ -53,7 +53,7 @@ static void test_names(void **state) {
     assert_int_equal(n, 200);
 }
 
-/* A value skipped by its brackets may be longer than the window; strings after it are still
+/* A value skipped by its brackets may be longer than the window; strings after it must still be
  * read. */
 static void test_string_behind_a_long_skip(void **state) {
     for (size_t len = 0; len < 300; len++) {
@@ -86,7 +86,7 @@ static void test_string_behind_a_long_skip(void **state) {
     }
 }
 
-/* An expected string is recognized by its bytes. */
+/* An expected string is recognized by comparing its bytes. */
 static void test_take_elements(void **state) {
     static const Str input = STR("[\"a\",\"b\",\"cc\", \"d\"]");
     JsonReader reader;
@@ -113,7 +113,7 @@ static void test_take_elements(void **state) {
 }
 
 /* An error points to the last element. */
-static void test_take_elements_place(void **state) {
+static void test_error_is_at_the_last_element(void **state) {
     JsonReader reader;
     Str text;
     bool escaped;
@@ -130,10 +130,10 @@ static void test_take_elements_place(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_string_raw),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names_of_all_lengths),
         cmocka_unit_test(test_string_behind_a_long_skip),
         cmocka_unit_test(test_take_elements),
-        cmocka_unit_test(test_take_elements_place),
+        cmocka_unit_test(test_error_is_at_the_last_element),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

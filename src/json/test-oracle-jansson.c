@@ -3,8 +3,8 @@
 #include <jansson.h>
 
 OracleSays oracle_ask(const char *text, size_t len) {
-    /* Any value at the top; \u0000 is legal JSON; and reals, because jansson
-     * refuses whole numbers over 64 bits and we leave numbers as text. */
+    /* Any value may be at the top, and \u0000 is legal JSON. Integers are read as reals, because
+     * jansson refuses those over 64 bits, and our reader keeps numbers as text. */
     size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
     json_error_t error;
     json_t *value = json_loadb(text, len, flags, &error);

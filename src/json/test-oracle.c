@@ -1,7 +1,7 @@
 /*
- * The reader against jansson: both accept the same texts.
+ * Compares the reader with jansson: both must accept the same texts.
  *
- * Where the two differ on purpose, nothing is compared:
+ * Known differences are not compared:
  *
  *   depth     we stop at 64, jansson at 2048
  *   numbers   jansson converts and refuses what overflows; we keep the text
@@ -158,7 +158,7 @@ static const Str seeds[] = {
 /* Replaces, inserts, removes or repeats a byte. */
 static size_t mutate(char *text, size_t len, Rng *rng) {
     static const char bytes[] = "{}[]\",:\\/ \n\tu0189aAeE.+-tfn\x7f\x80\xbf\xc3\xe2\xf0\x1f";
-    char byte = bytes[rng_pick(rng, sizeof(bytes))]; /* the NUL at the end included */
+    char byte = bytes[rng_pick(rng, sizeof(bytes))]; /* including the NUL at the end */
     size_t at = rng_pick(rng, len + 1);
 
     switch (rng_pick(rng, 4)) {
@@ -203,7 +203,7 @@ static void test_mutations(void **state) {
     }
 }
 
-/* Checks the oracle: it distinguishes valid from invalid texts, and is not our own reader (both
+/* Checks the oracle itself: it can tell valid from invalid texts, and is not our own reader (both
  * define json_object()). */
 static void test_oracle(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(seeds); i++) {

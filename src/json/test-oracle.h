@@ -1,6 +1,6 @@
 #pragma once
 
-/* jansson's opinion of a text. In a separate file because its header and ours share names
+/* Asks jansson whether a text is valid. In a separate file because its header and ours share names
  * (json_object, JSON_STRING, ...). */
 
 #include <stddef.h>
@@ -8,7 +8,8 @@
 typedef enum OracleSays {
     ORACLE_ACCEPTS,
     ORACLE_REJECTS,
-    ORACLE_ABSTAINS, /* a limit of jansson's own: number range, depth, NUL in a key */
+    ORACLE_ABSTAINS, /* not comparable, because of jansson's limits: number range, depth, NUL in a
+                        key */
 } OracleSays;
 
 OracleSays oracle_ask(const char *text, size_t len);

@@ -40,7 +40,7 @@ static void decode_sample(JsonReader *r, Arena *arena, Sample *ret) {
     json_end(r);
 }
 
-static void test_decoder(void **state) {
+static void test_decodes_an_object(void **state) {
     static const Str inputs[] = {
         STR("{\"name\":\"a\\nb\",\"count\":-7,\"ready\":true,\"ratio\":0.5,\"names\":[\"x\",\"y\"],"
             "\"other\":{\"a\":[1,{}]}}"),
@@ -66,7 +66,7 @@ static void test_decoder(void **state) {
     }
 }
 
-/* null is not a container, string or number: the old value stays. */
+/* A null is not a container, string or number: the old value stays. */
 static void test_nulls(void **state) {
     _cleanup_(arena_freep) Arena *arena = arena_new(10000);
     Sample s = {.name = STR("old"), .count = 5, .ready = true, .ratio = 2};
@@ -157,7 +157,7 @@ static void test_first_error_stays(void **state) {
     assert_true(escaped && flag && number == 3);
 }
 
-static void test_fail(void **state) {
+static void test_error_of_the_caller(void **state) {
     JsonReader reader;
     Str text = STR_NULL;
     bool escaped;
@@ -170,7 +170,7 @@ static void test_fail(void **state) {
     json_fail(&reader, JSON_E_TYPE, "no such operator");
     assert_error(&reader, JSON_E_TYPE, 1);
     json_describe(&reader, described, sizeof(described));
-    assert_string_equal(described, "byte 1: no such"); /* cut to fit */
+    assert_string_equal(described, "byte 1: no such"); /* shortened to fit */
 }
 
 static void test_peek(void **state) {
@@ -262,7 +262,7 @@ static void test_number(void **state) {
     assert_error(&reader, JSON_E_TYPE, 7);
 }
 
-/* Both ways of skipping, for each value of an array. */
+/* Tests both ways of skipping, for each value of an array. */
 static void test_skip(void **state) {
     static const Str values[] = {
         STR("1"),
@@ -321,7 +321,7 @@ static void test_skip_validates(void **state) {
     assert_error(&reader, JSON_E_END, 4);
 }
 
-/* Keys with and without white space and escapes are found, and so are their values. */
+/* Finds keys with and without white space and escapes, and their values. */
 static void test_keys(void **state) {
     static const char *const keys[] = {"a", "b", "c", "d", "e\\u0066", "caf\xc3\xa9", ""};
     JsonReader reader;
@@ -385,11 +385,11 @@ static void test_budget(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decoder),
+        cmocka_unit_test(test_decodes_an_object),
         cmocka_unit_test(test_nulls),
         cmocka_unit_test(test_decoder_errors),
         cmocka_unit_test(test_first_error_stays),
-        cmocka_unit_test(test_fail),
+        cmocka_unit_test(test_error_of_the_caller),
         cmocka_unit_test(test_peek),
         cmocka_unit_test(test_int64),
         cmocka_unit_test(test_double),

@@ -1,11 +1,11 @@
 #pragma once
 
-/* The state of a reader, for tests. */
+/* Checks the state of a reader, for tests. */
 
 #include "base/test-assert.h"
 #include "json/read.h"
 
-/* @at does not matter for JSON_OK. */
+/* @at is ignored for JSON_OK. */
 static inline void assert_error(const JsonReader *reader, JsonError error, size_t at) {
     assert_int_equal(json_error(reader), error);
     if (error != JSON_OK)

@@ -1,4 +1,4 @@
-/* Every kernel against a simple loop. */
+/* Compares each kernel with a simple loop. */
 
 #include "base/rng.h"
 #include "json/scan.h"
@@ -55,7 +55,7 @@ static size_t naive_plain(Str text) {
     return text.len;
 }
 
-/* A heap copy of the exact size, so that a sanitizer sees each byte read outside. */
+/* Returns a heap copy of the exact size, so that a sanitizer detects reads outside of it. */
 static Str exact_copy(Str text) {
     char *copy = malloc(text.len > 0 ? text.len : 1);
 
@@ -114,7 +114,7 @@ static void test_container(void **state) {
     }
 }
 
-/* A container that ends at each position of a block, and is cut one byte after it. */
+/* Tests a container that ends at each position of a block, also cut off one byte after it. */
 static void test_container_ends(void **state) {
     char text[300];
 
@@ -144,7 +144,8 @@ static void test_deep(void **state) {
     free(text);
 }
 
-/* Runs of backslashes of every length around the border of two blocks, followed by a quote. */
+/* Tests runs of backslashes of every length around the border of two blocks, followed by a
+ * quote. */
 static void test_escapes(void **state) {
     char text[260];
 
@@ -187,7 +188,7 @@ static void test_random(void **state) {
     }
 }
 
-/* All bytes, one at a time, at each position of a block and of the rest. */
+/* Tests each byte at each position of a block and of the rest. */
 static void test_bytes(void **state) {
     char text[64 + 33];
 
@@ -234,7 +235,7 @@ static bool first_kernel(void) {
     return scan_use_kernel(scan_kernel());
 }
 
-/* Before any kernel was chosen, each in its own process: must be the first test. */
+/* Calls each function before a kernel was chosen, in its own process. Must be the first test. */
 static void test_first_call(void **state) {
     static bool (*const calls[])(void) = {
         first_container, first_string, first_plain, first_stops, first_kernel};

@@ -3,8 +3,8 @@
 #include "base/buf.h"
 #include "base/test-assert.h"
 
-/* What a reader saw as a line: one letter per token, with the text of keys, strings and numbers,
- * and "." or the error at the end. */
+/* Writes what a reader found as one line: one letter per token, with the text of keys, strings and
+ * numbers, and "." or the error at the end. */
 static void trace_token(const JsonReader *reader, JsonToken token, Buf *out) {
     static const char letters[] = "{}[]ksntfz.!";
 
@@ -26,7 +26,7 @@ static void trace_tokens(Str input, Buf *out) {
         token = json_next(&reader);
         trace_token(&reader, token, out);
     } while (token != JSON_DONE && token != JSON_BAD);
-    assert_int_equal(json_next(&reader), token); /* and stays there */
+    assert_int_equal(json_next(&reader), token); /* returns the same again */
 }
 
 typedef struct TokenCase {
@@ -55,7 +55,7 @@ static const TokenCase token_cases[] = {
     {STR("[\"0123456789012345678901234567890123456789012345678901234567890123456789\",\"a\"]"),
         "[s0123456789012345678901234567890123456789012345678901234567890123456789 sa ]."},
 
-    /* Errors: number of the JsonError, place, text. */
+    /* Errors: number of the JsonError, offset, text. */
     {STR(""), "!6@0 the input ends where a value should be"},
     {STR("  "), "!6@2 the input ends where a value should be"},
     {STR("{"), "{!6@1 the input ends inside an object"},
@@ -152,7 +152,7 @@ static void test_depth(void **state) {
     assert_int_equal(reader.error_at, JSON_DEPTH_MAX);
 }
 
-/* Alternating objects and arrays: each level remembers its kind. */
+/* Nests objects and arrays in turn: each level must remember its kind. */
 static void test_levels(void **state) {
     _cleanup_(buf_done) Buf text = BUF_INIT(10000);
     JsonReader reader;

@@ -1,4 +1,4 @@
-/* Text with escapes: json_unescape() and the comparison of keys. */
+/* Tests json_unescape() and the comparison of keys with escapes. */
 
 #include "base/test-assert.h"
 #include "json/read.h"

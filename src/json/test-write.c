@@ -96,7 +96,7 @@ static void test_quote(void **state) {
     assert_written(&out, "\"\"");
 }
 
-/* A quoted string reads back as it was, at any length. */
+/* A quoted string reads back unchanged, at any length. */
 static void test_quote_reads_back(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(10000);
     _cleanup_(arena_freep) Arena *arena = arena_new(100000);

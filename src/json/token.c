@@ -1,10 +1,9 @@
 /*
- * Tokens: a state and a bit for each open bracket, no stack and no recursion.
+ * Splits JSON into tokens, with a state and one bit for each open bracket, without recursion.
  *
- * Each step starts at reader->at, which is behind the last whole token, and
- * works on an offset of its own; only when the token is whole are the offset and
- * the new state stored. Commas and colons are no tokens: a comma is read with
- * what follows it, a colon with its key.
+ * Each step starts at reader->at, after the last complete token, and uses a local offset. The
+ * offset and the new state are stored only when the token is complete. Commas and colons are not
+ * tokens: a comma is read with what follows it, a colon with its key.
  */
 
 #include "json/token.h"
@@ -24,7 +23,7 @@ void json_reader_init(JsonReader *reader, Str input) {
     *reader = (JsonReader){
         .data = input.ptr,
         .len = input.len,
-        .window_at = (size_t)0 - WINDOW_SIZE, /* holds nothing; the next one is at 0 */
+        .window_at = (size_t)0 - WINDOW_SIZE, /* empty; the next window starts at 0 */
     };
 }
 
@@ -49,9 +48,9 @@ JsonToken json_stop_short(JsonReader *reader, const char *text) {
 
 /* --- strings ------------------------------------------------------------- */
 
-/* Moves the window until there is a stop in it: by its own size while strings follow one another,
- * else to @at. The last bytes of the input, fewer than 64, are scanned without it. @next, the end
- * of a window or @at itself, is never beyond the end of the input. */
+/* Moves the window until it contains a stop: by its own size while strings follow each other, else
+ * to @at. The last bytes of the input, fewer than 64, are scanned without it. @next is the end of a
+ * window or @at, and never beyond the end of the input. */
 size_t json_find_stop_slow(JsonReader *reader, size_t at) {
     for (;;) {
         size_t offset = at - reader->window_at, next = reader->window_at + WINDOW_SIZE;
@@ -70,8 +69,8 @@ size_t json_find_stop_slow(JsonReader *reader, size_t at) {
     }
 }
 
-/* The four digits of the \u escape whose backslash is at @at. JSON_STRING when
- * they are there. */
+/* Reads the four digits of the \u escape whose backslash is at @at. Returns JSON_STRING if they are
+ * valid. */
 static JsonToken read_hex(JsonReader *reader, size_t at, unsigned *ret) {
     unsigned value = 0;
 
@@ -89,7 +88,7 @@ static JsonToken read_hex(JsonReader *reader, size_t at, unsigned *ret) {
     return JSON_STRING;
 }
 
-/* A \u escape, or two when the first is half a surrogate pair. */
+/* Moves over a \u escape, or two if the first is half of a surrogate pair. */
 static JsonToken pass_unicode(JsonReader *reader, size_t *at) {
     static const char half[] = "half a surrogate pair";
     size_t second = *at + 6;
@@ -131,7 +130,7 @@ static JsonToken pass_escape(JsonReader *reader, size_t *at) {
     return JSON_STRING;
 }
 
-/* One code point outside ASCII. */
+/* Moves over one code point outside ASCII. */
 static JsonToken pass_code_point(JsonReader *reader, size_t *at) {
     uint32_t c;
     size_t n = utf8_decode(str_of(reader->data + *at, reader->len - *at), &c);
@@ -142,7 +141,7 @@ static JsonToken pass_code_point(JsonReader *reader, size_t *at) {
     return JSON_STRING;
 }
 
-/* The rest of a string, from the first byte on that is not plain. */
+/* Moves over the rest of a string, from its first byte that is not plain. */
 static JsonToken pass_special(JsonReader *reader, size_t *at, bool *ret_escaped) {
     for (; *at < reader->len; *at = json_find_stop(reader, *at)) {
         unsigned char c = (unsigned char)reader->data[*at];
@@ -161,8 +160,8 @@ static JsonToken pass_special(JsonReader *reader, size_t *at, bool *ret_escaped)
     return json_stop_short(reader, "the input ends inside a string");
 }
 
-/* Passes over the string whose opening quote is at @at. JSON_STRING: its closing
- * quote is at *ret_end. */
+/* Moves over the string whose opening quote is at @at. Returns JSON_STRING and sets *ret_end to its
+ * closing quote. */
 static inline JsonToken scan_text(
     JsonReader *reader, size_t at, size_t *ret_end, bool *ret_escaped) {
     *ret_end = json_find_stop(reader, at + 1);
@@ -191,7 +190,7 @@ static size_t skip_digits(const JsonReader *reader, size_t at) {
     return at;
 }
 
-/* At least one digit. JSON_NUMBER when it is there. */
+/* Moves over at least one digit. Returns JSON_NUMBER if there is one. */
 static JsonToken pass_digits(JsonReader *reader, size_t *at) {
     size_t end = skip_digits(reader, *at);
 
@@ -202,7 +201,7 @@ static JsonToken pass_digits(JsonReader *reader, size_t *at) {
     return JSON_NUMBER;
 }
 
-/* Whether the next byte is @a or @b, passing over it if so. */
+/* Moves over the next byte if it is @a or @b, and returns whether it is. */
 static bool pass_either(const JsonReader *reader, size_t *at, char a, char b) {
     if (*at == reader->len || (reader->data[*at] != a && reader->data[*at] != b))
         return false;
@@ -210,7 +209,7 @@ static bool pass_either(const JsonReader *reader, size_t *at, char a, char b) {
     return true;
 }
 
-/* Passes over a number. */
+/* Moves over a number. */
 static JsonToken scan_number(JsonReader *reader, size_t *at) {
     size_t first;
     JsonToken token;
@@ -244,7 +243,7 @@ static JsonToken read_number(JsonReader *reader, size_t start) {
     return json_finish_value(reader, JSON_NUMBER, start, end);
 }
 
-/* true, false or null. */
+/* Reads true, false or null. */
 static JsonToken read_word(JsonReader *reader, size_t at, Str word, JsonToken token) {
     size_t there = reader->len - at < word.len ? reader->len - at : word.len;
 
@@ -292,7 +291,7 @@ static JsonToken read_value(JsonReader *reader, size_t at) {
     }
 }
 
-/* A key with its colon. */
+/* Reads a key with its colon. */
 static JsonToken read_key(JsonReader *reader, size_t at) {
     size_t end, colon;
     bool escaped;
@@ -404,8 +403,8 @@ JsonToken json_next_value(JsonReader *reader) {
     return read_value(reader, reader->at);
 }
 
-/* The end of the value at @at (below the end of the input) if it is a plain string, a number of
- * digits alone, or a word, and more follows it; else 0. */
+/* Returns the end of the value at @at (before the end of the input) if it is a plain string, a
+ * number of only digits, or a word, and more input follows; else 0. */
 static inline size_t plain_end(JsonReader *reader, size_t at) {
     const char *text = reader->data + at;
     size_t left = reader->len - at, end;
@@ -427,8 +426,8 @@ static inline size_t plain_end(JsonReader *reader, size_t at) {
     }
 }
 
-/* Passes over members of an object that are written plainly, without white space, up to the first
- * that is not: next_token() goes on there, from the state that is left. */
+/* Moves over members of an object as long as they are plain and without white space. Leaves a state
+ * from which next_token() continues. */
 static void pass_plain_members(JsonReader *reader) {
     while (reader->state == JSON_IN_OBJECT || reader->state == JSON_BEHIND_MEMBER) {
         size_t at = reader->at + (reader->state == JSON_BEHIND_MEMBER), end;

@@ -1,8 +1,8 @@
 /*
  * Decodes escapes of JSON strings.
  *
- * Everything here takes text that the reader has validated: each backslash has
- * its letter, each \u its digits, each first half of a pair its second.
+ * All functions here expect text that the reader has validated: each backslash is followed by a
+ * valid letter, each \u by its digits, and surrogates are in pairs.
  */
 
 #include "base/ascii.h"
@@ -17,8 +17,7 @@ static uint32_t hex4_value(const char *digits) {
     return value;
 }
 
-/* The \u escape, or the pair of them, at the front of @escape; returns its
- * length. */
+/* Decodes the \u escape, or pair of escapes, at the start of @escape. Returns its length. */
 static size_t decode_unicode(const char *escape, uint32_t *ret) {
     uint32_t unit = hex4_value(escape + 2);
 
@@ -37,7 +36,7 @@ static char short_escape(char letter) {
     return found ? bytes[found - letters] : letter; /* quote, backslash, slash */
 }
 
-/* Decodes the escape at the front of @escape into @out; returns its length. */
+/* Decodes the escape at the start of @escape into @out. Returns its length. */
 static size_t decode_escape(const char *escape, char out[4], size_t *ret_n) {
     uint32_t c;
     size_t len;

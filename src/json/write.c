@@ -1,5 +1,5 @@
-/* JsonWriter: two flags and a depth decide whether a comma or a new line comes next. Calls are not
- * checked: a missing key is a bug of the caller, and its tests parse the output. */
+/* JsonWriter: two flags and a depth decide whether a comma or line break comes next. Calls are not
+ * checked: a missing key is a bug of the caller, whose tests parse the output. */
 
 #include "json/write.h"
 
@@ -20,7 +20,7 @@ static void new_line(JsonWriter *writer) {
     buf_append_repeat(writer->out, ' ', (size_t)writer->indent * writer->depth);
 }
 
-/* Before a key, or a value that has none. */
+/* Writes what separates a key, or a value without a key, from the text before it. */
 static void separate(JsonWriter *writer) {
     if (writer->needs_comma)
         buf_append_char(writer->out, ',');
@@ -99,8 +99,8 @@ void json_write_int(JsonWriter *writer, int64_t value) {
     buf_append_int(writer->out, value);
 }
 
-/* 15 digits are enough for every number that users write, and 17 for every number
- * there is. %g drops zeros at the end, so the first that reads back is short. */
+/* 15 digits are enough for numbers that users write, and 17 for all doubles. %g drops trailing
+ * zeros, so the first text that reads back as @value is short. */
 void json_write_double(JsonWriter *writer, double value) {
     char text[32];
 
@@ -151,7 +151,7 @@ static void quote_ascii(Buf *out, unsigned char c) {
     buf_append_char(out, letters[found - bytes]);
 }
 
-/* The character at the front of @text, which is not plain; returns its length. */
+/* Writes the character at the start of @text, which is not plain. Returns its length. */
 static size_t quote_special(Buf *out, Str text) {
     unsigned char lead = (unsigned char)text.ptr[0];
     uint32_t c;
@@ -173,7 +173,7 @@ static size_t quote_special(Buf *out, Str text) {
     return n;
 }
 
-/* The usual case: nothing to escape. */
+/* Handles the common case: nothing to escape. */
 static bool quote_plain(Buf *out, Str text) {
     char *at;
 
@@ -190,7 +190,7 @@ static bool quote_plain(Buf *out, Str text) {
     return true;
 }
 
-/* Without the quotes. */
+/* Writes the escaped text without quotes. */
 static void escape(Buf *out, Str text) {
     while (text.len > 0) {
         size_t plain = scan_plain(text);
@@ -240,14 +240,14 @@ void json_member_texts(JsonWriter *writer, const char *key, const Str *texts, si
 /* A conversion of a template, with its argument. */
 typedef struct Argument {
     char type;      /* 's': text, 'd': number, 'i': boolean, 'g': real, 't': time */
-    int n_digits;   /* of the fraction of a time; -1: 0 is null */
+    int n_digits;   /* digits of a time's fraction; -1: 3 digits, and 0 is null */
     size_t n_chars; /* of the conversion */
     Str text;
     int64_t number;
     double real;
 } Argument;
 
-/* With as many digits of the fraction as are not 0, and at most @n_digits. */
+/* Writes a time with as many digits of the fraction as are not 0, at most @n_digits. */
 static void write_time(JsonWriter *writer, int64_t at_nsec, int n_digits) {
     int64_t nanos = at_nsec % NSEC_PER_SEC, unit = 1;
 
@@ -311,7 +311,7 @@ static size_t write_optional(JsonWriter *writer, Str key, const char *format, va
     return strlen("?: ") + argument.n_chars;
 }
 
-/* Writes a text in single quotes, in which texts and whole numbers can be. */
+/* Writes a text in single quotes, which may contain conversions of texts and whole numbers. */
 static size_t write_quoted(JsonWriter *writer, const char *format, va_list *args) {
     size_t n = 1;
 
@@ -349,7 +349,8 @@ static size_t write_word(JsonWriter *writer, const char *format, va_list *args) 
     return n;
 }
 
-/* Writes the first part of @format. Returns the number of characters read, as those above do. */
+/* Writes the first part of @format. Returns the number of characters read, like the functions
+ * above. */
 static size_t write_part(JsonWriter *writer, const char *format, va_list *args) {
     Argument argument;
     size_t n;
