@@ -1,9 +1,9 @@
 /*
- * Turns events into nodes. An open collection is a frame; when it ends, its node is added to the
- * frame below, or to the documents.
+ * Builds nodes from libfyaml's events. Each open collection has a frame; when it ends, its node is
+ * added to the enclosing frame, or to the documents.
  *
- * libfyaml counts columns in characters and leaves quotes, "|" and empty values out of its marks.
- * The exact place is computed from each mark's byte offset and the text.
+ * libfyaml counts columns in characters, and its marks do not include quotes, "|" and empty values.
+ * So exact places are computed from each mark's byte offset and the text.
  */
 
 #include "yaml/yaml-internal.h"
@@ -31,7 +31,7 @@ size_t builder_next_value(const YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = source_skip_blank(&builder->source, builder->at);
 
-    while (offset < source.len && memchr(":-?.", source.ptr[offset], 4)) /* "...", too */
+    while (offset < source.len && memchr(":-?.", source.ptr[offset], 4)) /* also "..." */
         offset = source_skip_blank(&builder->source, offset + 1);
     return offset;
 }
@@ -40,7 +40,7 @@ void builder_complain(YamlBuilder *builder, Place place, Str text, Str hint) {
     diag_add(builder->diags, DIAG_ERROR, place, builder->source.shown, text, hint);
 }
 
-/* The same, with a word of the source, shortened to a readable length. */
+/* Reports an error with a word of the source, shortened to a readable length. */
 static void complain_about(
     YamlBuilder *builder, Place place, const char *before, Str word, Str after, Str hint) {
     Str shown = utf8_take(word, SHOWN_MAX);
@@ -95,8 +95,8 @@ static void mapping_add_key(YamlBuilder *builder, YamlFrame *frame, YamlNode *ke
             STR("keys are strings; quote one that starts with { or ["));
 }
 
-/* Adds to the open collection. The children of all open collections are one stack on the heap:
- * when a collection ends, the arena gets an array of the right size. */
+/* Adds a child to the innermost open collection. The children of all open collections are one stack
+ * on the heap; when a collection ends, its array in the arena has the right size. */
 static void push_child(YamlBuilder *builder, YamlPair child) {
     if (builder->n_children == builder->children_size) {
         size_t size = builder->children_size ? 2 * builder->children_size : CHILDREN_FIRST;
@@ -118,7 +118,7 @@ void builder_add(YamlBuilder *builder, YamlNode *node) {
         mapping_add_key(builder, top, node);
     else if (top)
         push_child(builder, (YamlPair){.key = TAKE_PTR(top->key), .value = node});
-    else if (node->kind != YAML_NULL || !str_is_empty(node->text)) /* no empty document */
+    else if (node->kind != YAML_NULL || !str_is_empty(node->text)) /* skips empty ones */
         (void)VEC_ADD(&builder->documents, builder->arena, node);
 }
 
@@ -179,14 +179,14 @@ void builder_close(YamlBuilder *builder, size_t end) {
     builder_add(builder, frame->node);
 }
 
-/* For a missing value libfyaml 0.7 has no token, 0.8 an empty one. */
+/* Whether a value is missing: libfyaml 0.7 returns no token then, 0.8 an empty one. */
 static bool is_nothing(const YamlBuilder *builder, struct fy_token *token) {
     return !token || (fy_token_scalar_style(token) == FYSS_PLAIN &&
                          builder_offset(builder, fy_token_start_mark(token)) ==
                              builder_offset(builder, fy_token_end_mark(token)));
 }
 
-/* A missing value gets the position of its key; a missing item that of its dash. */
+/* Returns the place for a missing value: that of its key, or for an item that of its dash. */
 static Place place_of_nothing(YamlBuilder *builder) {
     YamlFrame *top = builder_top(builder);
     size_t offset;
@@ -248,8 +248,8 @@ Str builder_keep_text(YamlBuilder *builder, Str text) {
     return str_of(kept, text.len);
 }
 
-/* A single-quoted text of one line: libfyaml 0.7.12 reads '''' in it, two quotes, as three.
- * Returns false for a text of several lines, which libfyaml folds. */
+/* Reads a single-quoted text of one line, because libfyaml 0.7.12 reads '''' in it (two quotes) as
+ * three. Returns false for a text of several lines, which libfyaml folds. */
 static bool scalar_read_quoted(YamlBuilder *builder, struct fy_token *token) {
     size_t start = builder_offset(builder, fy_token_start_mark(token));
     size_t end = builder_offset(builder, fy_token_end_mark(token));
@@ -265,9 +265,9 @@ static bool scalar_read_quoted(YamlBuilder *builder, struct fy_token *token) {
     return true;
 }
 
-/* Copied in pieces: fy_token_get_text() uses a buffer of the size that the scanner guessed,
- * which is too small for some multi-line scalars; in 0.7.12 the text is then garbage, and memory
- * leaks. */
+/* Copies the text in pieces: fy_token_get_text() uses a buffer of the size that the scanner
+ * estimated, which is too small for some multi-line scalars. In 0.7.12 the text is then garbage,
+ * and memory leaks. */
 static void scalar_read_text(YamlBuilder *builder, struct fy_token *token, YamlNode *node) {
     const struct fy_iter_chunk *chunk = NULL;
     int error = 0;
@@ -338,7 +338,7 @@ static void alias_add(YamlBuilder *builder, struct fy_event *event) {
     builder_add(builder, node);
 }
 
-/* Anchor and tag precede the node. An anchor without an alias has no effect; a tag is an error,
+/* Checks the anchor and tag before a node. An unused anchor has no effect. A tag is an error,
  * because it would change the value's type. */
 static void check_properties(YamlBuilder *builder, struct fy_event *event) {
     struct fy_token *anchor = fy_event_get_anchor_token(event);
@@ -360,7 +360,7 @@ static void check_properties(YamlBuilder *builder, struct fy_event *event) {
 }
 
 int builder_take(YamlBuilder *builder, struct fy_event *event) {
-    /* Stops at the maximum of errors: more are not shown, and the nodes would only use memory. */
+    /* Stops at the maximum number of errors: no more are shown, so nodes would only use memory. */
     if (builder->diags->n_errors >= builder->errors_max)
         return YAML_BUILDER_STOPPED;
     switch (event->type) {
@@ -383,7 +383,7 @@ int builder_take(YamlBuilder *builder, struct fy_event *event) {
         alias_add(builder, event);
         break;
     case FYET_DOCUMENT_START:
-        /* An implicit start may be marked after the next text. */
+        /* The mark of an implicit start may be after the next text. */
         if (!event->document_start.implicit)
             builder->at = builder_offset(builder, fy_event_end_mark(event));
         break;

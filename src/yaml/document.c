@@ -1,11 +1,12 @@
 /*
  * Passes libfyaml's parser events to the builder.
  *
- * Events, not libfyaml's documents: an event parser keeps its state on the heap, so nesting cannot
- * overflow the stack, and aliases, depth and tags are refused before any node is built for them.
+ * Uses events instead of libfyaml's documents: the event parser keeps its state on the heap, so
+ * nesting cannot overflow the stack, and aliases, tags and deep nesting are refused before nodes
+ * are built for them.
  *
- * A syntax error ends libfyaml's parse. Parsing starts again at the next "---", which no syntax
- * error can hide, so that each document reports its first error.
+ * A syntax error stops libfyaml. Parsing restarts at the next "---", which is always a document
+ * marker, so that the first error of each document is reported.
  */
 
 #include "yaml/document.h"
@@ -17,7 +18,7 @@
 
 #define PARSE_FLAGS ((enum fy_parse_cfg_flags)(FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE))
 
-#define TRIM_MIN ((size_t)64 * 1024) /* bytes of a text that costs megabytes */
+#define TRIM_MIN ((size_t)64 * 1024) /* bytes; shorter texts use little memory */
 
 static inline void fy_token_iter_freep(struct fy_token_iter **iterator) {
     fy_token_iter_destroy(*iterator);
@@ -27,8 +28,7 @@ static inline void fy_diag_freep(struct fy_diag **diag) {
     fy_diag_destroy(*diag);
 }
 
-/* A document that ends inside brackets lacks the closing one; the error points at the opening
- * one. */
+/* Reports a document that ends inside brackets, at the opening bracket. */
 static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
     Str rest = str_skip(builder->source.text, source_skip_blank(&builder->source, offset));
     YamlFrame *top = builder_top(builder);
@@ -44,7 +44,7 @@ static bool complain_unclosed(YamlBuilder *builder, size_t offset) {
     return true;
 }
 
-/* Reports libfyaml's first error; the later ones are consequences of it. */
+/* Reports only libfyaml's first error; later ones are consequences of it. */
 static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
     struct fy_diag_error *error;
     void *previous = NULL;
@@ -69,12 +69,12 @@ static void complain_syntax(YamlBuilder *builder, struct fy_diag *diag) {
         return;
     why = syntax_explain(str_from_c(error->msg));
     if (start > builder->base && memchr("\"'", builder->source.text.ptr[start - 1], 2))
-        start--; /* an error in a quoted text includes its quote */
+        start--; /* include the opening quote */
     builder_complain(builder, builder_place_between(builder, start, end), why.text, why.hint);
 }
 
-/* libfyaml ends the stream without an error at bytes it cannot read. source_check() should refuse
- * them all, but half a file must never pass for a whole one. */
+/* Reports bytes where libfyaml ended the stream without an error. source_check() should refuse all
+ * such texts, but half a file must never be taken for the whole. */
 static int check_all_read(YamlBuilder *builder, struct fy_event *event) {
     size_t end =
         source_skip_blank(&builder->source, builder_offset(builder, fy_event_end_mark(event)));
@@ -100,7 +100,7 @@ static struct fy_diag *quiet_diag_new(void) {
     return diag;
 }
 
-/* With errors of its own: they come again when the text is read. */
+/* Errors are not reported here: they occur again when the text is read. */
 static int count_events(const YamlBuilder *builder, Str text, size_t *ret) {
     _cleanup_(fy_diag_freep) struct fy_diag *diag = quiet_diag_new();
     struct fy_parse_cfg config = {.flags = PARSE_FLAGS, .diag = diag};
@@ -123,8 +123,8 @@ static int complain_held(YamlBuilder *builder) {
     return YAML_BUILDER_STOPPED;
 }
 
-/* Reads @input, the text of the source plus a line break, from builder->base on.
- * YAML_BUILDER_STOPPED: an error was reported, at builder->at. */
+/* Reads @input, the source's text plus a line break, from builder->base on. Returns
+ * YAML_BUILDER_STOPPED if an error was reported, at builder->at. */
 static int parse_rest(YamlBuilder *builder, Str input) {
     _cleanup_(fy_diag_freep) struct fy_diag *diag = quiet_diag_new();
     _cleanup_(fy_parser_freep) struct fy_parser *parser = NULL;
@@ -164,8 +164,8 @@ static int parse_rest(YamlBuilder *builder, Str input) {
     return r;
 }
 
-/* Moves to the next "---" after the point where the last parse stopped; the error may be on that
- * marker itself. Never back to the marker that the last parse began with. */
+/* Moves to the next "---" after the point where the last parse stopped, or at it, if that marker is
+ * the error; never back to the marker where the last parse started. */
 static bool find_document(YamlBuilder *builder) {
     Str source = builder->source.text;
     size_t offset = builder->at > builder->base ? builder->at - 1 : builder->base;
@@ -199,8 +199,7 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
         .arena = arena,
         .diags = diags,
         .errors_max = diags->n_errors + DIAG_MAX,
-        .text = BUF_INIT(
-            2 * YAML_SOURCE_MAX), /* an escape may be shorter than the character it encodes */
+        .text = BUF_INIT(2 * YAML_SOURCE_MAX), /* an escape can be shorter than its character */
     };
     _cleanup_(buf_done) Buf copy = BUF_INIT(YAML_SOURCE_MAX + 1);
     size_t errors_before = diags->n_errors;
@@ -213,7 +212,7 @@ int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *
     r = builder_read_json(&builder);
     if (r == YAML_NO_JSON) {
         input = builder.source.text;
-        /* libfyaml 0.7.12 reads uninitialized memory after a last line of blanks without a line
+        /* libfyaml 0.7.12 reads uninitialized memory if the last line has only blanks and no line
          * break. */
         if (!str_has_suffix(input, STR("\n")) && !str_is_empty(input)) {
             buf_append(&copy, input);
@@ -260,7 +259,7 @@ const char *yaml_kind_name(YamlKind kind) {
     return names[kind];
 }
 
-/* In a text that is read from top to bottom, a value goes on until the next one begins. */
+/* Whether @node begins at or before @place. A value extends to where the next one begins. */
 static bool begins_by(const YamlNode *node, Place place) {
     return node->place.line < place.line ||
            (node->place.line == place.line && node->place.column <= place.column);
@@ -271,7 +270,7 @@ void yaml_path_at(const YamlNode *document, Place place, Buf *out) {
 
     while (begins_by(node, place)) {
         bool is_mapping = node->kind == YAML_MAPPING;
-        size_t n = 0; /* of the last child that begins by @place, from 1 */
+        size_t n = 0; /* number, from 1, of the last child that begins at or before @place */
 
         while (n < node->n && begins_by(is_mapping ? node->pairs[n].key : node->items[n], place))
             n++;

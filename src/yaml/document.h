@@ -3,14 +3,14 @@
 /*
  * YamlNode: one YAML document as a tree; every node has its position in the source.
  *
- * A thin layer that hides libfyaml, which parses and finds syntax errors; the result is a plain
- * tree in an arena. Duplicate keys are errors. Aliases, merge keys and tags are refused, not
- * resolved: a policy needs none, and an alias bomb is only a short error message.
+ * Hides libfyaml, which parses the text and finds syntax errors. The result is a plain tree in an
+ * arena. Duplicate keys are errors. Aliases, merge keys and tags are refused: policies need none,
+ * and an alias bomb just gives a short error message.
  */
 
 #include "base/diag.h"
 
-#define YAML_SOURCE_MAX ((size_t)4 * 1024 * 1024) /* policies are kilobytes */
+#define YAML_SOURCE_MAX ((size_t)4 * 1024 * 1024) /* policies are only kilobytes */
 #define YAML_DEPTH_MAX 64u
 
 typedef enum YamlKind {
@@ -27,15 +27,15 @@ typedef struct YamlNode YamlNode;
 typedef struct YamlPair YamlPair;
 
 struct YamlNode {
-    YamlKind kind; /* plain scalars by YAML 1.2's core schema; quoted ones are strings */
-    bool is_plain; /* scalars: written without quotes, and not as a block */
+    YamlKind kind; /* plain scalars: by YAML 1.2's core schema; quoted ones: strings */
+    bool is_plain; /* a scalar without quotes that is not a block */
     bool boolean;
     Place place;
-    Str text;    /* scalars: the text, with quotes and escapes resolved, and a NUL behind it */
+    Str text;    /* scalars: text with quotes and escapes resolved, followed by a NUL */
     double real; /* YAML_INT and YAML_FLOAT */
-    size_t n;    /* sequence: items; mapping: pairs; scalars: 0 */
+    size_t n;    /* number of items or pairs; scalars: 0 */
     union {
-        int64_t integer; /* YAML_INT; one that does not fit is a YAML_STRING */
+        int64_t integer; /* YAML_INT; if it does not fit, the node is a YAML_STRING */
         YamlNode **items;
         YamlPair *pairs; /* in the order written */
     };
@@ -47,49 +47,49 @@ struct YamlPair {
 };
 
 typedef struct YamlStream {
-    Str file;   /* its name, for messages */
-    Str source; /* its text without a byte order mark; places refer to it */
+    Str file;   /* name, for messages */
+    Str source; /* text without a byte order mark; places refer to it */
     size_t n_documents;
     YamlNode **documents; /* empty documents are left out */
-    size_t n_unsupported; /* aliases, merge keys and tags: valid YAML that we refuse */
+    size_t n_unsupported; /* number of aliases, merge keys and tags: valid YAML that we refuse */
 } YamlStream;
 
-/* Parses @source. The tree lives in @arena, except @source itself, which must outlive it. Problems
- * are added to @diags. 0; -EINVAL: there was at least one error, and only n_unsupported of *ret is
- * set; or -ENOMEM. */
+/* Parses @source, which must outlive the tree; everything else is in @arena. Mistakes are added to
+ * @diags. Returns 0; -EINVAL if there was an error, and only n_unsupported of *ret is set; or
+ * -ENOMEM. */
 int yaml_parse(Str file, Str source, Arena *arena, DiagList *diags, YamlStream *ret);
 
-/* The value of @key in a mapping, or NULL (also when @node is NULL or no mapping). */
+/* Returns the value of @key in a mapping, or NULL (also if @node is NULL or no mapping). */
 YamlNode *yaml_find(const YamlNode *node, Str key);
 
-/* The place of byte @offset of @source. */
+/* Returns the place of byte @offset of @source. */
 Place yaml_place(Str file, Str source, size_t offset);
 
 static inline bool yaml_is_scalar(const YamlNode *node) {
     return node->kind != YAML_SEQUENCE && node->kind != YAML_MAPPING;
 }
 
-/* Child @i of a collection: an item, or the value of a pair. */
+/* Returns child @i of a collection: an item, or the value of a pair. */
 static inline YamlNode *yaml_child(const YamlNode *node, size_t i) {
     return node->kind == YAML_MAPPING ? node->pairs[i].value : node->items[i];
 }
 
-/* The text of a string; STR_NULL: @node is NULL or something else. */
+/* Returns the text of a string; STR_NULL if @node is NULL or something else. */
 static inline Str yaml_text(const YamlNode *node) {
     return node && node->kind == YAML_STRING ? node->text : STR_NULL;
 }
 
-/* Appends the path of the innermost value, or key, that begins at or before @place, for users who
- * do not see the text: "spec.filters[2].name"; nothing for the document as a whole. */
+/* Appends the path of the innermost value or key that begins at or before @place, for users who do
+ * not see the text: "spec.filters[2].name". Appends nothing for the whole document. */
 void yaml_path_at(const YamlNode *document, Place place, Buf *out);
 
-/* "a mapping", "a string", … */
+/* Returns "a mapping", "a string", … */
 const char *yaml_kind_name(YamlKind kind);
 
-/* The document as JSON text, for the decoder of Pods and Nodes, which reads JSON only. Numbers keep
- * their digits where JSON can read them; .inf and .nan become null. */
+/* Writes a document as JSON text, for the decoder of Pods and Nodes, which reads only JSON. Numbers
+ * keep their digits if JSON can read them; .inf and .nan become null. */
 void yaml_to_json(const YamlNode *node, Buf *out);
 
-/* Where byte @offset of that text comes from: the place of the innermost node. For messages: it
- * writes the text once more. */
+/* Returns the place of the innermost node that wrote byte @offset of that text. Only for messages,
+ * because it writes the text again. */
 Place yaml_json_place(const YamlNode *node, size_t offset);

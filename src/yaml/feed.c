@@ -1,52 +1,52 @@
 /*
- * Finds out beforehand where libfyaml would hold too much memory.
+ * Finds out, before the text is parsed, where libfyaml would use too much memory.
  *
- * A [ or { may begin a key ("[a, b]: c"). libfyaml decides that at the closing bracket and keeps
- * each token up to there, about 200 bytes for a byte of text, and it has no limit. But it can ask
- * for its input piece by piece: everything that it holds was given to it for the next event. The
- * places of events are wrong then (libfyaml forgets the text before 64 KiB), so events are only
- * counted here, and only of texts that could cost too much.
+ * A [ or { may begin a key ("[a, b]: c"). libfyaml knows only at the closing bracket. Until then it
+ * keeps each token, about 200 bytes for each byte of text, without a limit. But it can request its
+ * input in pieces, and it holds only what it was given since the last event. The places of events
+ * are wrong then (libfyaml forgets the text before 64 KiB), so events are only counted here, and
+ * only for texts that could need too much.
  */
 
 #include "yaml/yaml-internal.h"
 
 #include <errno.h>
 
-/* The most that libfyaml 0.7.12 was seen to hold for each of these bytes. The others begin a plain
- * scalar after one of these, or nothing. */
+/* The most memory that libfyaml 0.7.12 was observed to hold for each of these bytes. Other bytes
+ * begin a plain scalar after one of these, or hold nothing. */
 static const uint16_t costs[256] = {
-    ['['] = 360, /* with its possible key */
+    ['['] = 360, /* including a possible key */
     ['{'] = 360,
     [']'] = 210,
     ['}'] = 210,
     [','] = 210,
-    [':'] = 430, /* a key, a value */
+    [':'] = 430, /* a key and a value */
     ['?'] = 210,
     ['#'] = 210, /* a comment ends a plain scalar */
     ['%'] = 210,
     ['&'] = 210,
     ['*'] = 210,
     ['!'] = 210,
-    ['"'] = 105, /* two for a scalar */
+    ['"'] = 105, /* a scalar has two */
     ['\''] = 105,
 };
 
 #define PLAIN_COST 210u
-#define NO_KEY_COST 210u /* of a colon without a key before it */
-#define DASH_COST 320u   /* of a dash before a blank */
+#define NO_KEY_COST 210u /* for a colon without a key before it */
+#define DASH_COST 320u   /* for a dash before a blank */
 
-/* The most that the tree takes for a byte of text ("[a,a,a]", "-\n-\n"). */
+/* The most memory of the tree for each byte of text ("[a,a,a]", "-\n-\n"). */
 #define TREE_FACTOR 64u
 
 typedef struct Feed {
     Str text;
-    size_t held; /* estimated from above: for the bytes given since the last event */
+    size_t held; /* upper estimate, for the bytes given since the last event */
     size_t held_max;
-    bool is_over; /* the text seemed to end there */
+    bool is_over; /* stopped giving text, as if it ended here */
 } Feed;
 
 static size_t cost_of(Str text) {
-    bool is_behind = true; /* one of these bytes, and blanks */
+    bool is_behind = true; /* after one of these bytes and blanks */
     size_t cost = 0;
 
     for (size_t i = 0; i < text.len; i++) {
@@ -82,7 +82,7 @@ static ssize_t read_piece(void *context, void *buffer, size_t size) {
     return (ssize_t)piece.len;
 }
 
-/* Until the end, an error, nesting that the builder refuses, or feed->is_over. */
+/* Counts up to the end, an error, nesting that the builder refuses, or feed->is_over. */
 static int count_events(Feed *feed, const struct fy_parse_cfg *config, size_t *ret) {
     _cleanup_(fy_parser_freep) struct fy_parser *parser = fy_parser_create(config);
     enum fy_event_type type = FYET_NONE;
@@ -107,8 +107,8 @@ static int count_events(Feed *feed, const struct fy_parse_cfg *config, size_t *r
 }
 
 int feed_count_events(Str text, size_t left, const struct fy_parse_cfg *config, size_t *ret) {
-    /* The tree takes two fifths of the cost of the tokens at most, and never more than TREE_FACTOR
-     * times the text. */
+    /* The tree needs at most two fifths of the tokens' cost, and at most TREE_FACTOR times the
+     * text. */
     size_t cost = cost_of(text), tree = cost / 5 * 2, tree_max = TREE_FACTOR * text.len;
     Feed feed = {.text = text,
         .held_max =

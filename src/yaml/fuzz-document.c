@@ -1,7 +1,5 @@
-/*
- * Any bytes as YAML: no crash, and either errors or a tree whose places lie in
- * the text and whose JSON is a YAML document with the same JSON.
- */
+/* Parses any bytes as YAML. There must be errors, or a tree whose places are in the text and whose
+ * JSON, read as YAML, gives the same JSON. */
 
 #include "base/cleanup.h"
 #include "base/fuzz.h"

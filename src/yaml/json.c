@@ -1,4 +1,4 @@
-/* Trees to JSON, and JSON to trees: libfyaml needs 200 times the size of brackets (feed.c). */
+/* Converts trees to JSON and back; libfyaml would need 200 times the size of brackets (feed.c). */
 
 #include <errno.h>
 
@@ -6,7 +6,7 @@
 #include "json/read.h"
 #include "json/write.h"
 
-/* As written, unless JSON has no such numbers: "+1", "007", "1.", ".5", "0x1f". */
+/* Writes a number as in the source, unless JSON has no such numbers: "+1", "007", ".5", "0x1f". */
 static void write_number(JsonWriter *writer, const YamlNode *node) {
     JsonReader reader;
 
@@ -23,7 +23,7 @@ static void write_number(JsonWriter *writer, const YamlNode *node) {
 
 typedef struct NodeWriter {
     JsonWriter json;
-    size_t offset;         /* of the byte that is looked for; SIZE_MAX: none is */
+    size_t offset;         /* of the wanted byte; SIZE_MAX: none */
     const YamlNode *found; /* the innermost node that wrote it */
 } NodeWriter;
 
@@ -96,18 +96,18 @@ Place yaml_json_place(const YamlNode *node, size_t offset) {
 typedef struct TreeReader {
     YamlBuilder *builder;
     JsonReader json;
-    size_t base; /* of the reader's text in the source */
-    int r;       /* YAML_BUILDER_STOPPED: too deep, which was reported */
+    size_t base; /* offset of the reader's text in the source */
+    int r;       /* YAML_BUILDER_STOPPED: too deep; reported */
 } TreeReader;
 
-static bool goes_on(const TreeReader *reader) {
+static bool can_continue(const TreeReader *reader) {
     const YamlBuilder *builder = reader->builder;
 
     return reader->r == 0 && !builder_has_failed(builder) &&
            builder->diags->n_errors < builder->errors_max;
 }
 
-/* @raw: without the quotes of a string. */
+/* @raw is the text, without quotes if it is a string. */
 static void add_scalar(YamlBuilder *builder, Str raw, bool is_string) {
     size_t start = (size_t)(raw.ptr - builder->source.text.ptr) - is_string;
     YamlNode *node = ARENA_NEW(builder->arena, YamlNode);
@@ -150,21 +150,21 @@ static void add_value(TreeReader *reader) {
         return;
     if (token == JSON_OBJECT_BEGIN) {
         json_object(&reader->json);
-        while (goes_on(reader) && json_key(&reader->json, &text)) {
+        while (can_continue(reader) && json_key(&reader->json, &text)) {
             add_scalar(reader->builder, text, /* is_string= */ true);
             add_value(reader);
         }
     } else {
         json_array(&reader->json);
-        while (goes_on(reader) && json_element(&reader->json))
+        while (can_continue(reader) && json_element(&reader->json))
             add_value(reader);
     }
-    if (goes_on(reader))
+    if (can_continue(reader))
         builder_close(reader->builder, reader->base + reader->json.at);
 }
 
-/* Moves to the bracket that the next document begins with, or to the end. Returns false if there is
- * something else. */
+/* Moves to the opening bracket of the next document, or to the end. Returns false if anything else
+ * comes first. */
 static bool find_document(const YamlSource *source, bool is_first, size_t *at) {
     Str rest;
 
@@ -192,7 +192,7 @@ static int read_documents(YamlBuilder *builder, bool only_checks) {
             json_skip(&reader.json, NULL);
         else
             add_value(&reader);
-        if (!goes_on(&reader) || json_error(&reader.json) == JSON_E_DEPTH)
+        if (!can_continue(&reader) || json_error(&reader.json) == JSON_E_DEPTH)
             return 0;
         if (json_error(&reader.json) != JSON_OK)
             break;

@@ -39,7 +39,7 @@ void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *k
         STR_FMT(key->text), what);
 }
 
-/* FOUND: a number as written, a string in quotes. */
+/* FOUND is a number as written, or a string in quotes. */
 bool reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint) {
     Str found = value->kind == YAML_NULL       ? STR("empty")
@@ -71,7 +71,7 @@ bool reader_bool(YamlReader *reader, const YamlNode *value, const char *what, bo
     return true;
 }
 
-/* Whether it is a whole number too large for an integer, which YAML reads as a string. */
+/* Whether @value is a whole number too large for an integer: YAML reads it as a string. */
 static bool is_huge(const YamlNode *value) {
     size_t i = str_has_prefix(value->text, STR("-")) ? 1 : 0;
 

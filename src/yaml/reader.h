@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * YamlReader: values of a tree as C values, with every mistake reported at its place.
+ * YamlReader: converts values of a tree to C values, and reports every mistake at its place.
  *
  * Reading continues after a mistake, so that one run reports them all.
  */
@@ -14,8 +14,8 @@ typedef struct YamlReader {
     Str source; /* the file's text, for source lines */
 } YamlReader;
 
-/* Reports something at @at; @hint, a suggestion, may be empty. Always false: what the reader of a
- * wrong value returns. */
+/* Reports something at @at. @hint may be empty. Always returns false, so that callers can return
+ * that. */
 bool reader_report(YamlReader *reader, DiagLevel level, const YamlNode *at, Str hint,
     const char *format, ...) __attribute__((format(printf, 5, 6)));
 #define reader_error_hint(reader, at, hint, ...)                                                   \
@@ -24,18 +24,18 @@ bool reader_report(YamlReader *reader, DiagLevel level, const YamlNode *at, Str 
 #define reader_warning(reader, at, hint, ...)                                                      \
     reader_report((reader), DIAG_WARNING, (at), (hint), __VA_ARGS__)
 
-/* Reports a field that is not in @known, with the nearest name or all of them. @what names the
- * mapping in messages ("a filter"). */
+/* Reports a field that is not in @known, and suggests the nearest name or lists all. @what names
+ * the mapping in messages ("a filter"). */
 void reader_unknown_field(YamlReader *reader, DiagLevel level, const YamlNode *key,
     const char *what, const Str *known, size_t n_known);
 
-/* Reports that @value is not @wanted ("a list"); @hint may be empty. False. */
+/* Reports that @value is not @wanted ("a list"). @hint may be empty. Returns false. */
 bool reader_wrong_kind(
     YamlReader *reader, const YamlNode *value, const char *what, const char *wanted, Str hint);
 
-/* Each returns false, with an error reported, when the value is something else.
- * @what names it in the message ("reason"). Strings are borrowed from the tree. @ret is set on true
- * only. */
+/* Each of these returns false and reports an error if the value is something else. @what names the
+ * value in messages ("reason"). Strings are slices of the tree. @ret is set only if true is
+ * returned. */
 bool reader_string(YamlReader *reader, const YamlNode *value, const char *what, Str *ret);
 bool reader_bool(YamlReader *reader, const YamlNode *value, const char *what, bool *ret);
 bool reader_int(YamlReader *reader, const YamlNode *value, const char *what, int64_t min,

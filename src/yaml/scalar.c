@@ -1,5 +1,5 @@
-/* The core schema of YAML 1.2.2, section 10.3.2: some fixed words and three forms of numbers;
- * anything else is a string. */
+/* Determines types of scalars by the core schema of YAML 1.2.2, section 10.3.2: some fixed words
+ * and three forms of numbers. Anything else is a string. */
 
 #include "yaml/yaml-internal.h"
 
@@ -11,7 +11,7 @@
 #define SPELLINGS_MAX 5u
 
 static const struct {
-    Str spellings[SPELLINGS_MAX]; /* those behind the last have no ptr */
+    Str spellings[SPELLINGS_MAX]; /* unused ones have no ptr */
     YamlKind kind;
     bool boolean;
     double real;
@@ -37,7 +37,7 @@ static bool resolve_word(YamlNode *node) {
     return false;
 }
 
-/* 0x1f and 0o17, without a sign. False for anything else, and on overflow. */
+/* Parses numbers like 0x1f and 0o17. Returns false for signs, anything else, and on overflow. */
 static bool parse_based(Str text, int64_t *ret) {
     int base = str_has_prefix(text, STR("0x")) ? 16 : str_has_prefix(text, STR("0o")) ? 8 : 0;
     uint64_t value = 0;
@@ -70,7 +70,7 @@ static bool is_decimal(Str text) {
 static bool resolve_int(YamlNode *node) {
     Str unsigned_text = str_skip(node->text, str_has_prefix(node->text, STR("+")) ? 1 : 0);
 
-    if (is_decimal(node->text) ? !str_to_int64(unsigned_text, &node->integer) /* takes no '+' */
+    if (is_decimal(node->text) ? !str_to_int64(unsigned_text, &node->integer) /* rejects '+' */
                                : !parse_based(node->text, &node->integer))
         return false;
     node->kind = YAML_INT;
@@ -78,7 +78,7 @@ static bool resolve_int(YamlNode *node) {
     return true;
 }
 
-/* Decimal, with a point or an exponent: a whole number that is too large stays a string. */
+/* Reads a number with a point or exponent. A whole number that is too large stays a string. */
 static bool resolve_float(YamlNode *node) {
     bool has_mark =
         str_find(node->text, '.') != SIZE_MAX || str_contains_nocase(node->text, STR("e"));

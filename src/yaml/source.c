@@ -5,9 +5,9 @@
 
 #include "base/utf8.h"
 
-#define SHOWN_LINE_MAX ((size_t)16 * 1024) /* each message keeps a copy of its line */
+#define SHOWN_LINE_MAX ((size_t)16 * 1024) /* because each message copies its line */
 
-#define DIRECTIVE_MAX 128u /* bytes of a directive's line */
+#define DIRECTIVE_MAX 128u /* most bytes in a directive's line */
 
 static bool has_long_line(Str text) {
     Str line;
@@ -36,7 +36,7 @@ YamlSource source_of(Str file, Str text) {
     };
 }
 
-/* A text may be one line of megabytes: finding a place must not scan all of it. */
+/* Starts at the last line instead of scanning the whole text, whose lines may be megabytes. */
 static void seek_line(YamlSource *source, size_t offset) {
     while (offset > source->line_end) {
         source->line++;
@@ -89,7 +89,7 @@ static void complain(YamlSource *source, DiagList *diags, size_t offset, Str tex
     diag_add(diags, DIAG_ERROR, source_place(source, offset, 1), source->shown, text, hint);
 }
 
-/* libfyaml treats some bytes that are not text as the end of the stream, without an error. */
+/* Refuses bytes that are not text: libfyaml takes some for the end of the stream. */
 static bool check_bytes(YamlSource *source, DiagList *diags) {
     static const Str hint = STR("save the file as UTF-8 text");
     Str text = source->text;
@@ -125,7 +125,7 @@ static bool has_explicit_key(Str text) {
     return false;
 }
 
-/* The first tab between a colon and an indicator or the end of the text, or SIZE_MAX. */
+/* Finds the first tab between a colon and an indicator or the end of the text; SIZE_MAX: none. */
 static size_t find_tab_after_colon(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         const char *colon = memchr(text.ptr + i, ':', text.len - i);

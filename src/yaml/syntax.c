@@ -1,6 +1,5 @@
-/* Replaces libfyaml's messages, which are about scalars, indicators and contexts, by the mistakes
- * of users: a tab, a bracket, a quote, wrong indentation. The first row whose words are in the
- * message is used. */
+/* Replaces libfyaml's messages about scalars, indicators and contexts by what users did wrong: a
+ * tab, a bracket, a quote, wrong indentation. Uses the first row whose text is in the message. */
 
 #include "yaml/yaml-internal.h"
 

@@ -1,4 +1,4 @@
-/* Texts, and the trees and errors that result. */
+/* Tests the trees and errors that texts result in. */
 
 #include <errno.h>
 
@@ -44,7 +44,7 @@ static void describe(const YamlNode *node, Buf *out) {
 
 typedef struct TreeCase {
     Str source;
-    const char *tree; /* of the documents, " --- " between them */
+    const char *tree; /* trees of the documents, separated by " --- " */
 } TreeCase;
 
 static const TreeCase tree_cases[] = {
@@ -59,7 +59,7 @@ static const TreeCase tree_cases[] = {
     {STR("a: 1\n"), "{str:a@1:1+1=int:1@1:4+1}@1:1+1"},
     {STR("a: 1"), "{str:a@1:1+1=int:1@1:4+1}@1:1+1"},
 
-    /* any line ending; a byte order mark takes no column */
+    /* all line endings; a byte order mark takes no column */
     {STR("a: 1\r\nbb: 2\r\n"), "{str:a@1:1+1=int:1@1:4+1 str:bb@2:1+2=int:2@2:5+1}@1:1+1"},
     {STR("\xef\xbb\xbf"
          "a: 1\n"),
@@ -111,7 +111,7 @@ static const TreeCase tree_cases[] = {
     /* columns are bytes */
     {STR("é: ü # ö\nß: x"), "{str:é@1:1+2=str:ü@1:5+2 str:ß@2:1+2=str:x@2:5+1}@1:1+2"},
 
-    /* tabs and question marks, each on its own */
+    /* tabs and question marks, not combined */
     {STR("a:\t|\n  x\nb:\t1\n"), "{str:a@1:1+1=str:x\\n@1:4+1 str:b@3:1+1=int:1@3:4+1}@1:1+1"},
     {STR("a: 'b ? c : d'\n? e\n"),
         "{str:a@1:1+1=str:b ? c : d@1:4+11 str:e@2:3+1=null:@2:3+1}@1:1+1"},
@@ -133,7 +133,7 @@ static const TreeCase tree_cases[] = {
     {STR("a: 1\n\t\nb: 2"), "{str:a@1:1+1=int:1@1:4+1 str:b@3:1+1=int:2@3:4+1}@1:1+1"},
 };
 
-static void test_trees(void **state) {
+static void test_texts_give_trees(void **state) {
     (void)state;
     for (size_t i = 0; i < ELEMENTS_OF(tree_cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
@@ -280,7 +280,7 @@ static const ErrorCase syntax_cases[] = {
                                     "  = berth reads YAML 1.2\n"},
 };
 
-/* All errors, not only the first. */
+/* Several errors in one text: all are reported. */
 static const ErrorCase several_cases[] = {
     {STR("a: *x\na: *y\n---\n[1\n---\nb: \"x\n---\nok: 1\n---\n]\n"),
         "f.yaml:1:4: error: alias \"*x\" is not supported\n"
@@ -333,17 +333,17 @@ static void check_errors(const ErrorCase *cases, size_t n) {
     }
 }
 
-static void test_refused(void **state) {
+static void test_unsupported_yaml_is_refused(void **state) {
     (void)state;
     check_errors(refused_cases, ELEMENTS_OF(refused_cases));
 }
 
-static void test_syntax(void **state) {
+static void test_syntax_errors_are_explained(void **state) {
     (void)state;
     check_errors(syntax_cases, ELEMENTS_OF(syntax_cases));
 }
 
-static void test_several(void **state) {
+static void test_all_errors_are_reported(void **state) {
     (void)state;
     check_errors(several_cases, ELEMENTS_OF(several_cases));
 }
@@ -366,10 +366,10 @@ static void test_find(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_syntax),
-        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_texts_give_trees),
+        cmocka_unit_test(test_unsupported_yaml_is_refused),
+        cmocka_unit_test(test_syntax_errors_are_explained),
+        cmocka_unit_test(test_all_errors_are_reported),
         cmocka_unit_test(test_find),
     };
 

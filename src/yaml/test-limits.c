@@ -1,12 +1,12 @@
-/* Texts over the limits: depth, size, aliases, long lines, many errors. Each takes time linear in
- * its length; otherwise the test would time out. */
+/* Tests texts over the limits: depth, size, aliases, long lines, many errors. Each takes time
+ * linear in its length; otherwise the test would time out. */
 
 #include <errno.h>
 
 #include "base/cleanup.h"
 #include "yaml/test-yaml.h"
 
-/* The first error in @source, which is freed. */
+/* Checks the first error in @source, and frees @source. */
 static void assert_refused(Buf *source, const char *text, size_t line, size_t column) {
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);
     YamlStream stream;
@@ -29,7 +29,7 @@ static void append_times(Buf *out, Str text, size_t times) {
 static void test_depth(void **state) {
     static const struct {
         Str open, close;
-        size_t step; /* columns a level */
+        size_t step; /* columns per level */
         size_t times;
     } cases[] = {
         {STR("["), STR("]"), 1, 10000},
@@ -123,7 +123,7 @@ static void test_long_line(void **state) {
     assert_refused(&source, "alias \"*a\" is not supported", 1, 5);
 }
 
-/* libfyaml would hold every token of these before it gives the first event. */
+/* libfyaml would hold all tokens of these texts before it returns the first event. */
 static void test_held_tokens(void **state) {
     static const struct {
         Str begin, repeated;
@@ -152,7 +152,7 @@ static void test_held_tokens(void **state) {
     }
 }
 
-/* As many entries where they are read one by one. */
+/* The same number of entries is fine if they are read one by one. */
 static void test_many_entries(void **state) {
     static const struct {
         Str begin, repeated, end;
@@ -180,7 +180,7 @@ static void test_many_entries(void **state) {
     }
 }
 
-/* libfyaml would take minutes. */
+/* libfyaml would need minutes for this. */
 static void test_long_directive(void **state) {
     Buf source = BUF_INIT(YAML_SOURCE_MAX);
 
@@ -206,7 +206,7 @@ static void test_out_of_memory(void **state) {
     DiagList diags;
     int r = -ENOMEM;
 
-    /* With any budget the result is -ENOMEM, until it is enough. */
+    /* With a budget that is too small, the result is always -ENOMEM. */
     for (size_t budget = 16; r == -ENOMEM; budget += 16) {
         _cleanup_(arena_freep) Arena *arena = arena_new(budget);
         _cleanup_(arena_freep) Arena *texts = arena_new(ARENA_SIZE);

@@ -1,4 +1,4 @@
-/* Paths of places. */
+/* Tests paths of places. */
 #include "base/test-assert.h"
 #include "yaml/document.h"
 

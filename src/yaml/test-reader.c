@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "yaml/test-yaml.h"
 
-/* Reads @value with each function; writes the result, or nothing, to @out. */
+/* Reads @value with one of the functions and writes the result to @out. */
 typedef bool (*Read)(YamlReader *reader, const YamlNode *value, Buf *out);
 
 static bool read_string(YamlReader *reader, const YamlNode *value, Buf *out) {
@@ -52,7 +52,7 @@ static bool read_sequence(YamlReader *reader, const YamlNode *value, Buf *out) {
 static const struct {
     Read read;
     Str source;            /* {x: …} */
-    const char *got;       /* also when it is not read: unchanged */
+    const char *got;       /* the result; the old one if nothing was read */
     const char *complaint; /* NULL: no error */
     const char *hint;      /* NULL: none */
 } cases[] = {
@@ -116,7 +116,7 @@ static void test_values(void **state) {
     }
 }
 
-/* A suggestion, or all valid names. */
+/* An unknown field gets a suggestion, or the list of valid names. */
 static void test_unknown_field(void **state) {
     static const Str known[] = {STR("reason"), STR("weight")};
     _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);

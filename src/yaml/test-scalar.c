@@ -1,4 +1,4 @@
-/* The kind and value of a scalar. */
+/* Tests the kinds and values of scalars. */
 
 #include "base/cleanup.h"
 #include "yaml/test-yaml.h"

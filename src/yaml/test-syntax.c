@@ -3,7 +3,7 @@
 #include "base/cleanup.h"
 #include "base/test-assert.h"
 
-/* The first matching row is used: special ones come before general ones. */
+/* The first matching row is used, so special rows come before general ones. */
 static void test_explain(void **state) {
     static const struct {
         const char *message, *text;

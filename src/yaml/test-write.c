@@ -22,7 +22,7 @@ static const WriteCase cases[] = {
     {STR("[{\"a\":1,\"b\":[{\"c\":2}]},[[1],[]],{}]"),
         "- a: 1\n  b:\n  - c: 2\n- - - 1\n  - []\n- {}\n"},
 
-    /* Quotes: anything that some YAML parser could take for something else. */
+    /* Quoted: everything that some YAML parser could take for something else. */
     {STR("[\"yes\",\"No\",\"on\",\"y\",\"NULL\",\"true\",\"~\",\"\",\" a\",\"a \"]"),
         "- \"yes\"\n- \"No\"\n- \"on\"\n- \"y\"\n- \"NULL\"\n- \"true\"\n- \"~\"\n- \"\"\n"
         "- \" a\"\n- \"a \"\n"},
@@ -37,7 +37,7 @@ static const WriteCase cases[] = {
         "\"1\": 0\n\"y\": 0\n\"a: b\": 0\nnvidia.com/gpu: 0\n"},
 };
 
-/* And it reads back as the same JSON. */
+/* The YAML reads back as the same JSON. */
 static void test_write(void **state) {
     for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
         _cleanup_(arena_freep) Arena *arena = arena_new(ARENA_SIZE);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Parses YAML for tests: errors name "f.yaml". */
+/* Parses YAML for tests; in errors, the file is "f.yaml". */
 
 #include "base/test-assert.h"
 #include "yaml/document.h"

@@ -7,7 +7,7 @@
 #include "base/ascii.h"
 #include "json/read.h"
 
-/* Words that YAML 1.1 or 1.2 reads as something else than a string. */
+/* Whether YAML 1.1 or 1.2 does not read this word as a string. */
 static bool is_reserved(Str text) {
     static const Str words[] = {STR("true"), STR("false"), STR("yes"), STR("no"), STR("on"),
         STR("off"), STR("y"), STR("n"), STR("null")};
@@ -22,8 +22,8 @@ static bool is_plain_char(char c) {
     return ascii_is_alnum(c) || (c != '\0' && strchr("_-./=+@(),;%<>?' ", c));
 }
 
-/* @raw: as between the quotes of a JSON string, without escapes. A first letter (or slash) rules
- * out numbers, times and indicators. */
+/* @raw is the text between the quotes of a JSON string without escapes. A text that starts with a
+ * letter or slash cannot be a number, time or indicator. */
 static bool is_plain(Str raw) {
     bool is_word = raw.len > 0 && (ascii_is_letter(raw.ptr[0]) || raw.ptr[0] == '/');
 
@@ -58,7 +58,7 @@ static void begin_line(Buf *out, size_t indent, bool *is_first) {
     *is_first = false;
 }
 
-/* Its first line goes behind the "- " of a list (@is_item), or below the key. */
+/* The first line comes after the "- " of a list (@is_item), or below the key. */
 static void write_mapping(JsonReader *reader, Buf *out, size_t indent, bool is_item) {
     bool is_first = is_item, is_empty = true;
     Str key;
@@ -89,7 +89,8 @@ static void write_sequence(JsonReader *reader, Buf *out, size_t indent, bool is_
         buf_append(out, is_item ? STR("[]") : STR(" []"));
 }
 
-/* The reader limits the recursion to JSON_DEPTH_MAX. @indent: of the key, or behind the "- ". */
+/* The reader limits the recursion to JSON_DEPTH_MAX. @indent is the column of the key, or after "-
+ * ". */
 static void write_value(JsonReader *reader, Buf *out, size_t indent, bool is_item) {
     JsonToken token = json_peek(reader);
     bool is_escaped;
@@ -99,7 +100,7 @@ static void write_value(JsonReader *reader, Buf *out, size_t indent, bool is_ite
         write_mapping(reader, out, is_item ? indent : indent + 2, is_item);
         return;
     }
-    if (token == JSON_ARRAY_BEGIN) { /* at the column of its key, as kubectl does */
+    if (token == JSON_ARRAY_BEGIN) { /* starts at the column of its key, like in kubectl */
         write_sequence(reader, out, indent, is_item);
         return;
     }
