@@ -20,7 +20,7 @@ from controlplane import ControlPlane
 
 NAMESPACE = "bench"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
-THREADS = 4
+THREADS = 16
 QPS = 5000
 PATIENCE = 300  # seconds, for a run
 READ_SIZE = 256 * 1024

@@ -11,7 +11,8 @@
 
 #define EARLY_MAX 1024u /* filter requests about pods that the watch has not shown yet */
 #define AVOIDED_MAX 256u
-#define SHOWN_MAX 64u  /* nominations shown within NOMINATION_KNOWN_MSEC; enough for its pace */
+#define SHOWN_MAX 256u /* nominations shown within NOMINATION_DELAY_MAX_MSEC; enough for its pace  \
+                        */
 #define RECENT_MAX 64u /* results that decide about a pause */
 #define RECENT_MIN 32u
 #define UNUSED_SHARE_MAX 0.3
@@ -69,6 +70,7 @@ struct Nominations {
     int64_t cycle_nsec;       /* of kube-scheduler, for a pod without a nomination; 0: unknown */
     int64_t shown[SHOWN_MAX]; /* when the watch showed the last nominations; a ring */
     size_t n_shown;
+    int64_t delay_nsec;           /* measured, from our watch to the cache of kube-scheduler */
     int64_t wait_pause;           /* after the last wait, if in vain; else 0 */
     int64_t wait_again_at;        /* no wait begins earlier */
     int64_t trial_at, trial_wait; /* the last trial, and the time to the next one; 0: none yet */
@@ -82,8 +84,10 @@ struct Nominations {
 Nominations *nominations_new(NominationLog *log) {
     Nominations *nominations = calloc(1, sizeof(*nominations));
 
-    if (nominations)
+    if (nominations) {
         nominations->log = log;
+        nominations->delay_nsec = NOMINATION_DELAY_MIN_MSEC * NSEC_PER_MSEC;
+    }
     return nominations;
 }
 
@@ -405,6 +409,19 @@ static bool is_away(const Nominations *nominations, int64_t now) {
     return now - nominations->filter_at > NOMINATION_SILENCE_MSEC * NSEC_PER_MSEC;
 }
 
+/* kube-scheduler knew the nomination if it sends one node, and did not if @pending is late. */
+static void note_delay(
+    Nominations *nominations, const Pending *pending, size_t n_nodes, int64_t now) {
+    int64_t age = now - pending->shown_at, *delay = &nominations->delay_nsec;
+
+    if (pending->was_filtered || str_is_empty(pending->version) ||
+        (n_nodes == 1 ? age >= *delay : !pending->is_late || age <= *delay))
+        return;
+    *delay = age < NOMINATION_DELAY_MIN_MSEC * NSEC_PER_MSEC
+                 ? NOMINATION_DELAY_MIN_MSEC * NSEC_PER_MSEC
+                 : clock_earlier(age, NOMINATION_DELAY_MAX_MSEC * NSEC_PER_MSEC);
+}
+
 void nominations_note_filter(
     Nominations *nominations, Str uid, Str scheduler, size_t n_nodes, int64_t now_nsec) {
     Pending *pending = find(nominations, uid);
@@ -413,6 +430,8 @@ void nominations_note_filter(
         pending->is_late |= !pending->was_filtered && is_late(nominations, pending, now_nsec);
         pending->has_failed |= !pending->is_late;
     }
+    if (pending && pending->state == PENDING_NOMINATED)
+        note_delay(nominations, pending, n_nodes, now_nsec);
     note_scheduler(nominations, scheduler);
     note_pace(nominations, pending, now_nsec);
     if (pending) {
@@ -437,7 +456,7 @@ static size_t n_recent(const Nominations *nominations, int64_t now) {
     size_t n = 0;
 
     for (size_t i = 0; i < SHOWN_MAX && i < nominations->n_shown; i++)
-        n += now - nominations->shown[i] < NOMINATION_KNOWN_MSEC * NSEC_PER_MSEC;
+        n += now - nominations->shown[i] < nominations->delay_nsec;
     return n < nominations->n_ready ? n : nominations->n_ready;
 }
 
@@ -537,8 +556,8 @@ static NominatorState decide(Nominations *nominations, const WriteFigures *write
     size_t backlog = nominations->n_free + nominations->n_outstanding;
     bool is_nominating = nominations->figures.state == NOMINATOR_NOMINATES;
 
-    if (nominations->n_free == 0 ||
-        backlog < (is_nominating ? NOMINATION_BACKLOG_END : NOMINATION_BACKLOG_MIN))
+    if (is_nominating ? backlog < NOMINATION_BACKLOG_END
+                      : nominations->n_free == 0 || backlog < NOMINATION_BACKLOG_MIN)
         return NOMINATOR_IDLE;
     if (now < nominations->paused_until)
         return NOMINATOR_PAUSED;

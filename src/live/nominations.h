@@ -37,11 +37,12 @@
 #define NOMINATION_TRIAL 16u              /* patches of a trial, which measures their latency */
 #define NOMINATION_TRIAL_MIN_MSEC 250     /* from slow patches to the next trial; doubles ... */
 #define NOMINATION_TRIAL_MAX_MSEC 60000   /* ... after each slow trial, up to this */
-#define NOMINATION_CYCLE_MSEC 10          /* in a shorter cycle a nomination does not pay off */
+#define NOMINATION_CYCLE_MSEC 7           /* in a shorter cycle a nomination does not pay off */
 #define NOMINATION_MARGIN 1.5             /* berth must be this many times faster */
 #define NOMINATION_READY_MIN 16u          /* filters wait while kube-scheduler knows fewer, ... */
 #define NOMINATION_WAIT_MSEC 100          /* ... for this long at most */
-#define NOMINATION_KNOWN_MSEC 20          /* from our watch to the cache of kube-scheduler */
+#define NOMINATION_DELAY_MIN_MSEC 20      /* from our watch to the cache of kube-scheduler: */
+#define NOMINATION_DELAY_MAX_MSEC 200     /* ... measured between these */
 #define NOMINATION_WAIT_PAUSE_MIN_MSEC 50 /* no filter waits after a wait in vain; doubles ... */
 #define NOMINATION_WAIT_PAUSE_MAX_MSEC 5000 /* ... after each one, up to this */
 #define NOMINATION_SCHEDULERS_MAX 16u

@@ -245,6 +245,10 @@ static const struct {
         "asks 900 5; pods 0 49; decide; pace 0 33 20; decide; asks 34 5; decide; asks 900 5; pods "
         "50 83; decide; pods 84 84; decide",
         "nominating nominating idle idle nominating"},
+    {"it goes on while 16 are nominated",
+        "asks 900 5; pods 0 49; decide; claims 0 49; decide; binds-all 0 33 n; decide; binds 34 n; "
+        "decide",
+        "nominating nominating nominating idle"},
     {"pods of another scheduler", "asks 900 5; other 0 99; list 5; pods 100 102; at 2000; list 5",
         "none p100 p101 p102"},
     {"in the order of kube-scheduler", "asks 900 5; pods 0 99; urgent 200; list 3", "p200 p0 p1"},
@@ -268,6 +272,14 @@ static const struct {
         "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 99; wait 100; wait 0; at "
         "250; wait 0; at 251; wait 0; at 351; wait 100; at 450; wait 0; at 451; wait 0",
         "nominating yes yes no no no yes no no yes"},
+    {"a filter waits for as long as kube-scheduler's cache lags behind",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 40; at 300; asks 10 5; quick 11 40 "
+        "0; claims 41 70; at 350; wait 50; at 399; wait 99; at 400; wait 0",
+        "nominating yes yes no"},
+    {"until it lags less",
+        "asks 900 5; pods 0 199; pace 0 9 20; decide; claims 10 40; at 300; asks 10 5; quick 11 40 "
+        "0; claims 41 70; at 350; asks 41 1; wait 0",
+        "nominating no"},
     {"the pause ends with a nomination",
         "asks 900 5; pods 0 199; pace 0 9 20; decide; claim 10 n; wait 100; at 251; wait 100; at "
         "252; shows 10 n; at 352; wait 100; asks 10 1; claim 11 n; wait 100; at 403; wait 0",
@@ -307,7 +319,7 @@ static const struct {
         "400; decide; at 1799; decide; decide; at 1800; decide; decide",
         "outpaced outpaced outpaced outpaced outpaced outpaced nominating"},
     {"a cycle of kube-scheduler is shorter than a nomination pays for",
-        "asks 900 5; pods 0 199; pace 0 49 9; writes 20 10; decide", "outpaced"},
+        "asks 900 5; pods 0 199; pace 0 49 6; writes 20 10; decide", "outpaced"},
     {"latency is not known yet", "asks 900 5; pods 0 199; pace 0 49 12; writes 15 400; decide",
         "nominating"},
     {"kube-scheduler is away",
