@@ -11,7 +11,8 @@
 
 #define EARLY_MAX 1024u /* filter requests about pods that the watch has not shown yet */
 #define AVOIDED_MAX 256u
-#define SHOWN_MAX 256u /* nominations shown within NOMINATION_DELAY_MAX_MSEC; enough for its pace  \
+#define SHOWN_MAX                                                                                  \
+    256u               /* nominations shown within NOMINATION_DELAY_MAX_MSEC; enough for its pace  \
                         */
 #define RECENT_MAX 64u /* results that decide about a pause */
 #define RECENT_MIN 32u
@@ -68,6 +69,7 @@ struct Nominations {
     int64_t back_at;          /* the first request after a silence */
     bool had_backlog;         /* more pods were pending at filter_at */
     int64_t cycle_nsec;       /* of kube-scheduler, for a pod without a nomination; 0: unknown */
+    double n_nodes;           /* the mean number of candidates of such a pod */
     int64_t shown[SHOWN_MAX]; /* when the watch showed the last nominations; a ring */
     size_t n_shown;
     int64_t delay_nsec;           /* measured, from our watch to the cache of kube-scheduler */
@@ -433,6 +435,8 @@ void nominations_note_filter(
     if (pending && pending->state == PENDING_NOMINATED)
         note_delay(nominations, pending, n_nodes, now_nsec);
     note_scheduler(nominations, scheduler);
+    if (n_nodes > 1)
+        nominations->n_nodes += ((double)n_nodes - nominations->n_nodes) / 8;
     note_pace(nominations, pending, now_nsec);
     if (pending) {
         count(nominations, pending, -1);
@@ -532,13 +536,20 @@ static void plan_trial(Nominations *nominations, const WriteFigures *writes, int
     nominations->n_written_before_trial = writes->n_written;
 }
 
+/* In a shorter cycle a nomination does not pay off. With few nodes a cycle that takes somewhat
+ * longer is one that waits for a processor. */
+static int64_t least_cycle(const Nominations *nominations) {
+    return NSEC_PER_MSEC * (nominations->n_nodes < NOMINATION_NODES ? NOMINATION_CYCLE_FEW_MSEC
+                                                                    : NOMINATION_CYCLE_MSEC);
+}
+
 /* False until both paces are known, and during a trial. */
 static bool is_outpaced(Nominations *nominations, const WriteFigures *writes, int64_t now) {
     double own, other;
 
     if (is_away(nominations, now) || nominations->cycle_nsec == 0)
         return false;
-    if (nominations->cycle_nsec < NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC)
+    if (nominations->cycle_nsec < least_cycle(nominations))
         return true;
     if (writes->n_written - nominations->n_written_before_trial < NOMINATION_TRIAL)
         return false;

@@ -19,31 +19,33 @@
 #include "kube/api-writes.h"
 #include "model/pod.h"
 
-#define NOMINATION_PODS_MAX 20000u        /* known pending pods; others are left alone */
-#define NOMINATION_TEXT_MAX 65536u        /* bytes of a pod; larger pods are left alone */
-#define NOMINATION_BACKLOG_MIN 50u        /* starts at this number of free or nominated pods, ... */
-#define NOMINATION_BACKLOG_END 16u        /* ... and stops below this one */
-#define NOMINATION_ROUND_MIN 16u          /* a round starts at this number of free pods, ... */
-#define NOMINATION_ROUND_SEC 1            /* ... or this long after the last round */
-#define NOMINATION_OUTSTANDING_MAX 4000u  /* below TABLE_NOMINATED_MAX, the limit of a table */
-#define NOMINATION_SEC 30                 /* then an unused nomination is withdrawn, ... */
-#define NOMINATION_AGAIN_SEC 10           /* ... and again, until the watch shows that */
-#define NOMINATION_AWAY_SEC 600           /* ... or after this time, if no scheduler calls */
-#define NOMINATION_SILENCE_MSEC 2000      /* without a request: kube-scheduler is away */
-#define NOMINATION_LATE_MSEC 200          /* beyond its cycle: kube-scheduler knows a nomination */
-#define NOMINATION_AVOID_SEC 60           /* no nomination for a node whose last was not used */
-#define NOMINATION_PREEMPTION_SEC 60      /* no nominations after one by another client */
-#define NOMINATION_PAUSE_SEC 300          /* no nominations after too many unused ones */
-#define NOMINATION_TRIAL 16u              /* patches of a trial, which measures their latency */
-#define NOMINATION_TRIAL_MIN_MSEC 250     /* from slow patches to the next trial; doubles ... */
-#define NOMINATION_TRIAL_MAX_MSEC 60000   /* ... after each slow trial, up to this */
-#define NOMINATION_CYCLE_MSEC 7           /* in a shorter cycle a nomination does not pay off */
-#define NOMINATION_MARGIN 1.5             /* berth must be this many times faster */
-#define NOMINATION_READY_MIN 16u          /* filters wait while kube-scheduler knows fewer, ... */
-#define NOMINATION_WAIT_MSEC 100          /* ... for this long at most */
-#define NOMINATION_DELAY_MIN_MSEC 20      /* from our watch to the cache of kube-scheduler: */
-#define NOMINATION_DELAY_MAX_MSEC 200     /* ... measured between these */
-#define NOMINATION_WAIT_PAUSE_MIN_MSEC 50 /* no filter waits after a wait in vain; doubles ... */
+#define NOMINATION_PODS_MAX 20000u       /* known pending pods; others are left alone */
+#define NOMINATION_TEXT_MAX 65536u       /* bytes of a pod; larger pods are left alone */
+#define NOMINATION_BACKLOG_MIN 50u       /* starts at this number of free or nominated pods, ... */
+#define NOMINATION_BACKLOG_END 16u       /* ... and stops below this one */
+#define NOMINATION_ROUND_MIN 16u         /* a round starts at this number of free pods, ... */
+#define NOMINATION_ROUND_SEC 1           /* ... or this long after the last round */
+#define NOMINATION_OUTSTANDING_MAX 4000u /* below TABLE_NOMINATED_MAX, the limit of a table */
+#define NOMINATION_SEC 30                /* then an unused nomination is withdrawn, ... */
+#define NOMINATION_AGAIN_SEC 10          /* ... and again, until the watch shows that */
+#define NOMINATION_AWAY_SEC 600          /* ... or after this time, if no scheduler calls */
+#define NOMINATION_SILENCE_MSEC 2000     /* without a request: kube-scheduler is away */
+#define NOMINATION_LATE_MSEC 200         /* beyond its cycle: kube-scheduler knows a nomination */
+#define NOMINATION_AVOID_SEC 60          /* no nomination for a node whose last was not used */
+#define NOMINATION_PREEMPTION_SEC 60     /* no nominations after one by another client */
+#define NOMINATION_PAUSE_SEC 300         /* no nominations after too many unused ones */
+#define NOMINATION_TRIAL 16u             /* patches of a trial, which measures their latency */
+#define NOMINATION_TRIAL_MIN_MSEC 250    /* from slow patches to the next trial; doubles ... */
+#define NOMINATION_TRIAL_MAX_MSEC 60000  /* ... after each slow trial, up to this */
+#define NOMINATION_CYCLE_MSEC 7          /* in a shorter cycle a nomination does not pay off, ... */
+#define NOMINATION_CYCLE_FEW_MSEC 25     /* ... nor in this one with fewer candidates than: */
+#define NOMINATION_NODES 1500
+#define NOMINATION_MARGIN 1.5               /* berth must be this many times faster */
+#define NOMINATION_READY_MIN 16u            /* filters wait while kube-scheduler knows fewer, ... */
+#define NOMINATION_WAIT_MSEC 100            /* ... for this long at most */
+#define NOMINATION_DELAY_MIN_MSEC 20        /* from our watch to the cache of kube-scheduler: */
+#define NOMINATION_DELAY_MAX_MSEC 200       /* ... measured between these */
+#define NOMINATION_WAIT_PAUSE_MIN_MSEC 50   /* no filter waits after a wait in vain; doubles ... */
 #define NOMINATION_WAIT_PAUSE_MAX_MSEC 5000 /* ... after each one, up to this */
 #define NOMINATION_SCHEDULERS_MAX 16u
 

@@ -16,7 +16,8 @@
  *     urgent N                 one with priority 100 appears
  *     other FIRST LAST         pods of scheduler "other" appear, which never calls
  *     asks N NODES             a filter request for pN with this number of nodes
- *     pace FIRST LAST MSEC     one for each pod, every MSEC, with 5 nodes
+ *     pace FIRST LAST MSEC     one for each pod, every MSEC, with 5,000 nodes
+ *     few FIRST LAST MSEC      the same with 500 nodes
  *     quick FIRST LAST MSEC    the same with 1 node, as for nominated pods
  *     writes N MSEC            N patches were written so far, with this latency
  *     decide                   > the state
@@ -171,7 +172,10 @@ static bool step_scheduler(Run *run, const char *verb, const long *n) {
         ask(run, n[0], n[1]);
     else if (strcmp(verb, "pace") == 0)
         for (long i = n[0]; i <= n[1]; i++, run->now += n[2] * NSEC_PER_MSEC)
-            ask(run, i, 5);
+            ask(run, i, 5000);
+    else if (strcmp(verb, "few") == 0)
+        for (long i = n[0]; i <= n[1]; i++, run->now += n[2] * NSEC_PER_MSEC)
+            ask(run, i, 500);
     else if (strcmp(verb, "quick") == 0)
         for (long i = n[0]; i <= n[1]; i++, run->now += n[2] * NSEC_PER_MSEC)
             ask(run, i, 1);
@@ -320,6 +324,9 @@ static const struct {
         "outpaced outpaced outpaced outpaced outpaced outpaced nominating"},
     {"a cycle of kube-scheduler is shorter than a nomination pays for",
         "asks 900 5; pods 0 199; pace 0 49 6; writes 20 10; decide", "outpaced"},
+    {"with few candidates a longer cycle does not pay, either",
+        "asks 900 5; pods 0 199; few 0 49 20; writes 20 10; decide; few 50 99 40; decide",
+        "outpaced nominating"},
     {"latency is not known yet", "asks 900 5; pods 0 199; pace 0 49 12; writes 15 400; decide",
         "nominating"},
     {"kube-scheduler is away",
