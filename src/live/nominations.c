@@ -397,7 +397,9 @@ static void note_pace(Nominations *nominations, const Pending *pending, int64_t 
     if (is_quick || nominations->filter_at == 0 || !nominations->had_backlog ||
         interval > PACE_NSEC_MAX)
         return;
-    *mean = *mean == 0 ? interval : *mean + (interval - *mean) / 8;
+    if (*mean != 0) /* one long pause is no slow kube-scheduler */
+        interval = *mean + (clock_earlier(interval, 2 * *mean) - *mean) / 8;
+    *mean = interval;
 }
 
 /* Whether kube-scheduler may not have known the nomination when it began to evaluate nodes. If it
