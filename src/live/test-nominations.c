@@ -328,7 +328,7 @@ static const struct {
         "asks 900 5; pods 0 199; few 0 49 20; writes 20 10; decide; few 50 99 40; decide",
         "outpaced nominating"},
     {"one long pause is no slow kube-scheduler",
-        "asks 900 5; pods 0 199; few 0 49 8; at 700; few 50 59 8; writes 20 10; decide",
+        "asks 900 5; pods 0 199; few 0 49 8; at 700; few 50 51 8; writes 20 10; decide",
         "outpaced"},
     {"latency is not known yet", "asks 900 5; pods 0 199; pace 0 49 12; writes 15 400; decide",
         "nominating"},
