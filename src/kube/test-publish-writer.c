@@ -72,7 +72,8 @@ static void test_requests_of_published_filters(void **state) {
     assert_false(write_queue_is_ours(writer));
 }
 
-static void test_lease_is_taken_without_requests_and_lost_without_renewal(void **state) {
+/* Acquires the lease with the first two calls. */
+static void take_lease(void) {
     make("berth-publish");
     assert_false(write_queue_is_ours(writer));
     (void)write_queue_tick(writer, now);
@@ -88,9 +89,52 @@ static void test_lease_is_taken_without_requests_and_lost_without_renewal(void *
     (void)client_wait(client, 0);
     (void)write_queue_tick(writer, now);
     assert_true(write_queue_is_ours(writer));
+}
+
+static size_t count_patches(void) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < fake_n_calls(client); i++)
+        n += strcmp(fake_call(client, i).method, "PATCH") == 0;
+    return n;
+}
+
+/* Takes the lease and adds more writes than are sent at once. */
+static void take_lease_and_fill(void) {
+    take_lease();
+    for (size_t i = 0; i < PUBLISH_CALLS + 2; i++)
+        assert_true(add(PUBLISH_TO_STATUS, "n1", "berth.dev/slots.p", (int64_t)i));
+    (void)write_queue_tick(writer, now);
+    assert_int_equal(count_patches(), PUBLISH_CALLS);
+}
+
+/* Waiting writes are dropped, not sent, when the next call ends. */
+static void check_no_more_patches(void) {
+    fake_answer(client, 2, 200, "{}");
+    (void)client_wait(client, 0);
+    assert_int_equal(count_patches(), PUBLISH_CALLS);
+    assert_int_equal(write_queue_figures(writer).n_dropped, 2);
+}
+
+static void test_lease_is_taken_without_requests_and_lost_without_renewal(void **state) {
+    take_lease();
     now += (LEASE_RENEW_SEC + 1) * NSEC_PER_SEC;
     (void)write_queue_tick(writer, now);
     assert_false(write_queue_is_ours(writer));
+}
+
+static void test_nothing_is_sent_after_the_lease_is_lost(void **state) {
+    take_lease_and_fill();
+    now += (LEASE_RENEW_SEC + 1) * NSEC_PER_SEC;
+    (void)write_queue_tick(writer, now);
+    assert_false(write_queue_is_ours(writer));
+    check_no_more_patches();
+}
+
+static void test_nothing_is_sent_after_the_lease_is_released(void **state) {
+    take_lease_and_fill();
+    (void)write_queue_release(writer);
+    check_no_more_patches();
 }
 
 static void test_unwanted_lease_is_not_taken(void **state) {
@@ -184,6 +228,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_requests_of_published_filters, tear_down),
         cmocka_unit_test_teardown(
             test_lease_is_taken_without_requests_and_lost_without_renewal, tear_down),
+        cmocka_unit_test_teardown(test_nothing_is_sent_after_the_lease_is_lost, tear_down),
+        cmocka_unit_test_teardown(test_nothing_is_sent_after_the_lease_is_released, tear_down),
         cmocka_unit_test_teardown(test_unwanted_lease_is_not_taken, tear_down),
         cmocka_unit_test_teardown(test_requests_of_nominations, tear_down),
         cmocka_unit_test(test_status_of_a_policy),

@@ -214,10 +214,15 @@ static bool send_next(WriteQueue *queue, WriteCall *call) {
     return true;
 }
 
+/* Whether waiting writes are dropped: rights are missing, or another replica may write now. */
+static bool must_drop(const WriteQueue *queue, int64_t now) {
+    return now < queue->forbidden_until || (queue->lease && !write_queue_is_ours(queue));
+}
+
 static void send_waiting(WriteQueue *queue, int64_t now) {
     PendingWrite dropped;
 
-    while (now < queue->forbidden_until && (dropped = take(queue, true)).path)
+    while (must_drop(queue, now) && (dropped = take(queue, true)).path)
         pending_done(&dropped);
     if (now < queue->paused_until)
         return;

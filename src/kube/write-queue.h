@@ -8,9 +8,10 @@
  * namespace that is being deleted) is a normal failure. A 429 stops sending for its Retry-After, by
  * default WRITE_QUEUE_PAUSE_SEC.
  *
- * If there is a Lease, only the replica that holds it writes. Unlike the Lease of binds it is
- * always wanted, until write_queue_set_wanted() changes that. A lost write is not repeated: the
- * caller sees in the watch that it is missing, and adds it again.
+ * If there is a Lease, only the replica that holds it writes; writes that still wait when it is
+ * lost or released are dropped. Unlike the Lease of binds it is always wanted, until
+ * write_queue_set_wanted() changes that. A lost write is not repeated: the caller sees in the watch
+ * that it is missing, and adds it again.
  *
  * Threads: any for write_queue_add(), _drop(), _is_ours() and _figures(); others the client's.
  */
