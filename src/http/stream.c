@@ -91,7 +91,11 @@ bool stream_start(HttpStream *stream, const char *content_type, bool has_body) {
     stream->head = BUF_INIT(REPLY_HEAD_MAX);
     reply_stream_head(&stream->head, content_type, stream->is_chunked);
     pthread_mutex_lock(&stream->lock);
-    stream->is_ended |= !has_body;
+    if (!has_body) { /* drops bytes that were sent before */
+        stream->is_ended = true;
+        stream->n = 0;
+        stream->n_sent = 0;
+    }
     pthread_mutex_unlock(&stream->lock);
     return buf_error(&stream->head) == 0;
 }

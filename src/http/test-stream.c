@@ -37,6 +37,8 @@ static void handle(void *context, const HttpRequest *request, HttpReply *reply) 
     *reply = (HttpReply){.status = 503, .slices = &no, .n_slices = 1, .tag = 77};
     if (!stream)
         return;
+    if (str_is(request->path, "/greet"))
+        assert_true(stream_send(stream, STR("hello\n")));
     pthread_mutex_lock(&fixture->lock);
     assert_true(fixture->n < ROOM);
     fixture->streams[fixture->n++] = stream;
@@ -206,6 +208,18 @@ static void test_http_1_0_and_head_requests(void **state) {
     stream = take_stream(&fixture);
     assert_non_null(strstr(read_to(fd, "", text, sizeof(text)), "text/event-stream"));
     send_to_the_end(stream, STR("x"));
+    close_stream(&fixture, fd);
+}
+
+static void test_head_replies_have_no_body(void **state) {
+    char text[HEAD_MAX];
+    StreamFixture fixture;
+    int fd;
+
+    start_fixture(&fixture);
+    fd = request_stream(&fixture, "HEAD /greet HTTP/1.1");
+    assert_null(strstr(read_to(fd, "", text, sizeof(text)), "hello"));
+    assert_int_equal(wait_for_end(&fixture, 1).bytes_out, 0);
     close_stream(&fixture, fd);
 }
 
@@ -430,6 +444,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_delivers_sent_bytes),
         cmocka_unit_test(test_http_1_0_and_head_requests),
+        cmocka_unit_test(test_head_replies_have_no_body),
         cmocka_unit_test(test_sends_more_than_the_buffer),
         cmocka_unit_test(test_limits_streams),
         cmocka_unit_test(test_ends_when_the_client_closes),
