@@ -118,6 +118,7 @@ static int read_list(Trace *trace, Str text) {
         if (r < 0)
             return r;
     }
+    json_end(&reader);
     return json_error(&reader) == JSON_OK ? 0 : set_error(trace, reader.error_text);
 }
 

@@ -367,6 +367,7 @@ def test_rejects_wrong_usage(run, args, words):
     ("pod: {}\n", "expected a list"),
     ('[{"pod": {"spec": {"containers": 5}}}]', "trace"),
     ("[]", "contains no pod to place"),
+    ('[{"pod": {}}]\n[{"pod": {}}]', "entry 1"),
 ])
 def test_rejects_a_wrong_trace_with_its_line(run, files, cluster, text, words):
     done = run("--cluster", cluster, "--trace", files("trace", text), code=FAILED)
