@@ -19,8 +19,9 @@ typedef struct PageWorkers PageWorkers;
 
 /* Starts the threads. Every task gets @context. 0, or a negative errno. */
 int page_workers_new(void *context, PageWorkers **ret) MUST_CHECK;
-PageWorkers *page_workers_free(
-    PageWorkers *workers); /* waits for tasks that are running. Takes NULL */
+/* Runs the queued tasks first, but not of requests that have ended: free the servers before. Takes
+ * NULL. */
+PageWorkers *page_workers_free(PageWorkers *workers);
 DEFINE_CLEANUP(PageWorkers *, page_workers_free)
 
 /* Call it in handle(): @task will answer @request, with @tag for finished(). False: the queue is

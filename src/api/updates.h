@@ -6,7 +6,7 @@
  * One update for all clients, at most once a second, and only while there are clients: health,
  * counters and the newest decisions. Each is an event "update" with a number as id and one line of
  * JSON as data; docs/dashboard.md has the fields. If an update cannot be made because memory is
- * short, a comment is sent every 15 s, so that proxies keep the stream open.
+ * short or it is too long, a comment is sent every 15 s, so that proxies keep the stream open.
  *
  * Threads: only the daemon's ticks; any may add a stream.
  */
@@ -19,7 +19,8 @@ typedef struct Updates Updates;
 Updates *updates_new(void);              /* NULL when out of memory */
 Updates *updates_free(Updates *updates); /* ends all streams. Takes NULL */
 
-/* Call it in handle(): @request becomes an event stream. False: there are too many. */
+/* Call it in handle(): @request becomes an event stream. False: there are too many, or
+ * server_stream() failed. */
 bool updates_join(Updates *updates, const HttpRequest *request, int tag);
 
 /* Call it about four times a second; sends once a second if there are clients. */

@@ -30,8 +30,8 @@ void rope_refer(Rope *rope, Str piece);
 char *rope_reserve_block(Rope *rope, size_t size);
 void rope_add_slice(Rope *rope, Str slice);
 
-/* Room for @size bytes in one piece, or NULL (failed). The caller writes some or
- * all of them, then calls rope_advance() before anything else. */
+/* Room for @size bytes, at least 1, in one piece, or NULL (failed). The caller writes some
+ * or all of them, then calls rope_advance() before anything else. */
 static inline char *rope_reserve(Rope *rope, size_t size) {
     return size <= rope->left && !rope->error ? rope->at : rope_reserve_block(rope, size);
 }

@@ -103,7 +103,8 @@ static inline const CelType *cel_type_param(const CelType *type, size_t i) {
     return i < type->n_params ? type->params[i] : &cel_dyn_type;
 }
 
-/* NULL: out of memory, too deep or too large. */
+/* NULL: out of memory, too deep or too large. Parameters and @record must outlive the type; @name
+ * is copied, but not by cel_param_of(). */
 const CelType *cel_list_of(Arena *arena, const CelType *element) MUST_CHECK;
 const CelType *cel_map_of(Arena *arena, const CelType *key, const CelType *value) MUST_CHECK;
 const CelType *cel_optional_of(Arena *arena, const CelType *inner) MUST_CHECK;

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Output of commands: colours, messages, diagnostics. */
+/* Output of commands: colours, messages, diagnostics. Threads: the first one only. */
 
 #include <stdio.h>
 #include <sys/types.h>

@@ -34,7 +34,8 @@ typedef struct KubeconfigFile {
     Str text;
 } KubeconfigFile;
 
-/* At least one file. @context NULL: the current one. 0; or -EINVAL or -ENOMEM with a message in
- * @error (ACCESS_ERROR_MAX). */
+/* At least one file; paths and texts are copied. @context NULL: the current one. 0, and the caller
+ * owns *ret (kubeconfig_done()); or -EINVAL or -ENOMEM with a message in @error (ACCESS_ERROR_MAX),
+ * and *ret is unchanged. */
 int kubeconfig_read(
     const KubeconfigFile *files, size_t n_files, const char *context, Kubeconfig *ret, char *error);

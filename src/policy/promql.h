@@ -21,5 +21,6 @@ PromqlLoad promql_infer_load(Str query);
 /* The longest range in a query ("[5m]", "[1h:1m]"), in nanoseconds; 0: none. */
 int64_t promql_longest_range(Str query);
 
-/* Cuts a duration ("1h30m", "7d") off the front of @text; returns nanoseconds, at most a day. */
+/* Cuts a duration ("1h30m", "7d") off the front of @text. Returns nanoseconds; 0: there is none; a
+ * day if it is longer, and then the end of it may be left in @text. */
 int64_t promql_cut_duration(Str *text);
