@@ -248,6 +248,8 @@ int bundle_read_decisions(BundleRead *read) {
 
         if (r == 0 && !line.has_names)
             r = finish(read, &line);
+        else if (r == 0 && decisions.n > 0) /* those have numbers of the earlier names */
+            r = bundle_wrong_line(read, "\"nodes\" must be in the first line");
         if (r != 0)
             return bundle_check_limit(read, r, scratch);
         if (line.has_names) {

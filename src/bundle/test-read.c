@@ -59,6 +59,25 @@ static void test_limits_the_number_of_files(void **state) {
     }
 }
 
+/* Later names would change those of decisions that were read already. */
+static void test_rejects_names_after_decisions(void **state) {
+    _cleanup_(buf_done) Buf file = BUF_INIT(BYTES_MAX);
+    _cleanup_(pack_freep) Pack *pack = pack_new(&file, 0);
+    _cleanup_(bundle_done) Bundle bundle = {0};
+    char error[BUNDLE_ERROR_MAX] = "";
+
+    (void)state;
+    assert_non_null(pack);
+    pack_text(pack, "b/about.json", "{\"bundle\": 1, \"berth\": \"0\", \"cluster\": \"digest\"}");
+    pack_text(pack, "b/decisions.jsonl",
+        "{\"nodes\":[\"n1\",\"n2\"]}\n"
+        "{\"id\":1,\"verb\":\"filter\",\"asked\":[[0,2]],\"became\":\"pp\"}\n"
+        "{\"nodes\":[]}\n");
+    assert_int_equal(pack_finish(pack), 0);
+    assert_int_equal(bundle_read(buf_str(&file), &bundle, error), BUNDLE_E_MALFORMED);
+    assert_string_equal(error, "decisions.jsonl, line 3: \"nodes\" must be in the first line");
+}
+
 /* Packs lines so short that the file is too small for the memory that they need. */
 static void pack_lines(Buf *out, const char *name, const char *line, unsigned n) {
     _cleanup_(gzip_freep) Gzip *gzip = gzip_new();
@@ -127,6 +146,7 @@ int main(void) {
         cmocka_unit_test(test_memory_limit_is_not_out_of_memory),
         cmocka_unit_test(test_failed_allocation_is_reported),
         cmocka_unit_test(test_limits_the_number_of_files),
+        cmocka_unit_test(test_rejects_names_after_decisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
