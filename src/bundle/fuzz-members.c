@@ -210,8 +210,11 @@ static void pack_all(Pack *to) {
     }
     pack(to, "b/pods.jsonl", &text);
     buf_append(&text, STR("{\"nodes\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}\n"));
-    for (unsigned i = pick(5); i > 0; i--)
+    for (unsigned i = pick(5); i > 0; i--) {
         put_decision(&text, i, n_pods, n_scenes);
+        if (choose_rarely(&choices, FAULT))
+            buf_append(&text, STR("{\"nodes\":[\"a\"]}\n"));
+    }
     pack(to, "b/decisions.jsonl", &text);
 }
 
