@@ -1,6 +1,6 @@
 """The clusters of the live benchmarks: nodes and pods as an API server sends them.
 
-Nodes are those of bench/generate.py: 15 KB of JSON each, 50 images, managedFields. Pods
+Nodes are those of bench/generate.py: 16 KB of JSON each, 50 images, managedFields. Pods
 have two containers with environment and probes, an owner, managedFields and a status: 5 KB.
 All names, ids and images are made up; the same seed gives the same bytes.
 """
