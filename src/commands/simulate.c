@@ -327,7 +327,7 @@ const Command simulate_command = {
     .usage = "--cluster FILE --pods FILE [--policy FILE-OR-DIR]... [OPTIONS]\n"
              "--cluster FILE --trace FILE [--policy FILE-OR-DIR]... [OPTIONS]",
     .about =
-        "Places pods one after another as kube-scheduler 1.36 would, without berth and with each "
+        "Places pods one after another as kube-scheduler 1.37 would, without berth and with each "
         "policy, and compares: placed and pending pods and the reasons, nodes in use, room for "
         "more pods.",
     .options = simulate_options,

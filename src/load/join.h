@@ -4,10 +4,10 @@
  * Join: finds the node of each series.
  *
  * Series name nodes in many ways: node="a", instance="10.0.0.7:9100", kubernetes_node="a.example".
- * A gauge may define how (model/gauge.h). If it does not, every label is tried as a name, a
- * hostname and an address, with and without a port, and the one that fits is taken, if only one
- * does, or if all that fit lead every series to the same node; otherwise nothing is joined, and the
- * report lists the choices.
+ * A gauge may define how (model/gauge.h). If it does not, every label that all series have is
+ * compared with names, hostnames and addresses, with and without a port. The label that matches the
+ * most nodes is taken, unless another one matches more than half as many and leads to other nodes:
+ * then nothing is joined, and the report names both.
  *
  * Series of pods are joined through the table's own pods: to the node each runs on, and to its
  * workload.

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * Scheduler: chooses the node that kube-scheduler 1.36 would choose for a pod.
+ * Scheduler: chooses the node that kube-scheduler 1.37 would choose for a pod.
  *
  * One cycle as in kube-scheduler: starting where the last cycle ended, it filters nodes in turn
  * until enough are feasible (a share of a large cluster); it calls the extender's filter with
