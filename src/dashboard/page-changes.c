@@ -66,9 +66,10 @@ static void draw_charts(const ChangesPage *view) {
                 1 - (double)ago_nsec / (double)span_nsec, change_kinds[change->kind].is_bad};
     }
     last_hour_draw(view->context, view->html, charts, ELEMENTS_OF(charts), marks, n);
-    html_write(view->html,
-        "<p class='quiet'>Strokes in the charts are changes; those of full height are "
-        "problems.</p>");
+    if (n > 0)
+        html_write(view->html,
+            "<p class='quiet'>Vertical lines in the charts are changes; those of full height are "
+            "problems.</p>");
 }
 
 /* @is_name: the line is one of the two with names that begin a file. */

@@ -77,9 +77,9 @@ static void draw_form(
         html_write(html,
             "<p><label for='policy-text-%zu'>A copy of <code>%.*s</code></label></p><textarea "
             "id='policy-text-%zu' class='policy' data-file='%.*s' spellcheck='false' "
-            "autocomplete='off' rows='%u'>%.*s</textarea>",
+            "autocomplete='off' rows='%u'>%s%.*s</textarea>",
             i, STR_FMT(sources[i].file), i, STR_FMT(sources[i].file), count_lines(sources[i].text),
-            STR_FMT(sources[i].text));
+            "\n" /* browsers drop the first line end */, STR_FMT(sources[i].text));
     html_write(html,
         "<p><label for='what-if-last'>Number of recent decisions to replay</label><input "
         "type='number' id='what-if-last' min='1' max='%d' value='%d'></p><button type='submit' "

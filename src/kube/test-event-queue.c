@@ -199,6 +199,19 @@ static void test_stops_after_forbidden(void **state) {
     assert_false(write_queue_figures(queue).is_forbidden);
 }
 
+static void test_goes_on_after_the_pause_of_a_429(void **state) {
+    int64_t next_at;
+
+    assert_true(add("web", STR("x")) && add("web", STR("y")));
+    assert_true(write_queue_tick(queue, now) == INT64_MAX);
+    answer(0, 429);
+    next_at = write_queue_tick(queue, now);
+    assert_int_equal(fake_n_calls(client), 1);
+    assert_true(next_at != INT64_MAX);
+    write_queue_tick(queue, next_at);
+    assert_int_equal(fake_n_calls(client), 2);
+}
+
 /* A 403 because of a quota or a deleted namespace does not stop Events of others. */
 static void test_403_of_one_namespace_does_not_stop_others(void **state) {
     static const char *const messages[] = {
@@ -251,6 +264,7 @@ int main(void) {
         TEST(test_invalid_names_are_dropped),
         TEST(test_sends_one_at_a_time_from_a_bounded_queue),
         TEST(test_stops_after_forbidden),
+        TEST(test_goes_on_after_the_pause_of_a_429),
         TEST(test_403_of_one_namespace_does_not_stop_others),
         TEST(test_failures_are_counted),
     };

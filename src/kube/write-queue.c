@@ -242,7 +242,7 @@ int64_t write_queue_tick(WriteQueue *queue, int64_t now_nsec) {
         atomic_store(&queue->is_ours, lease_is_held(queue->lease, now_nsec));
     }
     send_waiting(queue, now_nsec);
-    return next_at;
+    return now_nsec < queue->paused_until ? clock_earlier(next_at, queue->paused_until) : next_at;
 }
 
 bool write_queue_is_ours(const WriteQueue *queue) {

@@ -62,7 +62,7 @@ def test_changes(start_berth, cluster, tmp_path):
     signs = {element.tag: (element.text or "")[0] for element in diff}
     assert (signs["ins"], signs["del"]) == ("+", "-")
     assert "+# <img>" in [element.text for element in diff]
-    assert "Strokes in the charts are changes" in page.main
+    assert "Vertical lines in the charts are changes" in page.main
 
 
 def test_sources(start_berth, cluster, tmp_path):

@@ -238,7 +238,7 @@ def test_what_if_page(berth):
         'zones.room.headroom["nvidia.com/gpu"]': "0",
     }
     areas = list(form.iter("textarea"))
-    assert [area.text.lstrip("\n") for area in areas] == [POLICIES]
+    assert [area.text for area in areas] == ["\n" + POLICIES]  # browsers drop the first line end
     assert areas[0].get("data-file").endswith("policy.yaml")
     assert "Nothing is applied" in shown.main
     assert f"berth what-if --set zones.params.limit=0.5 --last 1000 --server {berth.url}" in shown.main
