@@ -207,21 +207,34 @@ static void time_out(Connections *connections, Connection *connection, ServerRef
     connection_shut(connection, SHUT_RD);
 }
 
+/* Whether bytes wait for a thread, or one has just read them. The time since the last check then
+ * does not count, but for handshakes: connections_next_handshake() subtracts their waits. */
+static bool waits_for_server(Connection *connection, int64_t now) {
+    int64_t last = connection->mark_nsec != 0 ? connection->mark_nsec : connection->since_nsec;
+    bool is_new = connection->state == CONNECTION_NEW; /* always held */
+
+    connection->mark_nsec = now;
+    if (!connection_has_unread(connection) && (is_new || !atomic_load(&connection->is_held)))
+        return false;
+    if (!is_new)
+        connection->since_nsec += now - last;
+    return true;
+}
+
 static void check_headers(Connections *connections, Connection *connection, int64_t now) {
-    if (now - connection->since_nsec > connections->options.header_sec * NSEC_PER_SEC &&
-        !connection_has_unread(connection))
+    if (!waits_for_server(connection, now) &&
+        now - connection->since_nsec > connections->options.header_sec * NSEC_PER_SEC)
         time_out(connections, connection, SERVER_REFUSED_HEADER_TIME);
 }
 
 static void check_body(Connections *connections, Connection *connection, int64_t now) {
     const ServerOptions *options = &connections->options;
+    bool is_waiting = waits_for_server(connection, now);
     int64_t late = now - connection->since_nsec;
     double wanted = (double)options->body_rate * (double)late / (double)NSEC_PER_SEC;
 
-    if (late <= options->body_grace_sec * NSEC_PER_SEC)
-        return;
-    if ((double)atomic_load_explicit(&connection->body_bytes, memory_order_relaxed) < wanted &&
-        !connection_has_unread(connection))
+    if (!is_waiting && late > options->body_grace_sec * NSEC_PER_SEC &&
+        (double)atomic_load_explicit(&connection->body_bytes, memory_order_relaxed) < wanted)
         time_out(connections, connection, SERVER_REFUSED_BODY_TIME);
 }
 

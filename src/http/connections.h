@@ -79,12 +79,12 @@ typedef struct Connection {
 
     /* Written with the table's lock by the thread that holds the connection. */
     ConnectionState state;
-    int64_t since_nsec; /* start of the state; later if a handshake waited for the server */
+    int64_t since_nsec; /* start of the state; later if the client waited for the server */
     int64_t heard_nsec; /* like since_nsec, or the last step of its handshake if later */
 
     /* Guarded by the table's lock. */
     uint64_t mark;              /* bytes acknowledged by the client (REPLY, STREAM), ... */
-    int64_t mark_nsec;          /* ... at this time; 0: not measured yet */
+    int64_t mark_nsec;          /* ... at this time, of the last check; 0: not checked yet */
     bool is_asleep;             /* only connection_wake() arms it */
     bool is_kept;               /* never evicted; its thread reads this without the lock */
     bool is_unknown;            /* kept without the certificate that the options require */

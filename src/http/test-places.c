@@ -130,6 +130,45 @@ static void test_waiting_for_the_server_is_not_late(void **state) {
     table_done(&table);
 }
 
+/* The rest of a request waits for a thread, and then that thread for a processor. The bytes are no
+ * longer in the kernel then, and are not counted yet. */
+static void test_a_request_that_waits_for_the_server_is_not_late(void **state) {
+    static const struct {
+        ConnectionState state;
+        ServerRefusal refusal;
+        int64_t sec;
+    } cases[] = {
+        {CONNECTION_HEADERS, SERVER_REFUSED_HEADER_TIME, SERVER_HEADER_SEC},
+        {CONNECTION_BODY, SERVER_REFUSED_BODY_TIME, SERVER_BODY_GRACE_SEC},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        const int64_t deadline = cases[i].sec * NSEC_PER_SEC;
+        Connection *connection;
+        Table table;
+
+        table_init(&table, /* has_tls= */ true);
+        connection = add_sending_client(&table, "10.0.0.1");
+        assert_true(connection_enter(table.connections, connection, cases[i].state, table.now));
+        atomic_store(&connection->is_held, false);
+        connections_tick(table.connections, table.now += 10 * deadline); /* not read */
+        assert_false(connection->is_cut);
+        connection_hold(connection);
+        note_read(connection);
+        connections_tick(table.connections, table.now += 10 * deadline); /* not counted */
+        assert_false(connection->is_cut);
+        atomic_store(&connection->is_held, false);
+        connections_tick(table.connections, table.now += deadline);
+        assert_false(connection->is_cut);
+        assert_int_equal(atomic_load(&table.refused[cases[i].refusal]), 0);
+        connections_tick(table.connections, table.now + 1);
+        assert_true(connection->is_cut);
+        assert_int_equal(atomic_load(&table.refused[cases[i].refusal]), 1);
+        table_done(&table);
+    }
+}
+
 /* All handshakes wait for the server: another address replaces the last one of the longest queue;
  * the address with that queue replaces none. */
 static void test_newcomer_replaces_the_last_of_the_longest_queue(void **state) {
@@ -227,6 +266,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses_take_turns),
         cmocka_unit_test(test_waiting_for_the_server_is_not_late),
+        cmocka_unit_test(test_a_request_that_waits_for_the_server_is_not_late),
         cmocka_unit_test(test_newcomer_replaces_the_last_of_the_longest_queue),
         cmocka_unit_test(test_newcomer_waits_for_the_server),
         cmocka_unit_test(test_newcomer_waits_for_a_worker),
