@@ -6,9 +6,8 @@
 #include "api/health-summary.h"
 
 #include "api/context.h"
+#include "base/calendar.h"
 #include "live/gauge-state.h"
-
-#define DAY_SEC 86400
 
 const char *const health_names[] = {
     [HEALTH_HEALTHY] = "healthy",
@@ -34,7 +33,7 @@ static void say_lost(const HealthFacts *facts, Buf *out) {
 }
 
 static void say_certificate(const HealthFacts *facts, Buf *out) {
-    int64_t days = facts->certificate_nsec / NSEC_PER_SEC / DAY_SEC;
+    int64_t days = facts->certificate_nsec / NSEC_PER_SEC / CALENDAR_DAY_SEC;
 
     if (!facts->has_certificate)
         return;
