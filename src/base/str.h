@@ -88,6 +88,18 @@ size_t str_find_last(Str s, char c);
 Str str_skip(Str s, size_t from);
 Str str_take(Str s, size_t len);
 
+/* The part of a path after its last '/'; the part up to it, with the '/'. */
+static inline Str str_file_name(Str path) {
+    return str_skip(path, str_find_last(path, '/') + 1); /* SIZE_MAX + 1 is 0 */
+}
+
+static inline Str str_folder(Str path) {
+    return str_take(path, str_find_last(path, '/') + 1);
+}
+
+/* The end of a noun: "2 nodes". */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 /* @s without spaces, tabs, CR and LF at both ends. */
 Str str_trim(Str s);
 
