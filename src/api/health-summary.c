@@ -42,8 +42,7 @@ static void say_certificate(const HealthFacts *facts, Buf *out) {
     else if (days == 0)
         buf_append(out, STR("the certificate expires within a day"));
     else if (days < facts->limits.certificate_days)
-        buf_printf(
-            out, "the certificate expires in %lld day%s", (long long)days, days == 1 ? "" : "s");
+        buf_printf(out, "the certificate expires in %lld day%s", (long long)days, PLURAL(days));
 }
 
 /* Files whose newest version was rejected. */

@@ -478,7 +478,7 @@ static Str line_text(Explain *x, const Part *item) {
     Str text;
 
     if (item->skipped > 0) {
-        buf_printf(&out, "… %u more turn%s", item->skipped, item->skipped == 1 ? "" : "s");
+        buf_printf(&out, "… %u more turn%s", item->skipped, PLURAL(item->skipped));
         return take(x, &out);
     }
     if (item->macro > 0)

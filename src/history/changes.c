@@ -253,8 +253,8 @@ void changes_note_policies(
     (void)pthread_mutex_unlock(&changes->lock);
 
     if (before && version && diff_versions(before, version, &diff, &counts))
-        buf_printf(&text, "%zu line%s added, %zu removed", counts.n_added,
-            counts.n_added == 1 ? "" : "s", counts.n_removed);
+        buf_printf(&text, "%zu line%s added, %zu removed", counts.n_added, PLURAL(counts.n_added),
+            counts.n_removed);
 
     (void)pthread_mutex_lock(&changes->lock);
     if (changes->has_digest && !digest_equal(changes->digest, digest))
