@@ -41,7 +41,7 @@ static Str failed_part(const Expression *expression, const CelError *error) {
 
         if (node->at == error->at && node->kind != CEL_NODE_LITERAL &&
             node->to - node->from <= ERROR_PART_MAX)
-            return str_take(str_skip(tree->source, node->from), node->to - node->from);
+            return cel_tree_text(tree, i);
     }
     return STR_NULL;
 }
