@@ -69,6 +69,13 @@ size_t str_find_last(Str s, char c) {
     return SIZE_MAX;
 }
 
+bool str_cut_char(Str *s, char c) {
+    bool is_there = s->len > 0 && s->ptr[0] == c;
+
+    *s = str_skip(*s, is_there);
+    return is_there;
+}
+
 Str str_skip(Str s, size_t from) {
     if (from >= s.len)
         return (Str){.ptr = s.ptr ? s.ptr + s.len : NULL, .len = 0};

@@ -88,6 +88,9 @@ size_t str_find_last(Str s, char c);
 Str str_skip(Str s, size_t from);
 Str str_take(Str s, size_t len);
 
+/* Cuts @c off the front of @s. False: it begins otherwise. */
+bool str_cut_char(Str *s, char c);
+
 /* The part of a path after its last '/'; the part up to it, with the '/'. */
 static inline Str str_file_name(Str path) {
     return str_skip(path, str_find_last(path, '/') + 1); /* SIZE_MAX + 1 is 0 */
