@@ -86,14 +86,10 @@ Str str_take(Str s, size_t len) {
     return (Str){.ptr = s.ptr, .len = len < s.len ? len : s.len};
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 Str str_trim(Str s) {
-    while (s.len > 0 && is_blank(s.ptr[0]))
+    while (s.len > 0 && ascii_is_blank(s.ptr[0]))
         s = str_skip(s, 1);
-    while (s.len > 0 && is_blank(s.ptr[s.len - 1]))
+    while (s.len > 0 && ascii_is_blank(s.ptr[s.len - 1]))
         s.len--;
     return s;
 }
