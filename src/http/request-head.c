@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/origin.h"
 
 /* this many digits always fit into 64 bits */
 #define LENGTH_DIGITS_MAX 18
@@ -246,17 +247,16 @@ static void read_absolute_target(RequestHead *head, Str rest) {
 
 /* Reads the four forms of RFC 9112, 3.2, after the header lines: it may replace the Host. */
 static void read_target(RequestHead *head) {
-    static const Str schemes[] = {STR("http://"), STR("https://")};
     Str target = head->target;
+    bool is_tls;
 
     if (str_is(head->http.method, "CONNECT") ||
         (str_is(target, "*") && str_is(head->http.method, "OPTIONS")))
         return refuse(head, 405, "this is not a proxy: send GET, HEAD or POST and a path\n");
     if (str_has_prefix(target, STR("/")))
         return;
-    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
-        if (str_eq_nocase(str_take(target, schemes[i].len), schemes[i]))
-            return read_absolute_target(head, str_skip(target, schemes[i].len));
+    if (origin_cut_scheme(&target, &is_tls))
+        return read_absolute_target(head, target);
     refuse(head, 400, "the target is neither a path nor a URL\n");
 }
 
