@@ -147,3 +147,12 @@ void log_event(LogLevel level, const char *msg, const LogField *fields) {
     if (!buf_error(&line))
         (void)!write(STDERR_FILENO, line.data, line.len);
 }
+
+void log_warnings(const char *msg, const DiagList *diags) {
+    for (size_t i = 0; i < diags->diags.n; i++) {
+        const Diag *diag = &diags->diags.items[i];
+
+        log_warn(msg, LOG_STR("file", diag->place.file), LOG_INT("line", diag->place.line),
+            LOG_STR("warning", diag->text));
+    }
+}
