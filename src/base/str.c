@@ -25,6 +25,13 @@ bool str_has_control(Str s) {
     return found != 0;
 }
 
+bool str_is_token(Str s) {
+    for (size_t i = 0; i < s.len; i++)
+        if (!ascii_is_alnum(s.ptr[i]) && (s.ptr[i] == '\0' || !strchr("!#$%&'*+-.^_`|~", s.ptr[i])))
+            return false;
+    return s.len > 0;
+}
+
 bool str_eq_nocase(Str a, Str b) {
     if (a.len != b.len)
         return false;

@@ -66,6 +66,9 @@ int str_cmp(Str a, Str b);
 /* Whether one of the bytes is a control character of ASCII. */
 bool str_has_control(Str s);
 
+/* Whether @s is a token of HTTP (RFC 9110, 5.6.2), such as the name of a header. */
+bool str_is_token(Str s);
+
 /* ASCII letters compare without regard to case; all other bytes exactly. */
 bool str_eq_nocase(Str a, Str b);
 bool str_contains_nocase(Str s, Str part); /* an empty part is in everything */

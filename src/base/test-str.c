@@ -200,6 +200,16 @@ static void test_cuts_paths_after_the_last_slash(void **state) {
     }
 }
 
+static void test_knows_tokens_of_http(void **state) {
+    (void)state;
+    assert_true(str_is_token(STR("X-Scope_OrgID!~0")));
+    assert_false(str_is_token(STR("")));
+    assert_false(str_is_token(STR("a b")));
+    assert_false(str_is_token(STR("a:")));
+    assert_false(str_is_token(STR("a\0b")));
+    assert_false(str_is_token(STR("\xc3\xa4")));
+}
+
 static void test_cuts_one_character_off_the_front(void **state) {
     Str text = STR(",,x");
 
@@ -222,6 +232,7 @@ int main(void) {
         cmocka_unit_test(test_finds_a_string_in_a_list),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_cuts_paths_after_the_last_slash),
+        cmocka_unit_test(test_knows_tokens_of_http),
         cmocka_unit_test(test_cuts_one_character_off_the_front),
     };
 
