@@ -6,9 +6,8 @@
 #include "api/health-summary.h"
 
 #include "api/context.h"
+#include "base/calendar.h"
 #include "live/gauge-state.h"
-
-#define DAY_SEC 86400
 
 const char *const health_names[] = {
     [HEALTH_HEALTHY] = "healthy",
@@ -34,7 +33,7 @@ static void say_lost(const HealthFacts *facts, Buf *out) {
 }
 
 static void say_certificate(const HealthFacts *facts, Buf *out) {
-    int64_t days = facts->certificate_nsec / NSEC_PER_SEC / DAY_SEC;
+    int64_t days = facts->certificate_nsec / NSEC_PER_SEC / CALENDAR_DAY_SEC;
 
     if (!facts->has_certificate)
         return;
@@ -43,8 +42,7 @@ static void say_certificate(const HealthFacts *facts, Buf *out) {
     else if (days == 0)
         buf_append(out, STR("the certificate expires within a day"));
     else if (days < facts->limits.certificate_days)
-        buf_printf(
-            out, "the certificate expires in %lld day%s", (long long)days, days == 1 ? "" : "s");
+        buf_printf(out, "the certificate expires in %lld day%s", (long long)days, PLURAL(days));
 }
 
 /* Files whose newest version was rejected. */

@@ -6,8 +6,6 @@
 #include "api/query.h"
 #include "base/clock.h"
 
-#define WINDOW_MAX_SEC (LATENCY_SLOTS * LATENCY_SLOT_SEC)
-
 static void write_summary(JsonWriter *writer, const char *key, const LatencySummary *summary) {
     bool is_known = summary->n > 0;
 
@@ -71,7 +69,8 @@ unsigned latency_page(ApiContext *api, const HttpRequest *request, Buf *out) {
     Query query;
 
     if (!query_parse(request->query, names, ELEMENTS_OF(names), request->arena, &query, error) ||
-        !query_number(&query, names[0], 0, WINDOW_MAX_SEC, 300, &window_sec, error))
+        !query_number(
+            &query, names[0], 0, LATENCY_WINDOW_MAX_SEC, LATENCY_WINDOW_SEC, &window_sec, error))
         return page_write_error(out, 400, error);
     latency_read(api->latency, (unsigned)window_sec, now_nsec, verbs);
     json_write(&writer, "{windowSeconds: %jd, deadlineSeconds: %g, verbs: {", window_sec,

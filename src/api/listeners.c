@@ -155,9 +155,6 @@ int pages_listen(Pages *pages, TlsStore *tls, Server **ret) {
 
 #define ADMISSION_HEADER_MAX ((size_t)16 * 1024)
 
-/* The priority of page workers: when processors are busy, decisions come first. */
-#define ADMISSION_NICE 10
-
 static const PageAccess review_access = {.has_reviews = true};
 
 static bool admit_review(void *context, const HttpRequest *request, HttpReply *reply) {
@@ -193,7 +190,7 @@ int admission_listen(
     server.client_names = options->client_names;
     server.n_client_names = options->n_client_names;
     server.n_workers = 1;
-    server.nice = ADMISSION_NICE;
+    server.nice = LOW_PRIORITY_NICE;
     server.header_max = ADMISSION_HEADER_MAX;
     server.body_max = ADMISSION_BODY_MAX;
     server.memory_max = ADMISSION_MEMORY_MAX;

@@ -10,9 +10,6 @@
 #include "base/log.h"
 #include "base/thread.h"
 
-/* Nice value of the threads: decisions have priority when processors are busy. */
-#define PAGE_WORKER_NICE 10
-
 typedef struct Job {
     HttpPending *pending;
     HttpFill *task;
@@ -70,7 +67,7 @@ static void *work(void *context) {
     PageWorkers *workers = context;
     Job job;
 
-    if (setpriority(PRIO_PROCESS, (id_t)gettid(), PAGE_WORKER_NICE) < 0)
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), LOW_PRIORITY_NICE) < 0)
         log_debug("cannot lower the priority of page workers", LOG_CSTR("error", strerror(errno)));
     while (next_job(workers, &job)) {
         (void)server_answer(job.pending, job.task, workers->context);

@@ -1,7 +1,7 @@
 #pragma once
 
 /*
- * PageWorkers: two threads of low priority (nice 10) that make pages, so that the server's workers
+ * PageWorkers: two threads of low priority that make pages, so that the server's workers
  * need not.
  *
  * The request waits (server_defer()) while a page worker makes the page; then the server's worker
@@ -10,6 +10,9 @@
  */
 
 #include "http/server.h"
+
+/* Nice value of threads that do not decide: decisions come first when processors are busy. */
+#define LOW_PRIORITY_NICE 10
 
 #define PAGE_WORKERS 2u
 #define PAGE_QUEUE_MAX 64u

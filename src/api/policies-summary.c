@@ -17,6 +17,7 @@
 #include "api/page-field.h"
 #include "api/query.h"
 #include "base/clock.h"
+#include "base/double.h"
 #include "cluster/pod-fit.h"
 #include "history/pods-summary.h"
 #include "judge/judge.h"
@@ -297,16 +298,10 @@ typedef struct Costs {
     size_t n;
 } Costs;
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(Costs *costs) {
     if (costs->n == 0)
         return NAN;
-    qsort(costs->nsec, costs->n, sizeof(*costs->nsec), compare_doubles);
+    qsort(costs->nsec, costs->n, sizeof(*costs->nsec), double_compare);
     return costs->nsec[costs->n / 2];
 }
 

@@ -179,7 +179,7 @@ static unsigned write_diagnostics(const DiagList *diags, Buf *out) {
     char text[64];
 
     (void)snprintf(text, sizeof(text), "berth: the policies have %zu error%s", diags->n_errors,
-        diags->n_errors == 1 ? "" : "s");
+        PLURAL(diags->n_errors));
     json_write(&writer, "{Error: %s, diagnostics: [", text);
     for (size_t i = 0; i < diags->diags.n; i++) {
         const Diag *diag = &diags->diags.items[i];

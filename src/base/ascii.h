@@ -23,6 +23,11 @@ static inline bool ascii_is_alnum(char c) {
     return ascii_is_letter(c) || ascii_is_digit(c);
 }
 
+/* The white space of JSON and YAML. */
+static inline bool ascii_is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 static inline char ascii_lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }

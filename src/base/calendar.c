@@ -80,18 +80,11 @@ static bool take_number(Str *text, size_t n, int *ret) {
     return true;
 }
 
-static bool take_char(Str *text, char c) {
-    if (text->len == 0 || text->ptr[0] != c)
-        return false;
-    *text = str_skip(*text, 1);
-    return true;
-}
-
 bool calendar_take_date(Str *text, CalendarDate *ret) {
     int year, month, day;
 
-    if (!take_number(text, 4, &year) || !take_char(text, '-') || !take_number(text, 2, &month) ||
-        !take_char(text, '-') || !take_number(text, 2, &day))
+    if (!take_number(text, 4, &year) || !str_cut_char(text, '-') || !take_number(text, 2, &month) ||
+        !str_cut_char(text, '-') || !take_number(text, 2, &day))
         return false;
     if (month < 1 || month > 12 || day < 1 || day > calendar_month_days(year, month))
         return false;
@@ -102,8 +95,9 @@ bool calendar_take_date(Str *text, CalendarDate *ret) {
 static bool take_clock(Str *text, int64_t *ret_sec) {
     int hour, minute, second;
 
-    if (!take_number(text, 2, &hour) || !take_char(text, ':') || !take_number(text, 2, &minute) ||
-        !take_char(text, ':') || !take_number(text, 2, &second))
+    if (!take_number(text, 2, &hour) || !str_cut_char(text, ':') ||
+        !take_number(text, 2, &minute) || !str_cut_char(text, ':') ||
+        !take_number(text, 2, &second))
         return false;
     if (hour > 23 || minute > 59 || second > 59)
         return false;
@@ -118,7 +112,7 @@ static bool take_fraction(Str *text, uint32_t *ret_nanos) {
     int digit;
 
     *ret_nanos = 0;
-    if (!take_char(text, '.'))
+    if (!str_cut_char(text, '.'))
         return true;
     for (; take_number(text, 1, &digit); n++) {
         nanos += (uint32_t)digit * unit;
@@ -133,11 +127,11 @@ static bool take_offset(Str *text, int64_t *ret_sec) {
     int hours, minutes, sign;
 
     *ret_sec = 0;
-    if (take_char(text, 'Z'))
+    if (str_cut_char(text, 'Z'))
         return true;
-    sign = take_char(text, '-') ? -1 : 1;
-    if ((sign > 0 && !take_char(text, '+')) || !take_number(text, 2, &hours) ||
-        !take_char(text, ':') || !take_number(text, 2, &minutes) || hours > 23 || minutes > 59)
+    sign = str_cut_char(text, '-') ? -1 : 1;
+    if ((sign > 0 && !str_cut_char(text, '+')) || !take_number(text, 2, &hours) ||
+        !str_cut_char(text, ':') || !take_number(text, 2, &minutes) || hours > 23 || minutes > 59)
         return false;
     *ret_sec = sign * (hours * INT64_C(3600) + minutes * 60);
     return true;
@@ -148,8 +142,9 @@ bool calendar_parse(Str text, int64_t *ret_sec, uint32_t *ret_nanos) {
     int64_t clock, offset, sec;
     uint32_t nanos;
 
-    if (!calendar_take_date(&text, &date) || !take_char(&text, 'T') || !take_clock(&text, &clock) ||
-        !take_fraction(&text, &nanos) || !take_offset(&text, &offset) || text.len > 0)
+    if (!calendar_take_date(&text, &date) || !str_cut_char(&text, 'T') ||
+        !take_clock(&text, &clock) || !take_fraction(&text, &nanos) ||
+        !take_offset(&text, &offset) || text.len > 0)
         return false;
     sec = calendar_days(date) * CALENDAR_DAY_SEC + clock - offset;
     if (sec < CALENDAR_FIRST || sec > CALENDAR_LAST)

@@ -171,8 +171,8 @@ void diag_list_print(const DiagList *list, bool colour, Buf *out) {
     if (list->n_errors + list->n_warnings > list->diags.n)
         buf_printf(
             out, "(%zu more not shown)\n", list->n_errors + list->n_warnings - list->diags.n);
-    buf_printf(out, "%zu error%s", list->n_errors, list->n_errors == 1 ? "" : "s");
+    buf_printf(out, "%zu error%s", list->n_errors, PLURAL(list->n_errors));
     if (list->n_warnings > 0)
-        buf_printf(out, ", %zu warning%s", list->n_warnings, list->n_warnings == 1 ? "" : "s");
+        buf_printf(out, ", %zu warning%s", list->n_warnings, PLURAL(list->n_warnings));
     buf_append_char(out, '\n');
 }

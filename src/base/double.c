@@ -265,6 +265,12 @@ static bool read_long(Str text, double *ret) {
     return is_whole;
 }
 
+int double_compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
 bool double_parse(Str text, double *ret, bool *ret_overflow) {
     bool has_sign = text.len > 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
     bool is_negative = has_sign && text.ptr[0] == '-';

@@ -22,6 +22,9 @@ typedef struct DoubleDigits {
 /* @d is finite. */
 DoubleDigits double_digits(double d);
 
+/* Orders doubles, for qsort(). */
+int double_compare(const void *a, const void *b);
+
 /* "0.25", "100000", "1e+06", "1e-05", "-0", "NaN", "+Inf", "-Inf": an exponent, of two digits
  * at least, below 1e-4 and from 1e6 on (as C's %g, and as Go prints %g). Returns the
  * length; nothing is terminated. */

@@ -32,21 +32,10 @@ bool log_is_on(LogLevel level) {
     return level >= settings.least;
 }
 
-/* Cuts @text to at most LOG_VALUE_MAX bytes, but not inside a character. */
-static Str cut(Str text) {
-    size_t len = LOG_VALUE_MAX;
-
-    if (text.len <= len)
-        return text;
-    while (len > LOG_VALUE_MAX - 3 && (text.ptr[len] & 0xc0) == 0x80)
-        len--;
-    return str_take(text, len);
-}
-
 /* Both formats quote alike: JSON's escapes are a subset of what logfmt readers
  * take inside quotes. */
 static void append_quoted(Buf *out, Str text) {
-    Str rest = cut(text);
+    Str rest = utf8_take(text, LOG_VALUE_MAX);
 
     buf_append_char(out, '"');
     while (rest.len > 0) {
@@ -157,4 +146,13 @@ void log_event(LogLevel level, const char *msg, const LogField *fields) {
     }
     if (!buf_error(&line))
         (void)!write(STDERR_FILENO, line.data, line.len);
+}
+
+void log_warnings(const char *msg, const DiagList *diags) {
+    for (size_t i = 0; i < diags->diags.n; i++) {
+        const Diag *diag = &diags->diags.items[i];
+
+        log_warn(msg, LOG_STR("file", diag->place.file), LOG_INT("line", diag->place.line),
+            LOG_STR("warning", diag->text));
+    }
 }

@@ -17,7 +17,7 @@
  * Only http/, the daemon's folders and commands/ log; all others return errors.
  */
 
-#include "base/buf.h"
+#include "base/diag.h"
 
 #define LOG_VALUE_MAX 1024u
 
@@ -53,6 +53,9 @@ void log_setup(LogLevel least, LogFormat format);
 bool log_is_on(LogLevel level);
 
 void log_event(LogLevel level, const char *msg, const LogField *fields);
+
+/* A line for each of @diags, which are warnings. */
+void log_warnings(const char *msg, const DiagList *diags);
 
 /* The line without writing it; @wall_nsec is the stamp. For tests. */
 void log_render(LogFormat format, LogLevel level, int64_t wall_nsec, const char *msg,

@@ -6,8 +6,7 @@
 
 #define HOST_NAME_MAX_LEN 255u
 
-/* Cuts the scheme off the front. */
-static bool read_scheme(Str *url, bool *ret_is_tls) {
+bool origin_cut_scheme(Str *url, bool *ret_is_tls) {
     *ret_is_tls = str_eq_nocase(str_take(*url, 8), STR("https://"));
     if (!*ret_is_tls && !str_eq_nocase(str_take(*url, 7), STR("http://")))
         return false;
@@ -47,7 +46,7 @@ static bool read_port(Str text, Origin *ret) {
 bool origin_parse(Str url, Origin *ret) {
     Str authority;
 
-    if (!read_scheme(&url, &ret->is_tls) || str_find(url, '@') != SIZE_MAX)
+    if (!origin_cut_scheme(&url, &ret->is_tls) || str_find(url, '@') != SIZE_MAX)
         return false;
     authority = str_take(url, str_find(url, '/'));
     ret->path = str_skip(url, authority.len);
@@ -66,7 +65,7 @@ const char *origin_complaint(Str url) {
     Str rest = url;
     bool is_tls;
 
-    if (!read_scheme(&rest, &is_tls))
+    if (!origin_cut_scheme(&rest, &is_tls))
         return "must begin with https:// (or http://)";
     if (!is_url_text(rest))
         return "has a character that a URL cannot have";
@@ -126,7 +125,7 @@ static bool is_there(const Origin *origin, Str *location) {
 
     if (str_has_prefix(*location, STR("//")))
         *location = str_skip(*location, 2);
-    else if (!read_scheme(location, &target.is_tls))
+    else if (!origin_cut_scheme(location, &target.is_tls))
         return false;
     if (!read_authority(location, &target))
         return false;

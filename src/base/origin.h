@@ -17,6 +17,9 @@ typedef struct Origin {
  * anything else, and for a URL with an '@' anywhere. */
 bool origin_parse(Str url, Origin *ret);
 
+/* Cuts http:// or https:// (in any case) off the front. False: @url begins otherwise. */
+bool origin_cut_scheme(Str *url, bool *ret_is_tls);
+
 /* The error in the URL of a server ("has no host"), stricter than origin_parse(): a URL must not
  * lead to another host than it shows, nor put a password into a log. NULL: valid. */
 const char *origin_complaint(Str url);

@@ -54,10 +54,8 @@ static bool take_number(Str *text, QuantityText *ret) {
     if (text->ptr[0] == '-' || text->ptr[0] == '+')
         *text = str_skip(*text, 1);
     ret->whole = take_digits(text);
-    if (text->len > 0 && text->ptr[0] == '.') {
-        *text = str_skip(*text, 1);
+    if (str_cut_char(text, '.'))
         ret->fraction = take_digits(text);
-    }
     has_digits = ret->whole.len + ret->fraction.len > 0;
     while (ret->whole.len > 0 && ret->whole.ptr[0] == '0')
         ret->whole = str_skip(ret->whole, 1);

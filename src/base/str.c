@@ -25,6 +25,13 @@ bool str_has_control(Str s) {
     return found != 0;
 }
 
+bool str_is_token(Str s) {
+    for (size_t i = 0; i < s.len; i++)
+        if (!ascii_is_alnum(s.ptr[i]) && (s.ptr[i] == '\0' || !strchr("!#$%&'*+-.^_`|~", s.ptr[i])))
+            return false;
+    return s.len > 0;
+}
+
 bool str_eq_nocase(Str a, Str b) {
     if (a.len != b.len)
         return false;
@@ -69,6 +76,13 @@ size_t str_find_last(Str s, char c) {
     return SIZE_MAX;
 }
 
+bool str_cut_char(Str *s, char c) {
+    bool is_there = s->len > 0 && s->ptr[0] == c;
+
+    *s = str_skip(*s, is_there);
+    return is_there;
+}
+
 Str str_skip(Str s, size_t from) {
     if (from >= s.len)
         return (Str){.ptr = s.ptr ? s.ptr + s.len : NULL, .len = 0};
@@ -79,14 +93,10 @@ Str str_take(Str s, size_t len) {
     return (Str){.ptr = s.ptr, .len = len < s.len ? len : s.len};
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 Str str_trim(Str s) {
-    while (s.len > 0 && is_blank(s.ptr[0]))
+    while (s.len > 0 && ascii_is_blank(s.ptr[0]))
         s = str_skip(s, 1);
-    while (s.len > 0 && is_blank(s.ptr[s.len - 1]))
+    while (s.len > 0 && ascii_is_blank(s.ptr[s.len - 1]))
         s.len--;
     return s;
 }

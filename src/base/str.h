@@ -66,6 +66,9 @@ int str_cmp(Str a, Str b);
 /* Whether one of the bytes is a control character of ASCII. */
 bool str_has_control(Str s);
 
+/* Whether @s is a token of HTTP (RFC 9110, 5.6.2), such as the name of a header. */
+bool str_is_token(Str s);
+
 /* ASCII letters compare without regard to case; all other bytes exactly. */
 bool str_eq_nocase(Str a, Str b);
 bool str_contains_nocase(Str s, Str part); /* an empty part is in everything */
@@ -87,6 +90,21 @@ size_t str_find_last(Str s, char c);
 /* @s without its first @from bytes; only the first @len bytes. Both are clamped to s.len. */
 Str str_skip(Str s, size_t from);
 Str str_take(Str s, size_t len);
+
+/* Cuts @c off the front of @s. False: it begins otherwise. */
+bool str_cut_char(Str *s, char c);
+
+/* The part of a path after its last '/'; the part up to it, with the '/'. */
+static inline Str str_file_name(Str path) {
+    return str_skip(path, str_find_last(path, '/') + 1); /* SIZE_MAX + 1 is 0 */
+}
+
+static inline Str str_folder(Str path) {
+    return str_take(path, str_find_last(path, '/') + 1);
+}
+
+/* The end of a noun: "2 nodes". */
+#define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /* @s without spaces, tabs, CR and LF at both ends. */
 Str str_trim(Str s);

@@ -181,6 +181,47 @@ static void test_nearest(void **state) {
     assert_null(str_nearest(STR("name"), NULL, 0).ptr);
 }
 
+static void test_cuts_paths_after_the_last_slash(void **state) {
+    static const struct {
+        Str path;
+        const char *folder, *name;
+    } cases[] = {
+        {STR("a/b/c.yaml"), "a/b/", "c.yaml"},
+        {STR("/c"), "/", "c"},
+        {STR("c"), "", "c"},
+        {STR("a/"), "a/", ""},
+        {STR(""), "", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ELEMENTS_OF(cases); i++) {
+        assert_true(str_is(str_folder(cases[i].path), cases[i].folder));
+        assert_true(str_is(str_file_name(cases[i].path), cases[i].name));
+    }
+}
+
+static void test_knows_tokens_of_http(void **state) {
+    (void)state;
+    assert_true(str_is_token(STR("X-Scope_OrgID!~0")));
+    assert_false(str_is_token(STR("")));
+    assert_false(str_is_token(STR("a b")));
+    assert_false(str_is_token(STR("a:")));
+    assert_false(str_is_token(STR("a\0b")));
+    assert_false(str_is_token(STR("\xc3\xa4")));
+}
+
+static void test_cuts_one_character_off_the_front(void **state) {
+    Str text = STR(",,x");
+
+    (void)state;
+    assert_true(str_cut_char(&text, ','));
+    assert_true(str_cut_char(&text, ','));
+    assert_false(str_cut_char(&text, ','));
+    assert_true(str_is(text, "x"));
+    text = STR_NULL;
+    assert_false(str_cut_char(&text, ','));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
@@ -190,6 +231,9 @@ int main(void) {
         cmocka_unit_test(test_edit_distance),
         cmocka_unit_test(test_finds_a_string_in_a_list),
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_cuts_paths_after_the_last_slash),
+        cmocka_unit_test(test_knows_tokens_of_http),
+        cmocka_unit_test(test_cuts_one_character_off_the_front),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,8 @@ static void test_take(void **state) {
         assert_int_equal(utf8_take(text, max).len, want[max]);
         assert_int_equal(utf8_valid_length(utf8_take(text, max)), want[max]);
     }
-    assert_int_equal(utf8_take(STR("\x80\x80\x80"), 2).len, 0); /* no character begins */
+    assert_int_equal(utf8_take(STR("\x80\x80\x80"), 2).len, 0);          /* no character begins */
+    assert_int_equal(utf8_take(STR("x\x80\x80\x80\x80\x80"), 5).len, 2); /* stray bytes */
     assert_int_equal(utf8_take(STR_NULL, 2).len, 0);
 }
 

@@ -80,11 +80,13 @@ size_t utf8_valid_length(Str text) {
 }
 
 Str utf8_take(Str text, size_t max) {
+    size_t len = max;
+
     if (text.len <= max)
         return text;
-    while (max > 0 && !utf8_is_start(text.ptr[max]))
-        max--;
-    return str_take(text, max);
+    while (len > 0 && max - len < 3 && !utf8_is_start(text.ptr[len])) /* invalid text: no further */
+        len--;
+    return str_take(text, len);
 }
 
 void utf8_append_valid(Buf *out, Str bytes) {

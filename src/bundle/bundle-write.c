@@ -58,20 +58,13 @@ static void write_file(BundleWrite *write, Str name, Str content) {
     pack_end(write->pack);
 }
 
-/* The part after the last slash. */
-static Str base_name(Str path) {
-    size_t slash = str_find_last(path, '/');
-
-    return slash == SIZE_MAX ? path : str_skip(path, slash + 1);
-}
-
 static bool is_plain(char c) {
     return ascii_is_alnum(c) || c == '-' || c == '_' || c == '.';
 }
 
 /* "policy/003-pool.yaml": a unique name without special characters. */
 static Str policy_path(BundleWrite *write, size_t i) {
-    Str name = str_take(base_name(write->parts->policies[i].file), NAME_MAX_BYTES);
+    Str name = str_take(str_file_name(write->parts->policies[i].file), NAME_MAX_BYTES);
     char plain[NAME_MAX_BYTES + 1];
 
     for (size_t j = 0; j < name.len; j++)
@@ -87,7 +80,7 @@ static void write_policy_list(BundleWrite *write, JsonWriter *writer) {
         Str file = write->parts->policies[i].file, path = policy_path(write, i);
 
         json_write(writer, "{path: %.*s, file: %.*s}", STR_FMT(path),
-            STR_FMT(write->anonymous ? base_name(file) : file));
+            STR_FMT(write->anonymous ? str_file_name(file) : file));
     }
     json_write_end_array(writer);
     bundle_write_digest(writer, STR("policyDigest"), write->policy);

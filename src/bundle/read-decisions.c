@@ -50,15 +50,6 @@ typedef struct DecisionLine {
     bool has_names;
 } DecisionLine;
 
-static void read_verb(JsonReader *reader, Arena *arena, void *target) {
-    DecisionLine *line = target;
-    Str word = STR_NULL;
-
-    json_string(reader, arena, &word);
-    if (!verb_parse(word, &line->decision.verb))
-        json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
-}
-
 static const JsonField rule_fields[] = {
     JSON_MEMBER("policy", TEXT, RecordedRule, policy),
     JSON_MEMBER("name", TEXT, RecordedRule, name),
@@ -130,7 +121,7 @@ static const JsonField line_fields[] = {
     LINE("uid", TEXT, decision.pod_uid),
     LINE("target", TEXT, decision.target),
     LINE("error", TEXT, decision.error),
-    CUSTOM("verb", read_verb),
+    JSON_CUSTOM("verb", DecisionLine, decision.verb, verb_decode),
     JSON_CUSTOM("policy", DecisionLine, decision.policy, bundle_read_digest),
     LINE("id", INT, id),
     LINE("nowNsec", INT, decision.now_nsec),

@@ -103,7 +103,7 @@ static void check_format(const FormatCall *call) {
     if (n_taken > call->n_args)
         report_clause(call, missing_from, missing_to,
             cel_checker_printf(call->checker, "the format takes %u argument%s, the list has %u",
-                n_taken, n_taken == 1 ? "" : "s", call->n_args));
+                n_taken, PLURAL(n_taken), call->n_args));
     else if (n_taken < call->n_args)
         cel_checker_report_all(call->checker, call->args[n_taken],
             cel_checker_printf(call->checker,

@@ -63,9 +63,7 @@ bool cel_checker_is_joined(const CelChecker *checker, uint32_t node) {
 }
 
 Str cel_checker_text(const CelChecker *checker, uint32_t node) {
-    const CelNode *written = &checker->tree->nodes[node];
-
-    return str_skip(str_take(checker->tree->source, written->to), written->from);
+    return cel_tree_text(checker->tree, node);
 }
 
 Str cel_checker_source(const CelChecker *checker, uint32_t node) {

@@ -395,9 +395,7 @@ typedef struct Explain {
 } Explain;
 
 static Str text_of(const Parts *x, uint32_t i) {
-    const CelNode *node = node_at(x, i);
-
-    return str_skip(str_take(x->of.checked->tree->source, node->to), node->from);
+    return cel_tree_text(x->of.checked->tree, i);
 }
 
 /* The source of a part in one line, of up to @room columns: white space is one space. @is_plain:
@@ -478,7 +476,7 @@ static Str line_text(Explain *x, const Part *item) {
     Str text;
 
     if (item->skipped > 0) {
-        buf_printf(&out, "… %u more turn%s", item->skipped, item->skipped == 1 ? "" : "s");
+        buf_printf(&out, "… %u more turn%s", item->skipped, PLURAL(item->skipped));
         return take(x, &out);
     }
     if (item->macro > 0)

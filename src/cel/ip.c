@@ -38,11 +38,8 @@ static bool take_octet(Str *text, uint8_t *ret, const char **ret_why) {
 /* False unless all of @text is "a.b.c.d". */
 static bool octets_parse(Str text, uint8_t ret[4], const char **ret_why) {
     for (size_t i = 0; i < 4; i++) {
-        if (i > 0) {
-            if (text.len == 0 || text.ptr[0] != '.')
-                return refuse(ret_why, "IPv4 needs four numbers with dots between them");
-            text = str_skip(text, 1);
-        }
+        if (i > 0 && !str_cut_char(&text, '.'))
+            return refuse(ret_why, "IPv4 needs four numbers with dots between them");
         if (!take_octet(&text, &ret[i], ret_why))
             return false;
     }

@@ -151,8 +151,7 @@ static bool take_part(Str *text, uint64_t *ret_ns) {
     if (!take_whole(text, &whole))
         return false;
     n_digits = before - text->len;
-    if (text->len > 0 && text->ptr[0] == '.') {
-        *text = str_skip(*text, 1);
+    if (str_cut_char(text, '.')) {
         before = text->len;
         take_fraction(text, &fraction, &scale);
         n_digits += before - text->len;

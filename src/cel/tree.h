@@ -83,6 +83,11 @@ typedef struct CelTree {
 /* The children of node @i from left to right, into @ret (n_children of them). */
 void cel_tree_children(const CelTree *tree, uint32_t i, uint32_t *ret);
 
+/* The source of node @i. */
+static inline Str cel_tree_text(const CelTree *tree, uint32_t i) {
+    return str_skip(str_take(tree->source, tree->nodes[i].to), tree->nodes[i].from);
+}
+
 /* The number (0 or 1) of the variable that the BINDER @i declares. A macro's BINDERs are adjacent,
  * right after the range. */
 static inline uint32_t cel_tree_binder_number(const CelTree *tree, uint32_t i) {

@@ -37,13 +37,6 @@ struct CelZone {
     Rule rule;
 };
 
-static bool take_char(Str *text, char c) {
-    if (text->len == 0 || text->ptr[0] != c)
-        return false;
-    *text = str_skip(*text, 1);
-    return true;
-}
-
 /* One to @n_max digits. */
 static bool take_number(Str *text, size_t n_max, int min, int max, int *ret) {
     int value = 0;
@@ -58,7 +51,7 @@ static bool take_number(Str *text, size_t n_max, int min, int max, int *ret) {
 
 /* Skips a name: "CET" or "<+0330>". */
 static bool take_name(Str *text) {
-    bool is_quoted = take_char(text, '<');
+    bool is_quoted = str_cut_char(text, '<');
     size_t n = 0;
 
     while (n < text->len && (ascii_is_letter(text->ptr[n]) ||
@@ -66,22 +59,22 @@ static bool take_name(Str *text) {
                                                   text->ptr[n] == '+' || text->ptr[n] == '-'))))
         n++;
     *text = str_skip(*text, n);
-    return n >= 3 && (!is_quoted || take_char(text, '>'));
+    return n >= 3 && (!is_quoted || str_cut_char(text, '>'));
 }
 
 /* "-1:30:15" as seconds, up to @max_hours either way. */
 static bool take_time(Str *text, int max_hours, int32_t *ret) {
     int hours, minutes = 0, seconds = 0;
-    int sign = take_char(text, '-') ? -1 : 1;
+    int sign = str_cut_char(text, '-') ? -1 : 1;
 
     if (sign > 0)
-        (void)take_char(text, '+');
+        (void)str_cut_char(text, '+');
     if (!take_number(text, 3, 0, max_hours, &hours))
         return false;
-    if (take_char(text, ':')) {
+    if (str_cut_char(text, ':')) {
         if (!take_number(text, 3, 0, 59, &minutes))
             return false;
-        if (take_char(text, ':') && !take_number(text, 3, 0, 59, &seconds))
+        if (str_cut_char(text, ':') && !take_number(text, 3, 0, 59, &seconds))
             return false;
     }
     *ret = sign * (hours * 3600 + minutes * 60 + seconds);
@@ -92,16 +85,16 @@ static bool take_day(Str *text, RuleDay *ret) {
     bool is_read;
 
     *ret = (RuleDay){.time = 2 * 3600};
-    if (take_char(text, 'M')) {
+    if (str_cut_char(text, 'M')) {
         ret->form = DAY_OF_WEEK;
-        is_read = take_number(text, 3, 1, 12, &ret->month) && take_char(text, '.') &&
-                  take_number(text, 3, 1, 5, &ret->week) && take_char(text, '.') &&
+        is_read = take_number(text, 3, 1, 12, &ret->month) && str_cut_char(text, '.') &&
+                  take_number(text, 3, 1, 5, &ret->week) && str_cut_char(text, '.') &&
                   take_number(text, 3, 0, 6, &ret->day);
     } else {
-        ret->form = take_char(text, 'J') ? DAY_JULIAN : DAY_OF_YEAR;
+        ret->form = str_cut_char(text, 'J') ? DAY_JULIAN : DAY_OF_YEAR;
         is_read = take_number(text, 3, ret->form == DAY_JULIAN, 365, &ret->day);
     }
-    return is_read && (!take_char(text, '/') || take_time(text, 167, &ret->time));
+    return is_read && (!str_cut_char(text, '/') || take_time(text, 167, &ret->time));
 }
 
 /* "CET-1CEST,M3.5.0,M10.5.0/3". Offsets in it are west of UTC. A summer time without its days,
@@ -123,7 +116,7 @@ static bool read_rule(Str text, Rule *ret) {
             return false;
         ret->summer = -west;
     }
-    return take_char(&text, ',') && take_day(&text, &ret->start) && take_char(&text, ',') &&
+    return str_cut_char(&text, ',') && take_day(&text, &ret->start) && str_cut_char(&text, ',') &&
            take_day(&text, &ret->end) && text.len == 0;
 }
 
@@ -258,7 +251,7 @@ static bool read_block(const Block *block, Arena *arena, CelZone *zone) {
 static bool read_footer(Str bytes, CelZone *zone) {
     size_t end;
 
-    if (!take_char(&bytes, '\n'))
+    if (!str_cut_char(&bytes, '\n'))
         return false;
     end = str_find(bytes, '\n');
     if (end == SIZE_MAX)
@@ -307,11 +300,11 @@ int32_t cel_zone_offset(const CelZone *zone, int64_t sec) {
 
 /* "+05:30", "-8:00", "02:00". */
 static bool read_offset(Str text, int32_t *ret) {
-    int sign = take_char(&text, '-') ? -1 : 1, hours, minutes;
+    int sign = str_cut_char(&text, '-') ? -1 : 1, hours, minutes;
 
     if (sign > 0)
-        (void)take_char(&text, '+');
-    if (!take_number(&text, 2, 0, 23, &hours) || !take_char(&text, ':') ||
+        (void)str_cut_char(&text, '+');
+    if (!take_number(&text, 2, 0, 23, &hours) || !str_cut_char(&text, ':') ||
         !take_number(&text, 2, 0, 59, &minutes) || text.len > 0)
         return false;
     *ret = sign * (hours * 3600 + minutes * 60);

@@ -157,7 +157,7 @@ void checkup_print(const Checkup *checkup, bool has_colour, bool is_ascii, Buf *
     }
     buf_printf(out, "%s%zu passed, %zu warning%s, %zu failed, %zu skipped\n",
         checkup->n > 0 ? "\n" : "", checkup_count(checkup, CHECK_PASSED), n_warned,
-        n_warned == 1 ? "" : "s", checkup_count(checkup, CHECK_FAILED),
+        PLURAL(n_warned), checkup_count(checkup, CHECK_FAILED),
         checkup_count(checkup, CHECK_SKIPPED));
 }
 

@@ -70,7 +70,7 @@ static void read_member(const YamlPair *pair, Str file, Arena *arena, BerthAcces
             refuse(pair->value->place, "expected a string for ", pair->key->text);
         /* a path is relative to the file */
         is_relative = known[i].is_path && !str_has_prefix(pair->value->text, STR("/"));
-        folder = str_take(file, is_relative ? str_find_last(file, '/') + 1 : 0);
+        folder = is_relative ? str_folder(file) : STR_NULL;
         *known[i].value =
             arena_printf(arena, "%.*s%.*s", STR_FMT(folder), STR_FMT(pair->value->text)).ptr;
         return;

@@ -62,9 +62,6 @@ Arena *terminal_arena(const char *what, size_t budget) __attribute__((returns_no
 #define GROUPED_MAX 32u
 const char *terminal_grouped(uint64_t n, char ret[static GROUPED_MAX]);
 
-/* The end of a noun: "2 nodes". */
-#define PLURAL(n) ((n) == 1 ? "" : "s")
-
 /* Errors and warnings in files, on stderr. */
 void terminal_print_diags(const DiagList *diags);
 

@@ -356,18 +356,12 @@ static const InventoryPod *next_pod(const DiffSide *side) {
 }
 
 /* Ignores the UID: a recreated pod is one line with another UID, not two lines. */
-static int compare_names(const Pod *a, const Pod *b) {
-    int r = str_cmp(a->namespace, b->namespace);
-
-    return r != 0 ? r : str_cmp(a->name, b->name);
-}
-
 static void compare_pods(DiffReport *report, DiffSide *here, DiffSide *there) {
     report->kind = "pod";
     here->at = there->at = 0;
     for (;;) {
         const InventoryPod *a = next_pod(here), *b = next_pod(there);
-        int order = !a ? 1 : !b ? -1 : compare_names(a->pod, b->pod);
+        int order = !a ? 1 : !b ? -1 : pod_compare_names(a->pod, b->pod);
 
         if (!a && !b)
             return;

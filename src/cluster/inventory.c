@@ -7,10 +7,8 @@
 #include <stdlib.h>
 
 static int compare_pods(const Pod *a, const Pod *b) {
-    int r = str_cmp(a->namespace, b->namespace);
+    int r = pod_compare_names(a, b);
 
-    if (r == 0)
-        r = str_cmp(a->name, b->name);
     return r != 0 ? r : str_cmp(a->uid, b->uid);
 }
 

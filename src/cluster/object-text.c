@@ -401,8 +401,7 @@ static void write_status_amounts(JsonWriter *writer, const Pod *pod) {
     for (size_t i = 0; i < pod->requests.n; i++) {
         const Resource *request = &pod->requests.items[i];
         const Amount *overhead = amount_list_find(&pod->details->overhead, request->name);
-        __int128 unit = str_eq(request->name, STR("cpu")) ? NANO_OF_MILLI : NANO_OF_UNIT;
-        Quantity amount = {.nano = request->amount * unit};
+        Quantity amount = resource_quantity_of(request->name, request->amount);
 
         if (overhead)
             amount.nano -= overhead->quantity.nano;

@@ -210,9 +210,7 @@ static int compare_nominated(const void *a, const void *b) {
     const Pod *x = *(const Pod *const *)a, *y = *(const Pod *const *)b;
     int order = (x->priority < y->priority) - (x->priority > y->priority);
 
-    if (order == 0)
-        order = str_cmp(x->namespace, y->namespace);
-    return order ? order : str_cmp(x->name, y->name);
+    return order ? order : pod_compare_names(x, y);
 }
 
 static int compare_uids(const void *a, const void *b) {

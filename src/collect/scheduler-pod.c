@@ -83,10 +83,7 @@ static bool find_flag(const Container *container, Str flag, Str *ret) {
 }
 
 static bool is_scheduler(const Container *container) {
-    Str program = word_at(container, 0);
-
-    return str_has_prefix(
-        str_skip(program, str_find_last(program, '/') + 1), STR("kube-scheduler"));
+    return str_has_prefix(str_file_name(word_at(container, 0)), STR("kube-scheduler"));
 }
 
 /* Images with an entry point of their own need no command: then only the flags identify it. */

@@ -186,10 +186,6 @@ static SchedulerConfigFact *add_text(Collector *collector, Str origin, Str text)
 
 /* --- a v1alpha1 and its Policy, in two files ------------------------------------------------- */
 
-static Str base_name(Str path) {
-    return str_skip(path, str_find_last(path, '/') + 1); /* all of it without a '/' */
-}
-
 static bool is_policy(const SchedulerConfigFact *fact) {
     return str_is_empty(fact->error) && fact->config.format == WIRING_POLICY;
 }
@@ -201,7 +197,7 @@ static size_t find_policy(const InstallationFacts *facts, const SchedulerConfig 
     for (size_t i = 0; i < facts->n_configs; i++) {
         if (!is_policy(&facts->configs[i]))
             continue;
-        if (str_eq(base_name(facts->configs[i].origin), base_name(config->policy_file)))
+        if (str_eq(str_file_name(facts->configs[i].origin), str_file_name(config->policy_file)))
             return i;
         only = i;
         n++;
@@ -308,10 +304,6 @@ static Str read_map(Search *search, const SchedulerPod *pod, Str *ret_error) {
     return text;
 }
 
-static Str folder_of(Str path) {
-    return str_of(path.ptr, path.len - base_name(path).len);
-}
-
 /* Joins a v1alpha1 with its Policy, in the ConfigMap that it names, or beside it in its own. */
 static void follow_policy(Search *search, const SchedulerPod *pod, SchedulerConfigFact *fact) {
     const SchedulerConfig *config = &fact->config;
@@ -324,8 +316,8 @@ static void follow_policy(Search *search, const SchedulerPod *pod, SchedulerConf
         place.map_namespace = config->policy_map_namespace;
         place.map_name = config->policy_map_name;
         place.map_key = STR("policy.cfg");
-    } else if (str_eq(folder_of(config->policy_file), folder_of(pod->path))) {
-        place.map_key = base_name(config->policy_file);
+    } else if (str_eq(str_folder(config->policy_file), str_folder(pod->path))) {
+        place.map_key = str_file_name(config->policy_file);
     } else {
         return;
     }

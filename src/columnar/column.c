@@ -68,7 +68,8 @@ void column_set(Column *column, size_t i, CelKind kind, CelValue v) {
 
 CelValue column_get(const Column *column, size_t i, CelKind kind) {
     uint8_t state = column->states ? column->states[i] : COLUMN_OK;
-    int64_t sec, rest;
+    uint32_t nanos;
+    int64_t sec;
 
     if (state >= COLUMN_ERROR)
         return column_error();
@@ -80,10 +81,8 @@ CelValue column_get(const Column *column, size_t i, CelKind kind) {
     case LANE_DOUBLE:
         return cel_double(column->doubles[i]);
     default:
-        sec = column->ints[i] / NSEC_PER_SEC;
-        rest = column->ints[i] % NSEC_PER_SEC;
-        return rest >= 0 ? cel_timestamp(sec, (uint32_t)rest)
-                         : cel_timestamp(sec - 1, (uint32_t)(rest + NSEC_PER_SEC));
+        sec = nsec_split(column->ints[i], &nanos);
+        return cel_timestamp(sec, nanos);
     }
 }
 

@@ -19,6 +19,8 @@
  */
 
 #define EXPLAIN_MEMORY_FOR "the details of a rejection"
+#define BEST_SHOWN 10u /* nodes in a table, without --all */
+#define NAME_COLUMNS_MAX 60u
 
 typedef struct ExplainPrinter {
     const Explanation *explanation;
@@ -32,6 +34,9 @@ typedef struct ExplainPrinter {
     Arena *scratch; /* reset again and again; without memory the process ends */
     Buf *out;
 } ExplainPrinter;
+
+/* The width of a column of names that was @columns wide, with @name; at most NAME_COLUMNS_MAX. */
+size_t explain_name_columns(size_t columns, Str name);
 
 /* Prints "  requests cpu 2, memory 1Gi"; prints the lines about policies. */
 void explain_print_requests(ExplainPrinter *printer);

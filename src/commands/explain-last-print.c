@@ -8,9 +8,6 @@
 
 #include "base/visible.h"
 
-#define BEST_SHOWN 10u
-#define NAME_COLUMNS_MAX 60u
-
 static void print_rule(Buf *out, const ApiRule *rule) {
     visible_print(out, "{}/{}: {}", rule->policy, rule->name, rule->reason);
     if (rule->is_unresolvable)
@@ -182,21 +179,12 @@ static void print_why(const PodDecisions *decisions, const ApiNode *node, Buf *o
     }
 }
 
-static size_t name_width(const ApiNode *const *nodes, size_t n) {
-    size_t widest = strlen("NODE");
-
-    for (size_t i = 0; i < n; i++) {
-        size_t width = visible_width(nodes[i]->name);
-
-        widest = width > widest ? width : widest;
-    }
-    return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
-}
-
 static void print_table(
     const PodDecisions *decisions, const ApiNode *const *nodes, size_t n, Buf *out) {
-    size_t width = name_width(nodes, n);
+    size_t width = strlen("NODE");
 
+    for (size_t i = 0; i < n; i++)
+        width = explain_name_columns(width, nodes[i]->name);
     buf_append_char(out, '\n');
     visible_append_padded(out, STR("NODE"), width);
     buf_append(out, STR("  OUTCOME   SCORE  WHY\n"));

@@ -7,6 +7,13 @@
 
 #include "base/visible.h"
 
+size_t explain_name_columns(size_t columns, Str name) {
+    size_t width = visible_width(name);
+
+    width = width > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : width;
+    return width > columns ? width : columns;
+}
+
 void explain_print_values(ExplainPrinter *printer, const CelLeaf *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
         _cleanup_(buf_done) Buf text = BUF_INIT(4096);

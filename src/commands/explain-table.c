@@ -4,20 +4,7 @@
 #include "base/visible.h"
 #include "commands/explain-internal.h"
 
-#define BEST_SHOWN 10u
-#define NAME_COLUMNS_MAX 60u
 #define PART_COLUMNS_MIN 5u
-
-static size_t name_width(const NodeExplanation *const *nodes, size_t n) {
-    size_t widest = strlen("NODE");
-
-    for (size_t i = 0; i < n; i++) {
-        size_t width = visible_width(nodes[i]->node);
-
-        widest = width > widest ? width : widest;
-    }
-    return widest > NAME_COLUMNS_MAX ? NAME_COLUMNS_MAX : widest;
-}
 
 /* Whether another rule has the same name, in another policy. */
 static bool is_ambiguous(const Explanation *explanation, size_t score) {
@@ -89,10 +76,12 @@ static void print_ranking(ExplainPrinter *printer) {
     const Explanation *explanation = printer->explanation;
     size_t n = explanation->n_passed;
     size_t shown = printer->all || n <= BEST_SHOWN ? n : BEST_SHOWN;
-    size_t width = name_width(explanation->ranking, shown);
+    size_t width = strlen("NODE");
 
     if (n == 0)
         return;
+    for (size_t i = 0; i < shown; i++)
+        width = explain_name_columns(width, explanation->ranking[i]->node);
     buf_append_char(printer->out, '\n');
     if (explanation->n_scores == 0) /* nothing to rank them by: only their names */
         buf_append(printer->out, STR("NODE\n"));

@@ -9,8 +9,6 @@
 #include "extender/explain.h"
 #include "json/write.h"
 
-#define NAME_COLUMNS_MAX 60u
-
 typedef struct WorkloadReport {
     const View *view;
     const WorkloadList *list;
@@ -82,8 +80,7 @@ static size_t name_width(const WorkloadList *list) {
     size_t widest = STR("WORKLOAD").len;
 
     for (size_t i = 0; i < list->n; i++) {
-        _cleanup_(buf_done) Buf name = BUF_INIT(8192);
-        size_t width = print_name(&list->items[i].workload, &name);
+        size_t width = print_name(&list->items[i].workload, /* out= */ NULL);
 
         widest = width > widest ? width : widest;
     }

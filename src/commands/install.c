@@ -269,7 +269,7 @@ static void set_values(const InstallSettings *settings, const InstallFacts *fact
     const ClusterSource *source = &settings->source;
     const char *in_cluster = source->is_in_cluster ? " --in-cluster" : "";
     Str file = settings->policy ? str_from_c(settings->policy) : STR("policy.yaml");
-    Str name = str_skip(file, str_find_last(file, '/') + 1); /* SIZE_MAX + 1 is 0 */
+    Str name = str_file_name(file);
     const PlanValue values[] = {
         {"kubectl", program_words(source, "kubectl", "--context", arena)},
         {"helm", program_words(source, "helm", "--kube-context", arena)},

@@ -175,14 +175,12 @@ static void find_shapes(Simulation *simulation) {
 
 /* "density" of policies/density.yaml. */
 static Str name_of(const char *path) {
-    Str name = str_from_c(path);
-    size_t slash;
+    Str name = str_from_c(path), last;
 
     while (name.len > 1 && str_has_suffix(name, STR("/")))
         name = str_take(name, name.len - 1);
-    slash = str_find_last(name, '/');
-    if (slash != SIZE_MAX && slash + 1 < name.len)
-        name = str_skip(name, slash + 1);
+    last = str_file_name(name);
+    name = str_is_empty(last) ? name : last; /* "/" */
     if (str_has_suffix(name, STR(".yaml")))
         name = str_take(name, name.len - 5);
     else if (str_has_suffix(name, STR(".yml")))

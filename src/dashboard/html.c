@@ -230,10 +230,10 @@ static void append_ago(Buf *out, int64_t at_nsec, int64_t now_nsec) {
 
 void html_time(Html *html, int64_t at_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
-    int64_t sec = at_nsec / NSEC_PER_SEC - (at_nsec % NSEC_PER_SEC < 0);
+    uint32_t nanos;
 
     html_open(html, "time");
-    calendar_print(sec, 0, &text);
+    calendar_print(nsec_split(at_nsec, &nanos), 0, &text);
     html_attr(html, "datetime", buf_str(&text));
     if (text.data && text.len == sizeof("2026-01-02T03:04:05Z") - 1) {
         text.data[10] = ' ';

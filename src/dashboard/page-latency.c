@@ -14,8 +14,6 @@
 #include "base/nsec.h"
 #include "dashboard/page-parts.h"
 
-#define WINDOW_DEFAULT_SEC 300
-#define WINDOW_MAX_SEC ((int64_t)LATENCY_SLOTS * LATENCY_SLOT_SEC)
 #define HTTP_TIMEOUT_NSEC (5 * NSEC_PER_SEC) /* kube-scheduler's default */
 
 typedef struct LatencyPage {
@@ -75,8 +73,8 @@ static void draw_windows(const LatencyPage *page) {
         unsigned sec;
         const char *text;
     } windows[] = {
-        {WINDOW_DEFAULT_SEC, "last 5 minutes"},
-        {(unsigned)WINDOW_MAX_SEC, "last hour"},
+        {LATENCY_WINDOW_SEC, "last 5 minutes"},
+        {LATENCY_WINDOW_MAX_SEC, "last hour"},
         {0, "since the start"},
     };
     Html *html = page->html;
@@ -175,7 +173,7 @@ unsigned page_latency(const PageContext *context, Html *html) {
     char error[QUERY_ERROR_MAX], path[64];
     int64_t window_sec;
 
-    if (!query_number(context->query, STR("window"), 0, WINDOW_MAX_SEC, WINDOW_DEFAULT_SEC,
+    if (!query_number(context->query, STR("window"), 0, LATENCY_WINDOW_MAX_SEC, LATENCY_WINDOW_SEC,
             &window_sec, error))
         return widget_problem(html, error);
     page.window_sec = (unsigned)window_sec;

@@ -13,7 +13,6 @@
 
 #define SCRATCH_BUDGET ((size_t)64 * 1024 * 1024)
 #define ATTEMPTS_SHOWN 50u
-#define REASONS_MAX 240u
 
 const NodeExplanation *pod_explained(const PodPage *page, Str node) {
     uint32_t place = page->view ? map_find(&page->by_name, node) : MAP_NONE;

@@ -7,7 +7,6 @@
 
 #include "dashboard/pod-internal.h"
 
-#define REASONS_MAX 240u
 #define NODES_SHOWN 100u
 
 static void draw_counts(const PodPage *page) {

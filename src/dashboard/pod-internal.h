@@ -19,6 +19,8 @@
 #include "extender/explain.h"
 #include "history/pods-summary.h"
 
+#define REASONS_MAX 240u /* of one attempt */
+
 typedef struct PodPage {
     const PageContext *context;
     Html *html;

@@ -18,8 +18,6 @@
 #define FORM_MAX ((size_t)256 * 1024)
 #define EXPORTER_PORT 9100 /* node_exporter's */
 
-#define NODE_NAME_MAX 253u
-
 struct MockMetrics {
     Server *server;
     char url[SERVER_URL_MAX];

@@ -35,10 +35,6 @@ static void print_duration(Buf *out, int64_t nsec, int width) {
         (double)nsec / (is_short ? 1000 : NSEC_PER_MSEC));
 }
 
-static const char *plural(uint64_t n) {
-    return n == 1 ? "" : "s";
-}
-
 static const char *url_of(const DemoPrinter *printer) {
     return daemon_url(printer->env->daemon, LISTEN_VERBS);
 }
@@ -133,7 +129,7 @@ void printer_start(DemoPrinter *printer) {
     console_print(console, STYLE_BOLD, "berth demo");
     buf_printf(out,
         ": %zu node%s, %zu pods running, %zu policies with %zu filters and %zu scores\n",
-        counts.n_nodes, plural(counts.n_nodes), counts.n_running, rules->n_policies,
+        counts.n_nodes, PLURAL(counts.n_nodes), counts.n_running, rules->n_policies,
         rules->n_filters, rules->n_scores);
     buf_append(out, STR("serving "));
     console_print(console, STYLE_BOLD, "%s", url_of(printer));
@@ -297,16 +293,16 @@ static void print_counts(
     Buf *out = &console->text;
 
     console_print(console, STYLE_BOLD, "\n%llu pod%s: %llu placed, %zu pending",
-        (unsigned long long)stats->n_pods, plural(stats->n_pods),
+        (unsigned long long)stats->n_pods, PLURAL(stats->n_pods),
         (unsigned long long)stats->n_placed, figures->n_pending);
     if (figures->n_deleted > 0)
         buf_printf(out, ", %zu deleted while pending", figures->n_deleted);
     buf_printf(out, " (%llu further attempt%s). %zu pods ended meanwhile, %zu are running.\n",
-        (unsigned long long)stats->n_retries, plural(stats->n_retries), figures->n_ended,
+        (unsigned long long)stats->n_retries, PLURAL(stats->n_retries), figures->n_ended,
         figures->n_running);
     if (stats->n_errors > 0)
         console_print(console, STYLE_BAD, "%llu attempt%s failed\n",
-            (unsigned long long)stats->n_errors, plural(stats->n_errors));
+            (unsigned long long)stats->n_errors, PLURAL(stats->n_errors));
 }
 
 void printer_end(DemoPrinter *printer) {

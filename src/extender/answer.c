@@ -29,6 +29,14 @@ bool verb_parse(Str name, Verb *ret) {
     return false;
 }
 
+void verb_decode(JsonReader *reader, Arena *arena, void *target) {
+    Str name = STR_NULL;
+
+    json_string(reader, arena, &name);
+    if (!verb_parse(name, target))
+        json_fail(reader, JSON_E_TYPE, "a verb was expected: filter, prioritize, preempt or bind");
+}
+
 Str decision_nominated(const Decision *decision) {
     const FilterArgs *args = decision->args;
     Str node;

@@ -41,7 +41,7 @@ static Str failed_part(const Expression *expression, const CelError *error) {
 
         if (node->at == error->at && node->kind != CEL_NODE_LITERAL &&
             node->to - node->from <= ERROR_PART_MAX)
-            return str_take(str_skip(tree->source, node->from), node->to - node->from);
+            return cel_tree_text(tree, i);
     }
     return STR_NULL;
 }
@@ -143,8 +143,8 @@ static Str missing_text(Explainer *x, const Expression *expression, uint32_t row
     _cleanup_(buf_done) Buf names = BUF_INIT(ERROR_TEXT_MAX);
     size_t n = judge_absent(x->judge, expression, row, &names);
 
-    return arena_printf(x->arena, "metric%s %.*s %s missing", n == 1 ? "" : "s",
-        STR_FMT(buf_str(&names)), n == 1 ? "is" : "are");
+    return arena_printf(x->arena, "metric%s %.*s %s missing", PLURAL(n), STR_FMT(buf_str(&names)),
+        n == 1 ? "is" : "are");
 }
 
 /* Why an expression failed on @row. */

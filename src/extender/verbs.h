@@ -27,6 +27,7 @@ typedef enum Verb {
 
 const char *verb_name(Verb verb);
 bool verb_parse(Str name, Verb *ret); /* false: no verb has this name */
+JsonRead verb_decode;                 /* of the name, into a Verb */
 
 /*
  * The nodes of a decision by outcome, counted once, by the verb. Every reader (metrics, latency,

@@ -11,7 +11,6 @@
 #include "base/ref.h"
 #include "base/thread.h"
 #include "base/utf8.h"
-#include "history/put-text.h"
 
 #define DIFF_MAX (2 * CHANGES_VERSIONS_BYTES + ((size_t)1 << 20))
 
@@ -168,8 +167,8 @@ static void add(Changes *changes, const Entry *about, Str what, Str text) {
     entry->texts = at = malloc(first.len + second.len + 1);
     if (!at)
         return;
-    entry->what = put_text(&at, first);
-    entry->text = put_text(&at, second);
+    entry->what = str_carve(&at, first);
+    entry->text = str_carve(&at, second);
 }
 
 void changes_note(Changes *changes, ChangeKind kind, int64_t at_nsec, Str what, Str text) {
@@ -254,8 +253,8 @@ void changes_note_policies(
     (void)pthread_mutex_unlock(&changes->lock);
 
     if (before && version && diff_versions(before, version, &diff, &counts))
-        buf_printf(&text, "%zu line%s added, %zu removed", counts.n_added,
-            counts.n_added == 1 ? "" : "s", counts.n_removed);
+        buf_printf(&text, "%zu line%s added, %zu removed", counts.n_added, PLURAL(counts.n_added),
+            counts.n_removed);
 
     (void)pthread_mutex_lock(&changes->lock);
     if (changes->has_digest && !digest_equal(changes->digest, digest))

@@ -202,15 +202,6 @@ static const JsonField rule_fields[] = {
     JSON_MEMBER("permanent", BOOL, RuleName, is_permanent),
 };
 
-static void read_verb(JsonReader *reader, Arena *arena, void *target) {
-    Line *line = target;
-    Str word = STR_NULL;
-
-    json_string(reader, arena, &word);
-    if (!verb_parse(word, &line->past.verb))
-        json_fail(reader, JSON_E_TYPE, "a verb was expected");
-}
-
 static void read_count(JsonReader *reader, Arena *arena, void *target) {
     int64_t numbers[5] = {0};
     size_t n = 0;
@@ -236,7 +227,7 @@ static const JsonField decision_fields[] = {
     JSON_MEMBER("id", INT, Line, id),
     JSON_MEMBER("program", INT, Line, program),
     JSON_MEMBER("list", INT, Line, list),
-    {"verb", JSON_FIELD_CUSTOM, .read = read_verb},
+    JSON_CUSTOM("verb", Line, past.verb, verb_decode),
     JSON_MEMBER("at", INT, Line, past.at_nsec),
     JSON_MEMBER("duration", INT, Line, past.duration_nsec),
     JSON_MEMBER("namespace", TEXT, Line, past.pod_namespace),

@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "base/thread.h"
-#include "history/put-text.h"
 
 typedef struct LogEntry {
     uint64_t uid, name; /* hashes */
@@ -62,10 +61,10 @@ void nomination_log_add(NominationLog *log, const NominationRecord *record) {
             .texts = texts,
             .record = *record,
         };
-        entry->record.namespace = put_text(&at, record->namespace);
-        entry->record.name = put_text(&at, record->name);
-        entry->record.uid = put_text(&at, record->uid);
-        entry->record.node = put_text(&at, record->node);
+        entry->record.namespace = str_carve(&at, record->namespace);
+        entry->record.name = str_carve(&at, record->name);
+        entry->record.uid = str_carve(&at, record->uid);
+        entry->record.node = str_carve(&at, record->node);
     }
 }
 

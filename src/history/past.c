@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "history/put-text.h"
 
 static void fill_rules(
     const Decision *decision, size_t n_filters, RuleCount *rules, RulePlaces *places) {
@@ -36,12 +35,12 @@ static PastDecision *copy_of(const PastDecision *head, RuleCount **ret_rules) {
     memcpy(past, head, sizeof(*past));
     past->bytes = bytes;
     past->rules = *ret_rules = (RuleCount *)(void *)(past + 1);
-    past->pod_namespace = put_text(&at, past->pod_namespace);
-    past->pod_name = put_text(&at, past->pod_name);
-    past->pod_uid = put_text(&at, past->pod_uid);
-    past->node = put_text(&at, past->node);
-    past->nominated = put_text(&at, past->nominated);
-    past->error = put_text(&at, past->error);
+    past->pod_namespace = str_carve(&at, past->pod_namespace);
+    past->pod_name = str_carve(&at, past->pod_name);
+    past->pod_uid = str_carve(&at, past->pod_uid);
+    past->node = str_carve(&at, past->node);
+    past->nominated = str_carve(&at, past->nominated);
+    past->error = str_carve(&at, past->error);
     rule_names_ref(past->rule_names);
     return past;
 }
@@ -164,7 +163,7 @@ bool past_set_main(PastDecision *past, const MainReason *reason) {
     if (!main)
         return false;
     *main = *reason;
-    main->never_resource = put_text(&at, resource);
+    main->never_resource = str_carve(&at, resource);
     past->bytes += sizeof(*main) + resource.len;
     atomic_store(&past->main, main);
     return true;
@@ -195,9 +194,9 @@ RuleNames *rule_names_load(const RuleName *rules, size_t n, Digest digest) {
     at = (char *)rule_names + head;
     for (size_t i = 0; i < n; i++)
         rule_names->rules[i] = (RuleName){
-            .policy = put_text(&at, rules[i].policy),
-            .name = put_text(&at, rules[i].name),
-            .reason = put_text(&at, rules[i].reason),
+            .policy = str_carve(&at, rules[i].policy),
+            .name = str_carve(&at, rules[i].name),
+            .reason = str_carve(&at, rules[i].reason),
             .is_unresolvable = rules[i].is_unresolvable,
             .is_permanent = rules[i].is_permanent,
         };

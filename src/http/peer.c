@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/origin.h"
 #include "http/request-internal.h"
 
 static bool is_allowed_host(const ServerOptions *options, Str host) {
@@ -22,13 +23,11 @@ static bool is_misaddressed(const ServerOptions *options, const RequestHead *hea
 
 /* Whether Origin names this Host. Ignores the scheme, because a proxy may terminate TLS. */
 static bool is_same_origin(const RequestHead *head) {
-    const Str schemes[] = {STR("http://"), STR("https://")};
+    Str origin = head->origin;
+    bool is_tls;
 
-    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
-        if (str_has_prefix(head->origin, schemes[i]))
-            return !str_is_empty(head->host) &&
-                   str_eq_nocase(str_skip(head->origin, schemes[i].len), head->host);
-    return false;
+    return origin_cut_scheme(&origin, &is_tls) && !str_is_empty(head->host) &&
+           str_eq_nocase(origin, head->host);
 }
 
 /* Checks once per connection, and again when the client CA or CRL has changed or the certificate

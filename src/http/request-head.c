@@ -4,8 +4,8 @@
 
 #include <arpa/inet.h>
 
-#include "base/ascii.h"
 #include "base/cleanup.h"
+#include "base/origin.h"
 
 /* this many digits always fit into 64 bits */
 #define LENGTH_DIGITS_MAX 18
@@ -15,18 +15,6 @@ static void refuse(RequestHead *head, unsigned status, const char *problem) {
         return;
     head->status = status;
     head->problem = problem;
-}
-
-/* RFC 9110, 5.6.2. */
-static bool is_token_byte(char c) {
-    return ascii_is_alnum(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c));
-}
-
-static bool is_token(Str text) {
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_token_byte(text.ptr[i]))
-            return false;
-    return text.len > 0;
 }
 
 static bool is_field_value(Str text) {
@@ -156,7 +144,7 @@ static bool names(Str list, Str wanted) {
 }
 
 static void add_line(RequestHead *head, Str name, Str value) {
-    if (!is_token(name))
+    if (!str_is_token(name))
         return refuse(head, 400, "a header name is malformed\n");
     if (!is_field_value(value))
         return refuse(head, 400, "a header value has control characters\n");
@@ -224,7 +212,7 @@ static void read_request_line(RequestHead *head, Str line) {
     Str version;
 
     if (!str_split(&line, ' ', &head->http.method) || !str_split(&line, ' ', &head->target) ||
-        !str_split(&line, ' ', &version) || line.ptr || !is_token(head->http.method) ||
+        !str_split(&line, ' ', &version) || line.ptr || !str_is_token(head->http.method) ||
         !is_target(head->target) || !is_version(version))
         return refuse(head, 400, "the request line is malformed\n");
     head->is_http_1_1 = str_is(version, "HTTP/1.1");
@@ -246,17 +234,16 @@ static void read_absolute_target(RequestHead *head, Str rest) {
 
 /* Reads the four forms of RFC 9112, 3.2, after the header lines: it may replace the Host. */
 static void read_target(RequestHead *head) {
-    static const Str schemes[] = {STR("http://"), STR("https://")};
     Str target = head->target;
+    bool is_tls;
 
     if (str_is(head->http.method, "CONNECT") ||
         (str_is(target, "*") && str_is(head->http.method, "OPTIONS")))
         return refuse(head, 405, "this is not a proxy: send GET, HEAD or POST and a path\n");
     if (str_has_prefix(target, STR("/")))
         return;
-    for (size_t i = 0; i < ELEMENTS_OF(schemes); i++)
-        if (str_eq_nocase(str_take(target, schemes[i].len), schemes[i]))
-            return read_absolute_target(head, str_skip(target, schemes[i].len));
+    if (origin_cut_scheme(&target, &is_tls))
+        return read_absolute_target(head, target);
     refuse(head, 400, "the target is neither a path nor a URL\n");
 }
 
@@ -276,7 +263,7 @@ static bool is_request_line(Str line) {
 size_t request_head_length(Str bytes, size_t *scanned) {
     size_t from = skip_empty_line(bytes);
 
-    if (bytes.len > from && bytes.ptr[from] != '\r' && !is_token_byte(bytes.ptr[from]))
+    if (bytes.len > from && bytes.ptr[from] != '\r' && !str_is_token(str_of(bytes.ptr + from, 1)))
         return REQUEST_HEAD_MALFORMED; /* TLS on a plain port, for example */
     if (*scanned < from)
         *scanned = from;

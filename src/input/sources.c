@@ -204,8 +204,7 @@ int sources_load(const char *path, Arena *arena, DiagList *diags, MetricSources 
     Str file = str_from_c(path);
     YamlReader reader = {.arena = arena, .diags = diags};
     size_t n_before = diags->diags.n, n_errors = diags->n_errors;
-    size_t slash = str_find_last(file, '/');
-    SourcesFile document = {.folder = str_take(file, slash == SIZE_MAX ? 0 : slash + 1)};
+    SourcesFile document = {.folder = str_folder(file)};
     YamlStream stream;
     int r = file_read_yaml(path, &reader, &stream);
 

@@ -234,6 +234,16 @@ static void test_template_of_times(void **state) {
                          "\"2026-01-02T11:04:05.678901234Z\",\"1970-01-01T00:00:00Z\"]");
 }
 
+static void test_template_of_times_before_1970(void **state) {
+    _cleanup_(buf_done) Buf out = BUF_INIT(1000);
+    JsonWriter w = JSON_WRITER(&out);
+
+    json_write(&w, "[%.9td, %td, %.0td, %.9td]", (ptrdiff_t)-1, (ptrdiff_t)-1500000000,
+        (ptrdiff_t)-1500000000, (ptrdiff_t)INT64_MIN);
+    assert_written(&out, "[\"1969-12-31T23:59:59.999999999Z\",\"1969-12-31T23:59:58.5Z\","
+                         "\"1969-12-31T23:59:58Z\",\"1677-09-21T00:12:43.145224192Z\"]");
+}
+
 static void test_template_stays_open(void **state) {
     _cleanup_(buf_done) Buf out = BUF_INIT(1000);
     JsonWriter w = JSON_WRITER(&out);
@@ -274,6 +284,7 @@ int main(void) {
         cmocka_unit_test(test_template_of_arguments_in_texts),
         cmocka_unit_test(test_template_leaves_out_what_is_empty),
         cmocka_unit_test(test_template_of_times),
+        cmocka_unit_test(test_template_of_times_before_1970),
         cmocka_unit_test(test_template_stays_open),
         cmocka_unit_test(test_ceiling),
     };

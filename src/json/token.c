@@ -257,12 +257,8 @@ static JsonToken read_word(JsonReader *reader, size_t at, Str word, JsonToken to
 /* --- tokens -------------------------------------------------------------- */
 
 size_t json_skip_space_run(const JsonReader *reader, size_t at) {
-    for (; at < reader->len; at++) {
-        char c = reader->data[at];
-
-        if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
-            break;
-    }
+    while (at < reader->len && ascii_is_blank(reader->data[at]))
+        at++;
     return at;
 }
 

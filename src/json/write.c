@@ -249,13 +249,14 @@ typedef struct Argument {
 
 /* Writes a time with as many digits of the fraction as are not 0, at most @n_digits. */
 static void write_time(JsonWriter *writer, int64_t at_nsec, int n_digits) {
-    int64_t nanos = at_nsec % NSEC_PER_SEC, unit = 1;
+    uint32_t nanos, unit = 1;
+    int64_t sec = nsec_split(at_nsec, &nanos);
 
     for (; n_digits < 9; n_digits++)
         unit *= 10;
     begin_value(writer);
     buf_append_char(writer->out, '"');
-    calendar_print(at_nsec / NSEC_PER_SEC, (uint32_t)(nanos / unit * unit), writer->out);
+    calendar_print(sec, nanos / unit * unit, writer->out);
     buf_append_char(writer->out, '"');
 }
 

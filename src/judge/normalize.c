@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/double.h"
 #include "judge/judge-internal.h"
 
 bool normalize_counts(uint8_t state, double value) {
@@ -34,12 +35,6 @@ static void normalize_min_max(
     }
 }
 
-static int compare(const void *a, const void *b) {
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
 /* The number of @n sorted values that are less than @value. */
 static size_t count_less(const double *sorted, size_t n, double value) {
     size_t low = 0, high = n;
@@ -65,7 +60,7 @@ static int normalize_rank(
     for (size_t i = 0; i < n; i++)
         if (normalize_counts(states[i], values[i]))
             sorted[n_sorted++] = values[i];
-    qsort(sorted, n_sorted, sizeof(*sorted), compare);
+    qsort(sorted, n_sorted, sizeof(*sorted), double_compare);
     for (size_t i = 0; i < n; i++) {
         if (!normalize_counts(states[i], values[i]))
             values[i] = on_error;

@@ -160,7 +160,7 @@ static void print_pods(const Description *of, Buf *out) {
     int64_t n = difference < 0 ? -difference : difference;
 
     buf_printf(out, "%lld %s%spod%s ", (long long)n, difference < 0 ? "fewer " : "more ",
-        of->fact->is_matching ? "matching " : "", n == 1 ? "" : "s");
+        of->fact->is_matching ? "matching " : "", PLURAL(n));
     if (str_is_empty(of->fact->key))
         buf_append(out, STR("on the node"));
     else
@@ -170,7 +170,7 @@ static void print_pods(const Description *of, Buf *out) {
 static void print_room(const Description *of, Buf *out) {
     double more = of->change->value.d - of->before.d;
 
-    buf_printf(out, "room for %.0f more such pod%s in the pool", more, more == 1 ? "" : "s");
+    buf_printf(out, "room for %.0f more such pod%s in the pool", more, PLURAL(more));
 }
 
 static void print_wait(const Description *of, Buf *out) {

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/ascii.h"
 #include "base/nsec.h"
 #include "base/origin.h"
 #include "kube/exec.h"
@@ -35,16 +34,6 @@ struct Access {
 };
 
 /* --- headers --- */
-
-static bool is_name(Str name) {
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-
-        if (!ascii_is_alnum(c) && (c == '\0' || !strchr("!#$%&'*+-.^_`|~", c)))
-            return false;
-    }
-    return name.len > 0;
-}
 
 static bool is_value(Str value) {
     for (size_t i = 0; i < value.len; i++)
@@ -82,7 +71,7 @@ static bool is_reserved(Str name) {
 }
 
 const char *header_complaint(Str name, Str value) {
-    if (!is_name(name))
+    if (!str_is_token(name))
         return "is no name of a header";
     if (is_reserved(name))
         return "is set by berth itself";

@@ -144,11 +144,11 @@ void pod_path(Buf *out, Str namespace, Str name) {
 
 void micro_time_write(JsonWriter *writer, Str key, int64_t wall_nsec) {
     _cleanup_(buf_done) Buf text = BUF_INIT(64);
-    int64_t nanos = wall_nsec % NSEC_PER_SEC;
+    uint32_t nanos;
 
-    calendar_print(wall_nsec / NSEC_PER_SEC, 0, &text);
+    calendar_print(nsec_split(wall_nsec, &nanos), 0, &text);
     if (text.len > 0)
         text.len--; /* the Z */
-    buf_printf(&text, ".%06dZ", (int)(nanos < 0 ? 0 : nanos / 1000));
+    buf_printf(&text, ".%06uZ", (unsigned)(nanos / 1000));
     json_write_member(writer, key, buf_str(&text));
 }

@@ -76,15 +76,6 @@ static bool is_same(const PolicyObject *a, const PolicyObject *b) {
            str_eq(a->spec, b->spec);
 }
 
-static Str append(char **end, Str text) {
-    Str copy = str_of(*end, text.len);
-
-    if (text.len > 0)
-        memcpy(*end, text.ptr, text.len);
-    *end += text.len;
-    return copy;
-}
-
 /* Copies an object to one block; NULL when out of memory. */
 static KnownObject *copy_object(const PolicyObject *object, Str versions) {
     KnownObject *copy = malloc(
@@ -94,12 +85,12 @@ static KnownObject *copy_object(const PolicyObject *object, Str versions) {
     if (!copy)
         return NULL;
     copy->object = (PolicyObject){
-        .name = append(&end, object->name),
-        .uid = append(&end, object->uid),
+        .name = str_carve(&end, object->name),
+        .uid = str_carve(&end, object->uid),
         .generation = object->generation,
-        .spec = append(&end, object->spec),
+        .spec = str_carve(&end, object->spec),
     };
-    copy->versions = append(&end, versions);
+    copy->versions = str_carve(&end, versions);
     return copy;
 }
 

@@ -32,15 +32,15 @@ static int malformed(char *error, const char *text) {
 
 static int read_review(Str body, Arena *arena, Review *ret, char *error) {
     static const JsonField fields[] = {
-        {"apiVersion", JSON_FIELD_TEXT, offsetof(Review, api_version)},
-        {"kind", JSON_FIELD_TEXT, offsetof(Review, kind)},
-        {"request.uid", JSON_FIELD_TEXT, offsetof(Review, uid)},
-        {"request.operation", JSON_FIELD_TEXT, offsetof(Review, operation)},
-        {"request.subResource", JSON_FIELD_TEXT, offsetof(Review, subresource)},
-        {"request.resource.group", JSON_FIELD_TEXT, offsetof(Review, group)},
-        {"request.resource.resource", JSON_FIELD_TEXT, offsetof(Review, resource)},
-        {"request.object", JSON_FIELD_CUSTOM, offsetof(Review, object), json_read_value},
-        {"request.oldObject", JSON_FIELD_CUSTOM, offsetof(Review, old), json_read_value},
+        JSON_MEMBER("apiVersion", TEXT, Review, api_version),
+        JSON_MEMBER("kind", TEXT, Review, kind),
+        JSON_MEMBER("request.uid", TEXT, Review, uid),
+        JSON_MEMBER("request.operation", TEXT, Review, operation),
+        JSON_MEMBER("request.subResource", TEXT, Review, subresource),
+        JSON_MEMBER("request.resource.group", TEXT, Review, group),
+        JSON_MEMBER("request.resource.resource", TEXT, Review, resource),
+        JSON_CUSTOM("request.object", Review, object, json_read_value),
+        JSON_CUSTOM("request.oldObject", Review, old, json_read_value),
     };
     JsonReader reader;
 

@@ -44,14 +44,6 @@ static void configured_done(Configured *configured) {
     configured->arena = arena_free(configured->arena);
 }
 
-static void log_warnings(const DiagList *diags) {
-    for (size_t i = 0; i < diags->diags.n; i++)
-        log_warn("warning about a metrics source",
-            LOG_STR("file", diags->diags.items[i].place.file),
-            LOG_INT("line", diags->diags.items[i].place.line),
-            LOG_STR("warning", diags->diags.items[i].text));
-}
-
 static int read_sources(
     const MeasuringOptions *options, Configured *ret, char *error, size_t size) {
     _cleanup_(configured_done) Configured configured = {.arena = arena_new(SOURCES_BUDGET)};
@@ -70,7 +62,7 @@ static int read_sources(
     }
     if (r < 0)
         return message_failed(error, size, "the metric sources", r, configured.arena);
-    log_warnings(&diags);
+    log_warnings("warning about a metrics source", &diags);
     *ret = configured;
     configured.arena = NULL;
     return 0;

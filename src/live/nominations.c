@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/set.h"
-#include "history/put-text.h"
 
 #define EARLY_MAX 1024u /* filter requests about pods that the watch has not shown yet */
 #define AVOIDED_MAX 256u
@@ -236,10 +235,10 @@ static Pending *add_pending(Nominations *nominations, const Pod *pod) {
         return NULL;
     at = pending->texts;
     pending->state = PENDING_LEFT;
-    pending->namespace = put_text(&at, pod->namespace);
-    pending->name = put_text(&at, pod->name);
-    pending->uid = put_text(&at, pod->uid);
-    pending->scheduler = put_text(&at, pod->scheduler_name);
+    pending->namespace = str_carve(&at, pod->namespace);
+    pending->name = str_carve(&at, pod->name);
+    pending->uid = str_carve(&at, pod->uid);
+    pending->scheduler = str_carve(&at, pod->scheduler_name);
     pending->priority = pod->priority;
     pending->arrival = nominations->n_arrived++;
     pending->is_called = calls_us(nominations, pending->scheduler);

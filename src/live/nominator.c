@@ -85,8 +85,8 @@ typedef struct StatusCondition {
 
 static void read_condition(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"type", JSON_FIELD_TEXT, offsetof(StatusCondition, type)},
-        {"status", JSON_FIELD_TEXT, offsetof(StatusCondition, status)},
+        JSON_MEMBER("type", TEXT, StatusCondition, type),
+        JSON_MEMBER("status", TEXT, StatusCondition, status),
     };
     StatusCondition condition = {0};
     bool *was_tried = target;
@@ -102,8 +102,8 @@ typedef struct FieldOwner {
 
 static void read_owner(JsonReader *reader, Arena *arena, void *target) {
     static const JsonField fields[] = {
-        {"manager", JSON_FIELD_TEXT, offsetof(FieldOwner, manager)},
-        {"fieldsV1.f:status.f:nominatedNodeName", JSON_FIELD_RAW, offsetof(FieldOwner, nominated)},
+        JSON_MEMBER("manager", TEXT, FieldOwner, manager),
+        JSON_MEMBER("fieldsV1.f:status.f:nominatedNodeName", RAW, FieldOwner, nominated),
     };
     FieldOwner owner = {0};
     bool *is_nominated = target;
@@ -120,12 +120,12 @@ typedef struct PendingFields {
 /* Sets was_tried also for other pods to leave alone: gated, in a group, or not readable. */
 static PendingStatus read_status(Nominator *nominator, Str text) {
     static const JsonField fields[] = {
-        {"metadata.managedFields", JSON_FIELD_ARRAY, offsetof(PendingFields, status.is_nominated),
-            read_owner},
-        {"status.conditions", JSON_FIELD_ARRAY, offsetof(PendingFields, status.was_tried),
-            read_condition},
-        {"spec.workloadRef", JSON_FIELD_RAW, offsetof(PendingFields, group)},
-        {"spec.schedulingGroup", JSON_FIELD_RAW, offsetof(PendingFields, group)},
+        JSON_MEMBER("metadata.managedFields", ARRAY, PendingFields, status.is_nominated,
+            .read = read_owner),
+        JSON_MEMBER(
+            "status.conditions", ARRAY, PendingFields, status.was_tried, .read = read_condition),
+        JSON_MEMBER("spec.workloadRef", RAW, PendingFields, group),
+        JSON_MEMBER("spec.schedulingGroup", RAW, PendingFields, group),
     };
     PendingFields pod = {0};
     JsonReader reader;

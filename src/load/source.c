@@ -180,9 +180,16 @@ static void check_url(Faults *faults, const AccessServer *server) {
         (void)add(faults, "url", "leave it out: berth appends it", "url ends in /api/v1");
 }
 
+static bool is_plain_http(const AccessServer *server) {
+    Str url = str_from_c(server->url);
+    bool is_tls;
+
+    return origin_cut_scheme(&url, &is_tls) && !is_tls;
+}
+
 static void check_credentials(Faults *faults, const AccessServer *server) {
     Str user = str_from_c(server->user);
-    bool is_plain = str_has_prefix(str_from_c(server->url), STR("http://"));
+    bool is_plain = is_plain_http(server);
 
     if (server->token_file && server->user)
         (void)add(faults, "basicAuth", "only one of them can be sent: remove the other",
@@ -220,7 +227,7 @@ static void check_tls(Faults *faults, const AccessServer *server) {
         add(faults, "tls.insecureSkipVerify", "name the CA that signed it: caFile",
             "the certificate of this source is not verified: any host on the way can answer for it")
             ->is_warning = true;
-    if (has_tls && str_has_prefix(str_from_c(server->url), STR("http://")))
+    if (has_tls && is_plain_http(server))
         add(faults, "tls", "the url may mean https://", "tls has no effect with http://")
             ->is_warning = true;
 }

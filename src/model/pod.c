@@ -237,6 +237,12 @@ void pod_decode(JsonReader *reader, Arena *arena, void *target) {
     pod_decode_resized(reader, arena, RESIZE_BY_POD, target);
 }
 
+int pod_compare_names(const Pod *a, const Pod *b) {
+    int order = str_cmp(a->namespace, b->namespace);
+
+    return order != 0 ? order : str_cmp(a->name, b->name);
+}
+
 bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels) {
     const PodDetails *details = pod->details;
 

@@ -52,6 +52,9 @@ static inline int64_t pod_placement_time(const Pod *pod) {
     return str_is_empty(pod->node_name) ? INT64_MAX : pod_placed_at(pod);
 }
 
+/* Orders pods by namespace and name. */
+int pod_compare_names(const Pod *a, const Pod *b);
+
 /* Whether the nodeSelector and the required node affinity of @pod match the node; true for a pod
  * without details. */
 bool pod_selects(const Pod *pod, Str node_name, const Labels *node_labels);

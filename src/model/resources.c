@@ -29,6 +29,10 @@ int64_t resource_amount_of(Str name, Quantity quantity) {
     return str_eq(name, STR("cpu")) ? quantity_milli(quantity) : quantity_value(quantity);
 }
 
+Quantity resource_quantity_of(Str name, int64_t amount) {
+    return (Quantity){.nano = (__int128)amount * (str_eq(name, STR("cpu")) ? 1000000 : 1000000000)};
+}
+
 bool resource_amount_parse(Str name, Str text, int64_t *ret) {
     Quantity quantity;
 

@@ -41,6 +41,9 @@ int64_t resource_amount_of(Str name, Quantity quantity);
 /* The same for a text. False, and @ret untouched, when @text is not a quantity. */
 bool resource_amount_parse(Str name, Str text, int64_t *ret);
 
+/* The quantity of an amount in these units. */
+Quantity resource_quantity_of(Str name, int64_t amount);
+
 /* "250m", "1.5" cores, "1.5Gi": for users. Appends nothing else. */
 void resource_amount_print(Str name, int64_t amount, Buf *out);
 

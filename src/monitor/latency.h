@@ -17,6 +17,8 @@
 
 #define LATENCY_SLOT_SEC 10
 #define LATENCY_SLOTS 360u /* one hour */
+#define LATENCY_WINDOW_MAX_SEC (LATENCY_SLOTS * LATENCY_SLOT_SEC)
+#define LATENCY_WINDOW_SEC 300 /* that pages show if none is given */
 
 typedef enum LatencyPart {
     LATENCY_READ,     /* headers complete to body complete */

@@ -110,7 +110,7 @@ static void look_at_bypass(const WatchLook *look) {
     watch->n_bypassed = look->live->n_bypassed;
     watch->bypass_told_at_nsec = look->now_nsec;
     (void)snprintf(
-        text, sizeof(text), "%llu pod%s bypassed berth", (unsigned long long)n, n == 1 ? "" : "s");
+        text, sizeof(text), "%llu pod%s bypassed berth", (unsigned long long)n, PLURAL(n));
     note(look, CHANGE_BYPASSED, "pods", text);
 }
 

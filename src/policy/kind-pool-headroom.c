@@ -206,7 +206,7 @@ static void write_pods(const PoolRule *rule, RuleText *ret) {
     cel_text(&ret->expression, " >= $1", TEXT_NUMBER((double)rule->pods));
 
     cel_text(&ret->message, "'$1 room for $2 more pod$3 of $4: room for ' + string(int(",
-        TEXT_BUF(&rule->pool), TEXT_INT(rule->pods), TEXT_RAW(rule->pods == 1 ? "" : "s"),
+        TEXT_BUF(&rule->pool), TEXT_INT(rule->pods), TEXT_RAW(PLURAL(rule->pods)),
         TEXT_BUF(&sizes));
     write_sum_after(&ret->message, rule, &now, &after);
     buf_append(&ret->message, STR(")) + ' would be left'"));

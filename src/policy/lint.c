@@ -12,9 +12,7 @@
 #define SCRATCH_BUDGET ((size_t)4 * 1024 * 1024)
 
 Str lint_text(const LintExpression *x, uint32_t i) {
-    const CelNode *node = &x->tree->nodes[i];
-
-    return str_skip(str_take(x->tree->source, node->to), node->from);
+    return cel_tree_text(x->tree, i);
 }
 
 Str lint_string(const LintExpression *x, uint32_t i) {

@@ -8,9 +8,11 @@
 #include "scheduler/cluster-state.h"
 #include "scheduler/pod-request.h"
 
-/* The best score of a plugin, and the weights other than 1. */
+/* The best score of a plugin, what an extender's score (at most 10) is multiplied by, and the
+ * weights other than 1. */
 enum {
     SCORE_BEST = 100,
+    POINTS_PER_SCORE = 10,
     WEIGHT_TAINTS = 3,
     WEIGHT_AFFINITY = 2,
     WEIGHT_INTER_POD = 2,

@@ -9,12 +9,6 @@
 
 #define SPREAD_SKEW 3 /* maxSkew by hostname of the default constraints */
 
-/* Requests assumed for a pod without any: 100m and 200Mi. */
-#define CPU_WITHOUT 100
-#define MEMORY_WITHOUT (INT64_C(200) * 1024 * 1024)
-
-#define POINTS_PER_SCORE 10
-
 /* The scores of one row. All but the total are scaled by the extremes of all rows (RowMax). */
 typedef struct RowScore {
     int64_t total;
@@ -44,8 +38,8 @@ static RowScore score_row(const GuessInput *input, uint32_t row, double spread_w
     }
     if (!str_is_empty(request->pod.owner_uid))
         n_siblings = pod_list_count_owned(chunk->pods[slot], request->pod.owner_uid);
-    scored[TABLE_CPU] += chunk->n_without_cpu[slot] * CPU_WITHOUT + request->scored.cpu;
-    scored[TABLE_MEMORY] += chunk->n_without_memory[slot] * MEMORY_WITHOUT + request->scored.memory;
+    scored[TABLE_CPU] += chunk->n_without_cpu[slot] * NONZERO_CPU + request->scored.cpu;
+    scored[TABLE_MEMORY] += chunk->n_without_memory[slot] * NONZERO_MEMORY + request->scored.memory;
     ret.total = least_allocated_score(scored, allocatable, 2);
     if (with[0] != without[0] || with[1] != without[1])
         ret.total += balanced_score(with, without, allocatable);

@@ -2,15 +2,12 @@
 
 #include "scheduler/pod-request.h"
 
-#include "base/quantity.h"
 #include "base/vec.h"
 #include "cluster/object-text.h"
 #include "model/pod-requests.h"
 #include "json/fields.h"
 
 #define KEY_MAX ((size_t)1024 * 1024)
-#define NONZERO_CPU "100m"
-#define NONZERO_MEMORY "200Mi"
 #define ALL_ADDRESSES STR("0.0.0.0")
 
 /* The fields that pod_decode() does not keep, or not in this form. */
@@ -233,12 +230,11 @@ static void find_nonzero(JsonReader *reader, Arena *arena, Draft *draft, PodRequ
     const PodDetails *details = request->pod.details;
     size_t n_init = details->n_init_containers, n = n_init + details->n_containers;
     PodContainer *all = ARENA_ARRAY(arena, PodContainer, n + 1);
-    Amount defaults[] = {{.name = STR("cpu")}, {.name = STR("memory")}};
+    const Amount defaults[] = {{STR("cpu"), resource_quantity_of(STR("cpu"), NONZERO_CPU)},
+        {STR("memory"), resource_quantity_of(STR("memory"), NONZERO_MEMORY)}};
     bool is_pod_level = has_pod_level(&details->requests) || has_pod_level(&details->limits);
     PodSpecRequests *spec = &draft->requests.spec;
 
-    (void)quantity_parse(STR(NONZERO_CPU), &defaults[0].quantity);
-    (void)quantity_parse(STR(NONZERO_MEMORY), &defaults[1].quantity);
     if (!all) {
         json_fail(reader, JSON_E_MEMORY, "too many containers");
         return;

@@ -33,6 +33,9 @@ typedef enum UnmodelledFeature {
 } UnmodelledFeature;
 
 /* Requests with 100m and 200Mi where a container has none: kube-scheduler's NonZeroRequested. */
+#define NONZERO_CPU 100
+#define NONZERO_MEMORY (INT64_C(200) * 1024 * 1024)
+
 typedef struct NonzeroRequests {
     int64_t cpu, memory;
 } NonzeroRequests;

@@ -11,7 +11,6 @@
 #include "scheduler/spread.h"
 
 #define SCRATCH_BUDGET ((size_t)1024 * 1024 * 1024)
-#define POINTS_PER_SCORE 10 /* an extender's maximum score is 10, a plugin's 100 */
 
 struct Scheduler {
     SchedulerOptions options;

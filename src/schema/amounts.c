@@ -8,9 +8,6 @@
 SCHEMA_MAP_TYPE(schema_amounts_type, &cel_double_type);
 SCHEMA_MAP_TYPE(schema_quantities_type, &cel_quantity_type);
 
-#define NANO_OF_MILLI 1000000
-#define NANO_OF_UNIT 1000000000
-
 static const CelValue nothing = {.kind = CEL_DOUBLE};
 
 /* The amounts of a row (@node is set), sums (@totals is set), or amounts of an object. */
@@ -58,8 +55,7 @@ bool amount_is_there(
 }
 
 static CelValue quantity(CelRun *run, const Resource *resource) {
-    bool is_cpu = str_eq(resource->name, STR("cpu"));
-    Quantity exact = {.nano = (__int128)resource->amount * (is_cpu ? NANO_OF_MILLI : NANO_OF_UNIT)};
+    Quantity exact = resource_quantity_of(resource->name, resource->amount);
     bool is_size = str_eq(resource->name, STR("memory")) ||
                    str_eq(resource->name, STR("ephemeral-storage")) ||
                    str_has_prefix(resource->name, STR("hugepages-"));

@@ -69,8 +69,8 @@ Schema *schema_new(Arena *arena) {
 }
 
 CelValue schema_now(int64_t now_nsec) {
-    int64_t sec = now_nsec / NSEC_PER_SEC, nsec = now_nsec % NSEC_PER_SEC;
+    uint32_t nanos;
+    int64_t sec = nsec_split(now_nsec, &nanos);
 
-    return nsec < 0 ? cel_timestamp(sec - 1, (uint32_t)(nsec + NSEC_PER_SEC))
-                    : cel_timestamp(sec, (uint32_t)nsec);
+    return cel_timestamp(sec, nanos);
 }

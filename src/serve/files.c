@@ -42,13 +42,6 @@ static void read_policy_done(ReadPolicy *read) {
     arena_free(read->arena);
 }
 
-static void log_warnings(const DiagList *diags) {
-    for (size_t i = 0; i < diags->diags.n; i++)
-        log_warn("policy warning", LOG_STR("file", diags->diags.items[i].place.file),
-            LOG_INT("line", diags->diags.items[i].place.line),
-            LOG_STR("warning", diags->diags.items[i].text));
-}
-
 /* Replaces the program of files by that of files and cluster policies. Returns like
  * policies_compile(). */
 static int add_objects(Files *files, DiagList *diags, ReadPolicy *policy) {
@@ -79,7 +72,7 @@ static int load_policy(Files *files, ReadPolicy *ret, char *error, size_t size) 
     r = policies_load_texts(options->policy_paths, options->n_policy_paths, ret->arena, &diags,
         &ret->program, &ret->sources, &ret->n_sources);
     if (r == 0)
-        log_warnings(&diags);
+        log_warnings("policy warning", &diags);
     if (r == 0 && is_listed)
         r = add_objects(files, &diags, ret);
     if (r > 0) {

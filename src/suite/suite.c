@@ -250,10 +250,9 @@ int suite_run(const char *path, const Zones *zones, SuiteVisit visit, void *cont
     DiagList *diags, Suite *ret) {
     _cleanup_(arena_freep) Arena *scratch = arena_new(OBJECT_BUDGET);
     Str file = arena_copy(arena, str_from_c(path));
-    size_t slash = str_find_last(file, '/');
     SuiteRun run = {
         .path = path,
-        .folder = str_take(file, slash == SIZE_MAX ? 0 : slash + 1),
+        .folder = str_folder(file),
         .zones = zones,
         .arena = arena,
         .scratch = scratch,

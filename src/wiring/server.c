@@ -39,16 +39,16 @@ bool wiring_is_same_server(Str url, Str url_prefix) {
     return str_eq_nocase(a.host, b.host) || (origin_is_loopback(&a) && origin_is_loopback(&b));
 }
 
-static bool has_scheme(Str url, Str scheme) {
-    return str_eq_nocase(str_take(url, scheme.len), scheme);
-}
-
 bool address_is_https(Str url) {
-    return has_scheme(url, STR("https://"));
+    bool is_tls;
+
+    return origin_cut_scheme(&url, &is_tls) && is_tls;
 }
 
 bool address_is_http(Str url) {
-    return has_scheme(url, STR("http://"));
+    bool is_tls;
+
+    return origin_cut_scheme(&url, &is_tls) && !is_tls;
 }
 
 bool address_is_loopback(Str url) {

@@ -79,7 +79,7 @@ static void test_writes_v1_with_comments(void **state) {
     (void)state;
     check_round_trip("v1", &config, &text);
     assert_has(&text, "apiVersion: kubescheduler.config.k8s.io/v1\n");
-    assert_has(&text, "schedulerName: \"batch 2\"\n");
+    assert_has(&text, "schedulerName: batch 2\n");
     assert_has(&text, "httpTimeout: 1500ms\n");
     assert_has(&text, "At most 29 % of a node's total");
     assert_has_not(&text, "instead of 10");

@@ -29,7 +29,7 @@ static Str take_last(Str *path) {
 
     while (path->len > 0 && path->ptr[path->len - 1] == '/')
         path->len--;
-    last = str_skip(*path, str_find_last(*path, '/') + 1); /* all of it without a '/' */
+    last = str_file_name(*path);
     path->len -= last.len;
     return last;
 }

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "base/ascii.h"
 #include "wiring/read-internal.h"
+#include "yaml/write.h"
 #include "json/write.h"
 
 #define MAX_SCORE 10 /* maximum score that kube-scheduler expects */
@@ -51,28 +51,8 @@ static bool is_alpha1(const SchedulerConfig *config) {
     return str_is(config->api_version, "kubescheduler.config.k8s.io/v1alpha1");
 }
 
-/* Whether @text needs no quotes, whatever YAML reader reads it. */
-static bool is_plain(Str text) {
-    static const Str words[] = {STR("true"), STR("false"), STR("null"), STR("yes"), STR("no"),
-        STR("on"), STR("off"), STR("y"), STR("n")};
-
-    if (text.len == 0 || text.ptr[text.len - 1] == ':' || ascii_is_digit(text.ptr[0]))
-        return false;
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-
-        if (!ascii_is_letter(c) && c != '/' &&
-            (i == 0 || (!ascii_is_digit(c) && !memchr("-._:+=", c, 6))))
-            return false;
-    }
-    for (size_t i = 0; i < ELEMENTS_OF(words); i++)
-        if (str_eq_nocase(text, words[i]))
-            return false;
-    return true;
-}
-
 static void put_value(Buf *out, Str value) {
-    if (is_plain(value))
+    if (yaml_is_plain(value))
         buf_append(out, value);
     else
         json_quote(out, value);

@@ -173,7 +173,7 @@ static bool find_document(YamlBuilder *builder) {
 
     while ((found = memmem(source.ptr + offset, source.len - offset, "\n---", 4))) {
         offset = (size_t)(found - source.ptr) + 4;
-        if (offset == source.len || source_is_blank(source.ptr[offset])) {
+        if (offset == source.len || ascii_is_blank(source.ptr[offset])) {
             builder->base = offset - 3;
             return true;
         }

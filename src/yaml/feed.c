@@ -52,13 +52,13 @@ static size_t cost_of(Str text) {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
 
-        if (source_is_blank(c))
+        if (ascii_is_blank(c))
             continue;
         if (costs[(unsigned char)c] > 0) {
             cost += costs[(unsigned char)c] + (c == ':' && is_behind ? NO_KEY_COST : 0);
             is_behind |= c != '"' && c != '\'';
         } else if (c == '-' && (i == 0 || text.ptr[i - 1] != '-') &&
-                   (i + 1 == text.len || source_is_blank(text.ptr[i + 1]))) {
+                   (i + 1 == text.len || ascii_is_blank(text.ptr[i + 1]))) {
             cost += DASH_COST;
             is_behind = true;
         } else if (is_behind) {

@@ -171,7 +171,7 @@ static bool find_document(const YamlSource *source, bool is_first, size_t *at) {
     *at = source_skip_blank(source, *at);
     rest = str_skip(source->text, *at);
     if ((*at == 0 || rest.ptr[-1] == '\n') && str_has_prefix(rest, STR("---")) && rest.len > 3 &&
-        source_is_blank(rest.ptr[3]))
+        ascii_is_blank(rest.ptr[3]))
         *at = source_skip_blank(source, *at + 3);
     else if (!is_first && rest.len > 0)
         return false;

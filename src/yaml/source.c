@@ -77,9 +77,9 @@ size_t source_skip_blank(const YamlSource *source, size_t offset) {
     Str text = source->text;
 
     for (; offset < text.len; offset++) {
-        if (text.ptr[offset] == '#' && (offset == 0 || source_is_blank(text.ptr[offset - 1])))
+        if (text.ptr[offset] == '#' && (offset == 0 || ascii_is_blank(text.ptr[offset - 1])))
             offset = find_line_end(text, offset);
-        else if (!source_is_blank(text.ptr[offset]))
+        else if (!ascii_is_blank(text.ptr[offset]))
             break;
     }
     return offset < text.len ? offset : text.len;
@@ -96,7 +96,7 @@ static bool check_bytes(YamlSource *source, DiagList *diags) {
     size_t valid = utf8_valid_length(text);
     size_t i = 0;
 
-    while (i < valid && ((unsigned char)text.ptr[i] >= 0x20 || source_is_blank(text.ptr[i])))
+    while (i < valid && ((unsigned char)text.ptr[i] >= 0x20 || ascii_is_blank(text.ptr[i])))
         i++;
     if (i == text.len)
         return true;
@@ -118,8 +118,8 @@ static bool has_explicit_key(Str text) {
         if (!mark)
             return false;
         i = (size_t)(mark - text.ptr);
-        if ((i == 0 || source_is_blank(text.ptr[i - 1])) &&
-            (i + 1 == text.len || source_is_blank(text.ptr[i + 1])))
+        if ((i == 0 || ascii_is_blank(text.ptr[i - 1])) &&
+            (i + 1 == text.len || ascii_is_blank(text.ptr[i + 1])))
             return true;
     }
     return false;

@@ -22,9 +22,8 @@ static bool is_plain_char(char c) {
     return ascii_is_alnum(c) || (c != '\0' && strchr("_-./=+@(),;%<>?' ", c));
 }
 
-/* @raw is the text between the quotes of a JSON string without escapes. A text that starts with a
- * letter or slash cannot be a number, time or indicator. */
-static bool is_plain(Str raw) {
+/* A text that starts with a letter or slash cannot be a number, time or indicator. */
+bool yaml_is_plain(Str raw) {
     bool is_word = raw.len > 0 && (ascii_is_letter(raw.ptr[0]) || raw.ptr[0] == '/');
 
     if (!is_word || raw.ptr[raw.len - 1] == ' ' || is_reserved(raw))
@@ -39,7 +38,7 @@ static bool is_plain(Str raw) {
 }
 
 static void write_text(Buf *out, Str raw) {
-    if (is_plain(raw)) {
+    if (yaml_is_plain(raw)) {
         buf_append(out, raw);
         return;
     }

@@ -10,6 +10,9 @@
 
 #include "base/buf.h"
 
+/* Whether @raw, which may be the text between the quotes of a JSON string, needs no quotes. */
+bool yaml_is_plain(Str raw);
+
 /* Appends @json, one value, to @out, with a newline at the end. Returns 0; -EINVAL if it is invalid
  * JSON; or the error of @out. */
 int yaml_from_json(Str json, Buf *out) MUST_CHECK;

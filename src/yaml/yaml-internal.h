@@ -5,6 +5,7 @@
 
 #include <libfyaml.h>
 
+#include "base/ascii.h"
 #include "base/map.h"
 #include "yaml/document.h"
 
@@ -29,10 +30,6 @@ Place source_place(YamlSource *source, size_t offset, size_t width);
 
 /* Returns the offset, from @offset on, of the first byte that is neither blank nor comment. */
 size_t source_skip_blank(const YamlSource *source, size_t offset);
-
-static inline bool source_is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 /* --- scalar.c ------------------------------------------------------------------------------- */
 
