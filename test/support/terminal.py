@@ -1,7 +1,10 @@
 """Runs a program in tmux, types keys and reads the screen."""
 
+import contextlib
+import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 import uuid
@@ -34,7 +37,11 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
+        group = int(self.tmux("display-message", "-p", "#{pane_pid}"))
         self.tmux("kill-server")
+        # Its hangup can end the search for leaks of AddressSanitizer, and the program then never ends.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
 
     def type(self, *keys):
         self.tmux("send-keys", *keys)
