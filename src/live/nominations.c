@@ -390,15 +390,16 @@ static void note_scheduler(Nominations *nominations, Str name) {
 
 /* Updates cycle_nsec. An interval counts only if more pods were pending at its start. */
 static void note_pace(Nominations *nominations, const Pending *pending, int64_t now) {
-    int64_t interval = now - nominations->filter_at, *mean = &nominations->cycle_nsec;
+    int64_t interval = now - nominations->filter_at, mean = nominations->cycle_nsec;
     bool is_quick = pending && pending->state == PENDING_NOMINATED && !pending->is_late;
 
     if (is_quick || nominations->filter_at == 0 || !nominations->had_backlog ||
         interval > PACE_NSEC_MAX)
         return;
-    if (*mean != 0) /* one long pause is no slow kube-scheduler */
-        interval = *mean + (clock_earlier(interval, 2 * *mean) - *mean) / 8;
-    *mean = interval;
+    if (mean == 0)
+        mean = NOMINATION_CYCLE_MSEC * NSEC_PER_MSEC;
+    /* one long pause is no slow kube-scheduler */
+    nominations->cycle_nsec = mean + (clock_earlier(interval, 2 * mean) - mean) / 8;
 }
 
 /* Whether kube-scheduler may not have known the nomination when it began to evaluate nodes. If it

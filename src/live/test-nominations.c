@@ -332,6 +332,8 @@ static const struct {
         "outpaced"},
     {"latency is not known yet", "asks 900 5; pods 0 199; pace 0 49 12; writes 15 400; decide",
         "nominating"},
+    {"nor is one at the beginning",
+        "asks 900 5; pods 0 199; asks 0 500; at 300; few 1 10 8; writes 20 10; decide", "outpaced"},
     {"kube-scheduler is away",
         "asks 900 5; pods 0 199; pace 0 49 4; writes 20 40; at 2000; decide; at 9000; decide",
         "outpaced nominating"},
