@@ -1,8 +1,7 @@
 #pragma once
 
 /*
- * PageWorkers: two threads of low priority that make pages, so that the server's workers
- * need not.
+ * PageWorkers: two threads of low priority that make pages, so that the server's workers need not.
  *
  * The request waits (server_defer()) while a page worker makes the page; then the server's worker
  * sends it. Only one slow page is made at a time, so that what-ifs of some seconds do not block

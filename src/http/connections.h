@@ -77,7 +77,8 @@ typedef struct Connection {
     int epoll_fd;  /* of its worker */
     uint64_t turn; /* of its handshake: see above */
 
-    /* Written with the table's lock by the thread that holds the connection. */
+    /* Written with the table's lock by the thread that holds the connection, since_nsec also by
+     * connections_tick(). */
     ConnectionState state;
     int64_t since_nsec; /* start of the state; later if the client waited for the server */
     int64_t heard_nsec; /* like since_nsec, or the last step of its handshake if later */

@@ -32,10 +32,11 @@ typedef enum UnmodelledFeature {
     UNMODELLED_MAX,
 } UnmodelledFeature;
 
-/* Requests with 100m and 200Mi where a container has none: kube-scheduler's NonZeroRequested. */
+/* What plugins that score assume for a container without a request: 100m and 200Mi. */
 #define NONZERO_CPU 100
 #define NONZERO_MEMORY (INT64_C(200) * 1024 * 1024)
 
+/* Requests with these where a container has none: kube-scheduler's NonZeroRequested. */
 typedef struct NonzeroRequests {
     int64_t cpu, memory;
 } NonzeroRequests;
